@@ -1,0 +1,111 @@
+// Resolves a tool's chain. Bounded (depth 10) and linear; each failure names the link and the partial chain.
+import { Context, type Effect, Schema } from "effect"
+import type { FailedAt } from "../error/KiwiError.ts"
+import type { ItemLocation } from "../item/Item.ts"
+import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
+import type { ItemQuery } from "../item/ItemStore.ts"
+import type { Chain } from "./Chain.ts"
+
+const Ids = Schema.Array(Schema.String)
+
+export class ChainCycle
+  extends Schema.TaggedError<ChainCycle>()("ChainCycle", { chain: Ids, configPath: Schema.String })
+{
+  override get message() {
+    return `The chain comes back to itself: ${this.chain.join(" → ")}`
+  }
+  get remediation() {
+    return "Change one executor_id so that the chain ends at a primitive"
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.chain.at(-2) ?? this.chain[0] ?? "", configPath: this.configPath, validationErrors: [] }
+  }
+}
+
+export class ChainTooDeep
+  extends Schema.TaggedError<ChainTooDeep>()("ChainTooDeep", { chain: Ids, configPath: Schema.String })
+{
+  override get message() {
+    return `The chain is longer than 10 links: ${this.chain.join(" → ")}`
+  }
+  get remediation() {
+    return "Let the tool name a runtime that is nearer to the primitive"
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.chain.at(-1) ?? "", configPath: this.configPath, validationErrors: [] }
+  }
+}
+
+export class ChainLinkMissing extends Schema.TaggedError<ChainLinkMissing>()("ChainLinkMissing", {
+  /** The links that were found, leaf first. */
+  chain: Ids,
+  missing: Schema.String,
+  near: Ids,
+  configPath: Schema.String
+}) {
+  override get message() {
+    return `"${this.chain.at(-1)}" names the executor "${this.missing}", and there is no such tool (chain so far: ${
+      this.chain.join(" → ")
+    })`
+  }
+  get remediation() {
+    return this.near.length === 0
+      ? `Create the tool "${this.missing}" or correct executor_id`
+      : `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}? Correct executor_id`
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.chain.at(-1) ?? "", configPath: this.configPath, validationErrors: [] }
+  }
+}
+
+/** The last link is no primitive, or a primitive names an executor, or a link between is one. */
+export class ChainMalformed extends Schema.TaggedError<ChainMalformed>()("ChainMalformed", {
+  chain: Ids,
+  link: Schema.String,
+  configPath: Schema.String,
+  issue: Schema.String
+}) {
+  override get message() {
+    return `${this.link}: ${this.issue}`
+  }
+  get remediation() {
+    return "A chain ends at one of the system's primitives: subprocess, http_client or builtin"
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.link, configPath: this.configPath, validationErrors: [] }
+  }
+}
+
+export type ChainError = ChainCycle | ChainTooDeep | ChainLinkMissing | ChainMalformed | ChainLinkBroken
+
+/** A link is there but cannot be read or parsed. */
+export class ChainLinkBroken extends Schema.TaggedError<ChainLinkBroken>()("ChainLinkBroken", {
+  chain: Ids,
+  link: Schema.String,
+  configPath: Schema.String,
+  detail: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return this.detail
+  }
+  get remediation() {
+    return this.hint
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.link, configPath: this.configPath, validationErrors: [] }
+  }
+}
+
+export type ResolveError = ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable | ChainError
+
+export interface ResolvedChain {
+  readonly chain: Chain
+  /** Items of later tiers that the leaf hides. */
+  readonly hides: ReadonlyArray<ItemLocation>
+}
+
+export class ChainResolver extends Context.Service<ChainResolver, {
+  /** Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds. */
+  readonly resolve: (query: Omit<ItemQuery, "type">) => Effect.Effect<ResolvedChain, ResolveError>
+}>()("kiwi/services/chain/ChainResolver") {}

@@ -1,0 +1,93 @@
+// Signing: first a plan that a person can read, then exactly that plan.
+import { Context, type Effect, Schema } from "effect"
+import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
+import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
+import type { ItemType, Tier } from "../item/ItemId.ts"
+import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
+import type { Signer } from "../trust/SignerTrust.ts"
+import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { WriteRefused } from "../workspace/SafeFiles.ts"
+
+/** No key can be opened: the keychain is locked or absent and no key file can be made. */
+export class KeyUnavailable extends Schema.TaggedError<KeyUnavailable>()("KeyUnavailable", {
+  detail: Schema.String
+}) {
+  override get message() {
+    return `Your signing key could not be opened: ${this.detail}`
+  }
+  get remediation() {
+    return "Unlock the keychain, or set KIWI_PASSPHRASE; `kiwi identity` shows where the key is kept"
+  }
+}
+
+/** Something changed between what the person was shown and the signing. Nothing was signed. */
+export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { item: Schema.String }) {
+  override get message() {
+    return `${this.item} has changed since it was shown; nothing was signed`
+  }
+  get remediation() {
+    return "Ask to sign again, and look at the new diff"
+  }
+  get retryable() {
+    return true
+  }
+}
+
+export interface PlannedSignature {
+  readonly location: ItemLocation
+  readonly snapshot: ItemSnapshot
+  readonly item: Item
+  /** `same`: these bytes are already signed by you. */
+  readonly change: "new" | "changed" | "same"
+  /** Unified diff from the last bytes signed here; the whole text when there are none. */
+  readonly diff: string
+  /** Plain sentences: "runs as you with python3", "hides the user's tool add", "goes back from 1.2.0 to 1.0.0". */
+  readonly effects: ReadonlyArray<string>
+}
+
+export interface SigningPlan {
+  readonly items: ReadonlyArray<PlannedSignature>
+  /** Items of a glob that cannot be signed, with the reason. */
+  readonly refused: ReadonlyArray<
+    { readonly item: string; readonly error: ItemInvalid | ItemUnreadable | ItemAmbiguous }
+  >
+  readonly request: HumanRequest
+}
+
+export interface SignedItem {
+  readonly location: ItemLocation
+  readonly version: string
+  readonly digest: string
+  readonly keyId: string
+  readonly time: string
+}
+
+export class Signatures extends Context.Service<Signatures, {
+  /**
+   * `id` may be a glob over `category/id` (`*`, `?`, `**`). `changedOnly` leaves out what is already signed by you.
+   * Only the project and user tiers can be signed.
+   */
+  readonly plan: (query: {
+    readonly id: string
+    readonly type?: ItemType | undefined
+    readonly tier?: Exclude<Tier, "system"> | undefined
+    readonly category?: string | undefined
+    readonly changedOnly?: boolean | undefined
+  }) => Effect.Effect<SigningPlan, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable>
+  /** Signs exactly what the plan showed, all or nothing up to a failing disk. */
+  readonly sign: (
+    plan: SigningPlan,
+    act: HumanAct
+  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockTimeout>
+}>()("kiwi/services/integrity/Signatures") {}
+
+export class Identity extends Context.Service<Identity, {
+  /** The public side; never opens the private key. `undefined` before the first signature on this machine. */
+  readonly current: Effect.Effect<Signer | undefined>
+  /** Where the private key is kept: "keychain", "key file (encrypted)", "key file (0600)". */
+  readonly storedIn: Effect.Effect<string>
+  /** The public side, made on first use. A human act. */
+  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockTimeout>
+  /** Ed25519 over the UTF-8 bytes of a message, base64url. Opened only in a human act. */
+  readonly sign: (message: string, act: HumanAct) => Effect.Effect<string, KeyUnavailable>
+}>()("kiwi/services/integrity/Identity") {}

@@ -1,0 +1,104 @@
+// Whether an item's bytes are those that somebody who counts has signed, for this id at this path.
+import { Context, type Effect, Schema } from "effect"
+import type { ItemSnapshot } from "../item/Item.ts"
+import type { SignerStanding } from "../trust/SignerTrust.ts"
+
+export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
+  item: Schema.String,
+  /** The command that signs it: "kiwi sign tool add". */
+  command: Schema.String
+}) {
+  override get message() {
+    return `${this.item} is not signed`
+  }
+  get remediation() {
+    return this.command
+  }
+}
+
+/** Signed once, changed, moved or renamed since. */
+export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
+  item: Schema.String,
+  issue: Schema.String,
+  command: Schema.String
+}) {
+  override get message() {
+    return `${this.item} is not what was signed: ${this.issue}`
+  }
+  get remediation() {
+    return `Look at what changed, then sign it again if it is right: ${this.command}`
+  }
+}
+
+export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()("SignatureMalformed", {
+  item: Schema.String,
+  issue: Schema.String,
+  command: Schema.String
+}) {
+  override get message() {
+    return `${this.item}: ${this.issue}`
+  }
+  get remediation() {
+    return `Look at the first lines of the file, then sign it again if it is right: ${this.command}`
+  }
+}
+
+export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
+  item: Schema.String,
+  keyId: Schema.String
+}) {
+  override get message() {
+    return `${this.item} is signed by ${this.keyId}, whom you do not trust`
+  }
+  get remediation() {
+    return "If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
+  }
+}
+
+/** A system item that is not in the manifest that this package was built with. */
+export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("SystemItemAltered", {
+  item: Schema.String
+}) {
+  override get message() {
+    return `${this.item} is not the one that this version of Kiwi was built with`
+  }
+  get remediation() {
+    return "Install kiwi-mcp again"
+  }
+}
+
+/** The bytes are older than the newest that has run for this item, and nobody has said yet that this is meant. */
+export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
+  item: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  command: Schema.String
+}) {
+  override get message() {
+    return `${this.item} goes back from ${this.from} to ${this.to}`
+  }
+  get remediation() {
+    return `If that is meant, say so by signing it again: ${this.command}`
+  }
+}
+
+export type VerifyError = Unsigned | Tampered | SignatureMalformed | SignerUntrusted | SystemItemAltered
+
+export type SignedBy =
+  | { readonly _tag: "System" }
+  | {
+    readonly _tag: "Signer"
+    readonly standing: SignerStanding
+    readonly kind: "person" | "agent"
+    readonly time: string
+  }
+
+export interface Verified {
+  readonly snapshot: ItemSnapshot
+  readonly by: SignedBy
+}
+
+export class Verifier extends Context.Service<Verifier, {
+  /** Signature, digest, id, path and signer. Cached by (location, digest, claim) until the trust in signers changes. */
+  readonly verify: (snapshot: ItemSnapshot) => Effect.Effect<Verified, VerifyError>
+}>()("kiwi/services/integrity/Verifier") {}

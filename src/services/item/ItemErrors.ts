@@ -1,0 +1,92 @@
+// What can be wrong with an item before any question of trust.
+import { Schema } from "effect"
+import { ItemType, Tier } from "./ItemId.ts"
+
+export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFound", {
+  /** What was asked for, escaped by whoever prints it. */
+  id: Schema.String,
+  type: Schema.optional(ItemType),
+  tier: Schema.optional(Tier),
+  /** Up to three near ids. */
+  near: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    const where = this.tier === undefined ? "" : ` in the ${this.tier} tier`
+    return `There is no ${this.type ?? "item"} "${this.id}"${where}`
+  }
+  get remediation() {
+    return this.near.length === 0
+      ? `Look for it with: kiwi search ${this.id}`
+      : `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
+  }
+}
+
+export class ItemAmbiguous extends Schema.TaggedError<ItemAmbiguous>()("ItemAmbiguous", {
+  id: Schema.String,
+  /** Locations as `tier:folder/path`. */
+  candidates: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return `"${this.id}" is the id of more than one item: ${this.candidates.join(", ")}`
+  }
+  get remediation() {
+    return "Name one by its category path (category/id) or its item_type, or rename one of the files"
+  }
+}
+
+/** An id or path that is not allowed at all. */
+export class ItemIdInvalid extends Schema.TaggedError<ItemIdInvalid>()("ItemIdInvalid", { id: Schema.String }) {
+  override get message() {
+    return `"${this.id}" cannot be the id of an item`
+  }
+  get remediation() {
+    return "An id is dotted words of a-z, 0-9, _ and -, like filesystem.read, optionally after its category: files/filesystem.read"
+  }
+}
+
+/** The item's text is not what its type needs. Line and column count from 1; 0 where there is none. */
+export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid", {
+  /** `tier:folder/path`. */
+  item: Schema.String,
+  line: Schema.Int,
+  column: Schema.Int,
+  /** What is wrong. */
+  issue: Schema.String,
+  /** The offending line or value, cut to 200 characters; "" where there is none. */
+  found: Schema.String,
+  /** How to write it instead. */
+  hint: Schema.String
+}) {
+  override get message() {
+    const at = this.line === 0 ? "" : `:${this.line}:${this.column}`
+    return `${this.item}${at}: ${this.issue}${this.found === "" ? "" : `, found: ${this.found}`}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+/** The file system refused: permissions, a link out of the tree, a file that is too large or is no regular file. */
+export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUnreadable", {
+  item: Schema.String,
+  issue: Schema.Literals(["escapes", "too-large", "not-a-file", "permission", "vanished", "io"]),
+  detail: Schema.String
+}) {
+  override get message() {
+    return `${this.item} could not be read: ${this.detail}`
+  }
+  get remediation(): string {
+    switch (this.issue) {
+      case "escapes":
+        return "Replace the link by the file itself: an item must lie inside its tier's folder"
+      case "too-large":
+        return "An item is at most 1 MiB; keep data in a file of its own and let the tool read it"
+      case "permission":
+        return "Make the file readable for you (chmod u+r)"
+      case "not-a-file":
+      case "vanished":
+      case "io":
+        return "Check the file and try again"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// Ids and references. The pattern is ASCII and closed, so that one id has one spelling on every file system.
+import { Option, Schema } from "effect"
+
+export const ItemType = Schema.Literals(["directive", "tool", "knowledge"])
+export type ItemType = typeof ItemType.Type
+
+/** Where an item lives, in lookup order. Never called just "scope" or "source" in the interface. */
+export const Tier = Schema.Literals(["project", "user", "system"])
+export type Tier = typeof Tier.Type
+export const tiers: ReadonlyArray<Tier> = Tier.literals
+
+const idPattern = /^[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9][a-z0-9_-]*)*$/
+
+/** Dotted words: `filesystem.read`. At most 128 characters. */
+export const ItemId = Schema.String.pipe(
+  Schema.check(Schema.isPattern(idPattern), Schema.isMaxLength(128)),
+  Schema.brand("ItemId")
+)
+export type ItemId = typeof ItemId.Type
+export const isItemId = Schema.is(ItemId)
+
+/** An id, optionally qualified by its category path: `a/b/id`. */
+export interface ItemRef {
+  readonly id: ItemId
+  /** `undefined`: any category. */
+  readonly category: string | undefined
+}
+
+const categorySegment = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
+
+/** Whether a category path is one that Kiwi accepts: plain segments, no `.`/`..`, at most eight deep; "" is the root. */
+export const isCategory = (text: string): boolean =>
+  text === "" ||
+  (text.length <= 256 && text.split("/").length <= 8 && text.split("/").every((s) => categorySegment.test(s)))
+
+/** Reads `id` or `category/id`. `None` for anything else: `..`, NUL, backslashes, a leading `/`, control characters. */
+export const parseItemRef = (text: string): Option.Option<ItemRef> => {
+  const slash = text.lastIndexOf("/")
+  const id = text.slice(slash + 1)
+  const category = slash === -1 ? undefined : text.slice(0, slash)
+  if (!isItemId(id) || category === "" || (category !== undefined && !isCategory(category))) return Option.none()
+  return Option.some({ id, category })
+}
+
+export const printItemRef = (ref: ItemRef): string => ref.category === undefined ? ref.id : `${ref.category}/${ref.id}`

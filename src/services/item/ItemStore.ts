@@ -1,0 +1,45 @@
+// Finds items in the three tiers and reads them in one go. It never verifies and never parses.
+import { Context, type Effect, type Option, type Stream } from "effect"
+import type { ItemLocation, ItemSnapshot } from "./Item.ts"
+import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "./ItemErrors.ts"
+import type { ItemType, Tier } from "./ItemId.ts"
+
+export interface ItemQuery {
+  /** `id` or `category/id`, as the caller wrote it. */
+  readonly id: string
+  /** Default: the one type that has it; `ItemAmbiguous` if several do. */
+  readonly type?: ItemType | undefined
+  /** Default: project, then user, then system. */
+  readonly tier?: Tier | undefined
+}
+
+export interface FoundItem {
+  readonly location: ItemLocation
+  /** Items of the same type and id in later tiers that this one hides. */
+  readonly hides: ReadonlyArray<ItemLocation>
+}
+
+export class ItemStore extends Context.Service<ItemStore, {
+  /**
+   * The item that a query names. A protected system item wins over any shadow of it (DESIGN §4): the shadow is then
+   * found only by naming its tier. Never served from a stale listing: a file added or removed is seen by the next call.
+   */
+  readonly find: (
+    query: ItemQuery
+  ) => Effect.Effect<FoundItem, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemUnreadable>
+  /** Every item's location, project tier first. Files whose names are no ids are skipped (see `problems`). */
+  readonly list: (
+    filter?: { readonly type?: ItemType | undefined; readonly tier?: Tier | undefined }
+  ) => Effect.Effect<ReadonlyArray<ItemLocation>>
+  /** Files below the type folders that cannot be items, with the reason. For `doctor` and `explain`. */
+  readonly problems: Effect.Effect<ReadonlyArray<ItemInvalid | ItemUnreadable | ItemAmbiguous>>
+  /**
+   * Canonical bytes, digest and signature claim. At most 1 MiB a file (a folder: 1 MiB of text, 16 MiB in all,
+   * 1,000 files). Cached by (device, inode, size, mtime ns, ctime ns), never within two seconds of the ctime.
+   */
+  readonly read: (location: ItemLocation) => Effect.Effect<ItemSnapshot, ItemInvalid | ItemUnreadable>
+  /** Where a new item of this type would be looked up: `None` without a project for the project tier. */
+  readonly rootOf: (tier: Tier) => Option.Option<string>
+  /** Emits after changes on disk below any tier (debounced to within a second), while somebody is listening. */
+  readonly changes: Stream.Stream<ReadonlyArray<Tier>>
+}>()("kiwi/services/item/ItemStore") {}

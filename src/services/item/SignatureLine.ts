@@ -1,0 +1,165 @@
+// The signature line and canonical bytes: pure text work, shared by whoever reads, signs and verifies. One anchored
+// ASCII pattern decides; whatever merely resembles a signature line is malformed, never "unsigned".
+import { Result } from "effect"
+import type { SignatureClaim } from "./Item.ts"
+
+const pattern = /^kiwi-mcp:signed:2:([0-9]{8}T[0-9]{6}Z):([pa]):([0-9a-f]{64}):([0-9a-f]{16}):([A-Za-z0-9_-]{86})$/
+const marker = "kiwi-mcp:signed:"
+
+interface CommentSyntax {
+  readonly open: string
+  readonly close: string
+}
+
+const hash: CommentSyntax = { open: "# ", close: "" }
+const slashes: CommentSyntax = { open: "// ", close: "" }
+const html: CommentSyntax = { open: "<!-- ", close: " -->" }
+
+/** How a comment is written in a file of this name; `undefined` where its signature is detached. */
+export const commentSyntax = (fileName: string): CommentSyntax | undefined => {
+  if (fileName === "SKILL.md") return undefined
+  const extension = fileName.slice(fileName.lastIndexOf(".") + 1)
+  switch (extension) {
+    case "py":
+    case "sh":
+    case "yaml":
+    case "yml":
+      return hash
+    case "js":
+    case "mjs":
+    case "cjs":
+    case "ts":
+      return slashes
+    case "md":
+      return html
+    default:
+      return undefined
+  }
+}
+
+/** Reads the text of a claim, without its comment marks. */
+export const parseClaim = (text: string): SignatureClaim | undefined => {
+  const match = pattern.exec(text)
+  if (match === null) return undefined
+  return {
+    time: match[1]!,
+    kind: match[2] === "p" ? "person" : "agent",
+    digest: match[3]!,
+    keyId: match[4]!,
+    signature: match[5]!
+  }
+}
+
+export const printClaim = (claim: SignatureClaim): string =>
+  `${marker}2:${claim.time}:${claim.kind === "person" ? "p" : "a"}:${claim.digest}:${claim.keyId}:${claim.signature}`
+
+/** What an item's key signs: an RFC 8785 array (all members are strings, so JSON.stringify is canonical). */
+export const signedMessage = (claim: Omit<SignatureClaim, "signature" | "keyId">, item: {
+  readonly type: string
+  readonly id: string
+  readonly path: string
+}): string =>
+  JSON.stringify([
+    "kiwi-sig-2",
+    claim.kind === "person" ? "p" : "a",
+    item.type,
+    item.id,
+    item.path,
+    claim.digest,
+    claim.time
+  ])
+
+export interface TextIssue {
+  readonly line: number
+  readonly column: number
+  readonly issue: string
+  readonly hint: string
+}
+
+const forbidden: ReadonlyArray<readonly [string, string, string]> = [
+  ["\0", "a NUL character", "Items are text: keep binary data in a file that the tool reads"],
+  ["\u2028", "a line separator character (U+2028)", "Replace it by an ordinary line break"],
+  ["\u2029", "a paragraph separator character (U+2029)", "Replace it by an ordinary line break"]
+]
+
+const position = (text: string, index: number): { readonly line: number; readonly column: number } => {
+  const before = text.slice(0, index)
+  return { line: before.split("\n").length, column: index - before.lastIndexOf("\n") }
+}
+
+/** Decodes and normalises: BOM dropped, CRLF → LF; refuses invalid UTF-8, NUL, a lone CR and U+2028/2029. */
+export const normalize = (bytes: Uint8Array): Result.Result<string, TextIssue> => {
+  let text: string
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    return Result.fail({ line: 0, column: 0, issue: "the file is not valid UTF-8", hint: "Save it as UTF-8 text" })
+  }
+  text = text.replaceAll("\r\n", "\n")
+  const lone = text.indexOf("\r")
+  if (lone !== -1) {
+    return Result.fail({
+      ...position(text, lone),
+      issue: "a carriage return without a line feed",
+      hint: "Save the file with LF or CRLF line ends"
+    })
+  }
+  for (const [character, name, hint] of forbidden) {
+    const index = text.indexOf(character)
+    if (index !== -1) return Result.fail({ ...position(text, index), issue: name, hint })
+  }
+  return Result.succeed(text)
+}
+
+export interface SplitText {
+  /** The text without its signature line. */
+  readonly canonical: string
+  readonly claim:
+    | { readonly _tag: "None" }
+    | { readonly _tag: "Claim"; readonly claim: SignatureClaim }
+    | { readonly _tag: "Malformed"; readonly issue: string }
+}
+
+const lineEnd = (text: string, from: number): number => {
+  const end = text.indexOf("\n", from)
+  return end === -1 ? text.length : end
+}
+
+/** Takes the signature line off a normalised text. `syntax` as `commentSyntax` gives it. */
+export const splitSignature = (text: string, syntax: CommentSyntax | undefined): SplitText => {
+  if (syntax === undefined) return { canonical: text, claim: { _tag: "None" } }
+  const start = text.startsWith("#!") ? Math.min(lineEnd(text, 0) + 1, text.length) : 0
+  const end = lineEnd(text, start)
+  const line = text.slice(start, end)
+  if (!line.includes(marker)) return { canonical: text, claim: { _tag: "None" } }
+  const rest = text.slice(Math.min(end + 1, text.length))
+  const canonical = text.slice(0, start) + rest
+  const malformed = (issue: string): SplitText => ({ canonical, claim: { _tag: "Malformed", issue } })
+  if (!line.startsWith(syntax.open) || !line.endsWith(syntax.close)) {
+    return malformed("the signature line has something before or after it")
+  }
+  const claim = parseClaim(line.slice(syntax.open.length, line.length - syntax.close.length))
+  if (claim === undefined) return malformed("the signature line does not have the form that Kiwi writes")
+  if (rest.slice(0, lineEnd(rest, 0)).includes(marker)) return malformed("there is a second signature line")
+  if (start === 0 && rest.startsWith("#!")) return malformed("the signature line stands before the #! line")
+  return { canonical, claim: { _tag: "Claim", claim } }
+}
+
+/** A file's own text (not normalised) with `line` as its only signature line, in the file's own line ends. */
+export const withSignature = (raw: string, syntax: CommentSyntax, claim: SignatureClaim): string => {
+  const eol = raw.includes("\r\n") ? "\r\n" : "\n"
+  const bare = withoutSignature(raw)
+  const line = `${syntax.open}${printClaim(claim)}${syntax.close}${eol}`
+  if (!bare.startsWith("#!")) return line + bare
+  const end = bare.indexOf("\n")
+  return end === -1 ? `${bare}${eol}${line}` : bare.slice(0, end + 1) + line + bare.slice(end + 1)
+}
+
+/** A file's own text without any line at its head that resembles a signature. */
+export const withoutSignature = (raw: string): string => {
+  const text = raw.startsWith("\uFEFF") ? raw.slice(1) : raw
+  const lines = text.split("\n")
+  const at = lines[0]?.startsWith("#!") === true ? 1 : 0
+  while (lines[at]?.includes(marker) === true) lines.splice(at, 1)
+  return lines.join("\n")
+}

@@ -1,0 +1,34 @@
+// Who may run what. Decided over the verified chain, since rules name tier and signer, or digest.
+import { Context, type Effect, Schema } from "effect"
+import type { Chain } from "../chain/Chain.ts"
+import type { Verified } from "../integrity/Verifier.ts"
+import type { Caller } from "../proxy/ToolCall.ts"
+
+export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
+  /** "run tool add", "follow directive deploy". */
+  what: Schema.String,
+  /** Name of the rule that decided. */
+  rule: Schema.String,
+  reason: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `Not allowed to ${this.what}: ${this.reason}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+/** Which rule allowed it; written to the audit. */
+export interface Allowed {
+  readonly rule: string
+}
+
+export class PermissionGate extends Context.Service<PermissionGate, {
+  readonly run: (
+    caller: Caller,
+    chain: Chain,
+    verified: ReadonlyArray<Verified>
+  ) => Effect.Effect<Allowed, PermissionDenied>
+}>()("kiwi/services/permission/PermissionGate") {}

@@ -1,0 +1,28 @@
+// Output that is too large to return: kept on disk below `.ai/outputs`, read back in ranges, gone after seven days.
+import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../workspace/SafeFiles.ts"
+
+export class OutputNotFound extends Schema.TaggedError<OutputNotFound>()("OutputNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no kept output "${this.id}"`
+  }
+  get remediation() {
+    return "Outputs are kept for seven days; run the tool again"
+  }
+}
+
+/** An output being written. Appends are lossless; nothing is held in memory. */
+export interface OutputWriter {
+  readonly uri: string
+  readonly append: (bytes: Uint8Array) => Effect.Effect<void, WriteRefused>
+  readonly close: Effect.Effect<void>
+}
+
+export class Outputs extends Context.Service<Outputs, {
+  readonly create: Effect.Effect<OutputWriter, WriteRefused>
+  /** Bytes `[offset, offset + length)` of an output; `length` at most 1 MiB. */
+  readonly read: (
+    id: string,
+    range: { readonly offset: number; readonly length: number }
+  ) => Effect.Effect<{ readonly bytes: Uint8Array; readonly total: number }, OutputNotFound>
+}>()("kiwi/services/primitive/Outputs") {}

@@ -1,0 +1,205 @@
+// Primitives: the only things that cause effects. A chain's last link names one by its id.
+import { Context, type Effect, Schema } from "effect"
+import type { EnvVariable } from "../env/EnvResolver.ts"
+import type { ValidationIssue } from "../error/KiwiError.ts"
+
+/** What a primitive is run with. All of it has been verified, validated and templated. */
+export interface PrimitiveInput {
+  /** The leaf's id, for messages. */
+  readonly tool: string
+  /** The merged, templated config. */
+  readonly config: Schema.JsonObject
+  /** The validated parameters, for how the runtime's `input` hands them over. */
+  readonly parameters: Schema.JsonObject
+  readonly env: ReadonlyMap<string, EnvVariable>
+  /** The verified copy of the leaf's entrypoint, absolute; `undefined` where it has none. */
+  readonly toolFile: string | undefined
+  /** Working directory: the project's root, or a private temporary folder without a project. */
+  readonly cwd: string
+  readonly isolation: Isolation
+  /** Reports chunks and progress. */
+  readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
+}
+
+export type Isolation = "trusted" | "standard"
+
+export type PrimitiveEvent =
+  | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
+  | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
+
+/** One captured output. `text` is all of it, or its head and tail when it was spilled. */
+export interface CapturedOutput {
+  readonly text: string
+  readonly bytes: number
+  /** `kiwi://output/<id>` of the whole; `undefined` when `text` is all of it. */
+  readonly spilled: string | undefined
+}
+
+export interface PrimitiveResult {
+  /** The result's data, shaped by the declared output format. */
+  readonly data: Schema.Json
+  readonly metadata: {
+    readonly exit_code?: number
+    readonly status_code?: number
+    readonly stdout?: CapturedOutput
+    readonly stderr?: CapturedOutput
+    readonly attempts?: number
+  }
+}
+
+export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
+  tool: Schema.String,
+  /** "exit code 2", "signal SIGKILL", "HTTP 404". */
+  how: Schema.String,
+  /** The tail of what it said, at most 4 KiB. */
+  output: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} failed with ${this.how}${this.output === "" ? "" : `:\n${this.output}`}`
+  }
+  get remediation() {
+    return "Read what the tool said; its parameters or its code are wrong"
+  }
+}
+
+export class ToolTimeout extends Schema.TaggedError<ToolTimeout>()("ToolTimeout", {
+  tool: Schema.String,
+  /** Milliseconds. */
+  after: Schema.Int,
+  output: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} was stopped after ${this.after / 1000} s, with everything that it had started`
+  }
+  get remediation() {
+    return "Let it do less, or raise timeout in the tool's CONFIG and sign it again"
+  }
+}
+
+export class ToolOutputInvalid extends Schema.TaggedError<ToolOutputInvalid>()("ToolOutputInvalid", {
+  tool: Schema.String,
+  issue: Schema.String,
+  output: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} declares JSON output, but ${this.issue}`
+  }
+  get remediation() {
+    return "Print exactly one JSON value on stdout and everything else on stderr, or declare output: text"
+  }
+}
+
+export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("ToolUnstartable", {
+  tool: Schema.String,
+  command: Schema.String,
+  issue: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} could not be started: ${this.command}: ${this.issue}`
+  }
+  get remediation() {
+    return `Check the command; \`kiwi explain ${this.tool}\` shows how it was found`
+  }
+}
+
+/** Parameters that cannot be handed over: two names for one option, a name that is no option, a NUL. */
+export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassable>()("ParametersUnpassable", {
+  tool: Schema.String,
+  issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
+}) {
+  override get message() {
+    return `The parameters of ${this.tool} cannot be passed: ${
+      this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")
+    }`
+  }
+  get remediation() {
+    return "Rename the parameter in the tool, or let it read its input from stdin (CONFIG input: stdin)"
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.issues
+  }
+}
+
+export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
+  tool: Schema.String,
+  /** Scheme, host and port; never the path or query. */
+  target: Schema.String,
+  issue: Schema.String,
+  attempts: Schema.Int,
+  transient: Schema.Boolean
+}) {
+  override get message() {
+    return `${this.tool}: the request to ${this.target} failed after ${this.attempts} attempt(s): ${this.issue}`
+  }
+  get remediation() {
+    return this.transient ? "Try again later" : "Check the tool's url and your network"
+  }
+  get retryable() {
+    return this.transient
+  }
+}
+
+/** The outbound rules refused: scheme, address, redirect, Kiwi's own port. */
+export class RequestRefused extends Schema.TaggedError<RequestRefused>()("RequestRefused", {
+  tool: Schema.String,
+  target: Schema.String,
+  issue: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} may not connect to ${this.target}: ${this.issue}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+/** A handler of a builtin failed in a way that it declares. */
+export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinFailed", {
+  tool: Schema.String,
+  issue: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `${this.tool}: ${this.issue}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("PrimitiveUnknown", {
+  primitive: Schema.String,
+  known: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return `"${this.primitive}" is no primitive of this kernel`
+  }
+  get remediation() {
+    return `Primitives here: ${this.known.join(", ")}`
+  }
+}
+
+export type PrimitiveError =
+  | ToolFailed
+  | ToolTimeout
+  | ToolOutputInvalid
+  | ToolUnstartable
+  | ParametersUnpassable
+  | RequestFailed
+  | RequestRefused
+  | BuiltinFailed
+  | PrimitiveUnknown
+
+export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
+
+/** The table of primitives: `subprocess`, `http_client`, `builtin`. */
+export class Primitives extends Context.Service<Primitives, {
+  readonly run: (primitive: string, input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
+  readonly known: ReadonlyArray<string>
+}>()("kiwi/services/primitive/Primitives") {}
+
+/** Handlers of the `builtin` primitive, by the `handler` that its config names. Only system items may name one. */
+export class Builtins extends Context.Service<Builtins, {
+  readonly handlers: ReadonlyMap<string, PrimitiveHandler>
+}>()("kiwi/services/primitive/Builtins") {}

@@ -1,0 +1,85 @@
+// What goes into ToolProxy and what comes out. These shapes are kept by transcripts and clients: extend, never change.
+import { Context, Effect, Schema } from "effect"
+import { Tier } from "../item/ItemId.ts"
+
+export const Surface = Schema.Literals(["mcp", "cli", "embed"])
+export type Surface = typeof Surface.Type
+
+/** Who calls. Every field is set by the surface, never by the caller's own words, but `label`. */
+export const Caller = Schema.Struct({
+  surface: Surface,
+  /** Name that policy knows: `serve --client NAME`, else the operating-system user. */
+  client: Schema.String,
+  /** What the client calls itself: shown, never believed. */
+  label: Schema.optionalKey(Schema.String),
+  /** One connection, one command, one embedded runtime. */
+  session: Schema.String
+})
+export type Caller = typeof Caller.Type
+
+export const ToolCall = Schema.Struct({
+  /** Unique for this call; repeated in the audit. */
+  callId: Schema.String,
+  caller: Caller,
+  /** `id` or `category/id`. */
+  item: Schema.String,
+  tier: Schema.optionalKey(Tier),
+  parameters: Schema.Record(Schema.String, Schema.Json),
+  dryRun: Schema.Boolean
+})
+export type ToolCall = typeof ToolCall.Type
+
+/** Something that the caller should know and that did not stop the call. */
+export const CallWarning = Schema.Struct({ code: Schema.String, message: Schema.String })
+export type CallWarning = typeof CallWarning.Type
+
+/** Captured output that was too long to return whole: `text` is its head and tail, `uri` reads the rest in ranges. */
+export const OutputReference = Schema.Struct({ uri: Schema.String, bytes: Schema.Int })
+
+export const CallMetadata = Schema.Struct({
+  call_id: Schema.String,
+  /** Whole milliseconds of the primitive, and nothing around it. */
+  duration_ms: Schema.Finite,
+  tool: Schema.Struct({ id: Schema.String, version: Schema.String, tier: Tier, digest: Schema.String }),
+  chain: Schema.Array(Schema.String),
+  chain_digest: Schema.String,
+  isolation: Schema.String,
+  exit_code: Schema.optionalKey(Schema.Int),
+  status_code: Schema.optionalKey(Schema.Int),
+  attempts: Schema.optionalKey(Schema.Int),
+  /** The tail of stderr, where there was any: at most 4 KiB. */
+  stderr: Schema.optionalKey(Schema.String),
+  output: Schema.optionalKey(OutputReference)
+})
+export type CallMetadata = typeof CallMetadata.Type
+
+/** What a dry run would do. Secrets are shown as `‹NAME›`. */
+export const CallPlan = Schema.Struct({
+  primitive: Schema.String,
+  /** subprocess: the argv. */
+  argv: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** http_client: method and url. */
+  request: Schema.optionalKey(Schema.Struct({ method: Schema.String, url: Schema.String })),
+  /** Names of the child's variables. */
+  environment: Schema.Array(Schema.String)
+})
+export type CallPlan = typeof CallPlan.Type
+
+export const ToolResult = Schema.Struct({
+  status: Schema.Literals(["success", "validation_passed"]),
+  /** What the tool answered; for a dry run the plan. */
+  data: Schema.Json,
+  metadata: CallMetadata,
+  warnings: Schema.Array(CallWarning)
+})
+export type ToolResult = typeof ToolResult.Type
+
+export type CallEvent =
+  | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
+  | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
+
+/** Where a call's progress and chunks go while it runs. Default: nowhere. */
+export const CallEvents = Context.Reference<{ readonly emit: (event: CallEvent) => Effect.Effect<void> }>(
+  "kiwi/services/proxy/CallEvents",
+  { defaultValue: () => ({ emit: () => Effect.void }) }
+)

@@ -1,0 +1,118 @@
+// The only way to run a tool, for every surface. Its steps are one ordered list of named functions.
+import { Context, type Effect, Schema } from "effect"
+import type { AuditUnavailable } from "../audit/AuditLog.ts"
+import type { ChainError } from "../chain/ChainResolver.ts"
+import type { EnvConfigInvalid, RequirementsMissing } from "../env/EnvResolver.ts"
+import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import type { GoesBack, VerifyError } from "../integrity/Verifier.ts"
+import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
+import type { PermissionDenied } from "../permission/PermissionGate.ts"
+import type { PrimitiveError } from "../primitive/Primitive.ts"
+import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
+import type { TemplateError } from "../template/Template.ts"
+import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
+import type { WriteRefused } from "../workspace/SafeFiles.ts"
+import type { ToolCall, ToolResult } from "./ToolCall.ts"
+
+const Issues = Schema.Array(
+  Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
+)
+
+/** The call's parameters are not what the tool's own schema allows. */
+export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("ParametersInvalid", {
+  tool: Schema.String,
+  issues: Issues
+}) {
+  override get message() {
+    return `The parameters for ${this.tool} are not valid: ${
+      this.issues.map((i) => (i.field === "" ? i.error : `${i.field}: ${i.error}`)).join("; ")
+    }`
+  }
+  get remediation() {
+    return `kiwi load tool ${this.tool}`
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.issues
+  }
+}
+
+/** The merged config is not what the primitive needs; `failedAt` of the wrapping error names the link that set it. */
+export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigInvalid", {
+  link: Schema.String,
+  issues: Issues
+}) {
+  override get message() {
+    return `The config of ${this.link} is not valid: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
+  }
+  get remediation() {
+    return `Correct CONFIG in ${this.link} and sign it again`
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.issues
+  }
+}
+
+/** A project item hides one of the user tier, and no person has been shown that yet. */
+export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
+  item: Schema.String,
+  hidden: Schema.Array(Schema.String),
+  command: Schema.String
+}) {
+  override get message() {
+    return `${this.item} hides ${this.hidden.join(", ")}, and nobody has said yet that this is meant`
+  }
+  get remediation() {
+    return `If it is meant, say so by signing it again: ${this.command}`
+  }
+}
+
+export type ChainReason =
+  | ChainError
+  | VerifyError
+  | GoesBack
+  | HidesItem
+  | ParametersInvalid
+  | ConfigInvalid
+  | SchemaUnusable
+  | EnvConfigInvalid
+  | RequirementsMissing
+  | TemplateError
+  | PrimitiveError
+  | WriteRefused
+
+/** Anything that goes wrong inside a chain. `failedAt` names the link that really failed. */
+export class ToolChainError extends Schema.Error<ToolChainError>("kiwi/ToolChainError")({
+  _tag: Schema.tag("ToolChainError"),
+  chain: Schema.Array(Schema.String),
+  failedAt: Schema.declare((u): u is FailedAt => typeof u === "object" && u !== null && "toolId" in u),
+  reason: Schema.declare((u): u is ChainReason => typeof u === "object" && u !== null && "_tag" in u)
+}) {
+  override get message(): string {
+    return this.reason.message
+  }
+  get remediation(): string | undefined {
+    const reason: KiwiError = this.reason
+    return reason.remediation
+  }
+}
+
+export type ToolCallError =
+  | ToolChainError
+  | ItemNotFound
+  | ItemAmbiguous
+  | ItemIdInvalid
+  | ItemInvalid
+  | ItemUnreadable
+  | ProjectRestricted
+  | PermissionDenied
+  | AuditUnavailable
+
+export class ToolProxy extends Context.Service<ToolProxy, {
+  /**
+   * Runs one tool under every rule that there is. Interruption kills everything that the call started, and is
+   * audited. Progress and chunks go to `CallEvents`.
+   */
+  readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
+  /** Names of the steps, in order. */
+  readonly steps: ReadonlyArray<string>
+}>()("kiwi/services/proxy/ToolProxy") {}

@@ -1,0 +1,49 @@
+// Full-text search over items: one FTS5 index per tier in $KIWI_HOME, kept current from file changes.
+import { Context, type Effect, Schema } from "effect"
+import type { ItemId, ItemType, Tier } from "../item/ItemId.ts"
+
+export interface SearchQuery {
+  readonly query: string
+  readonly type?: ItemType | undefined
+  readonly tier?: Tier | undefined
+  /** This category or one below it. */
+  readonly category?: string | undefined
+  /** Every one of them. */
+  readonly tags?: ReadonlyArray<string> | undefined
+  /** 1–100, default 10. */
+  readonly limit?: number | undefined
+}
+
+/** A hit is a pointer: what may be said about the item is for the caller to find out from the file itself. */
+export interface IndexHit {
+  readonly type: ItemType
+  readonly id: ItemId
+  readonly tier: Tier
+  readonly category: string
+  /** Relative to the tier's type folder, as in ItemLocation. */
+  readonly path: string
+  /** Higher is better; comparable within one answer only. */
+  readonly score: number
+}
+
+export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("IndexUnavailable", {
+  detail: Schema.String
+}) {
+  override get message() {
+    return `The search index could not be opened: ${this.detail}`
+  }
+  get remediation() {
+    return "Free some disk space and make $KIWI_HOME writable; `kiwi doctor` rebuilds a damaged index"
+  }
+}
+
+export class ItemIndex extends Context.Service<ItemIndex, {
+  /** Best first: exact names, then BM25. Empty when nothing matches. Takes in what changed on disk first. */
+  readonly search: (query: SearchQuery) => Effect.Effect<ReadonlyArray<IndexHit>, IndexUnavailable>
+  /** Up to three ids that are near to a mistyped one. */
+  readonly near: (id: string, type?: ItemType) => Effect.Effect<ReadonlyArray<string>>
+  /** Brings the index up to date; reports how many items were looked at. Long runs report through `onProgress`. */
+  readonly refresh: (
+    onProgress?: (done: number, total: number) => Effect.Effect<void>
+  ) => Effect.Effect<{ readonly items: number; readonly changed: number }, IndexUnavailable>
+}>()("kiwi/services/search/ItemIndex") {}

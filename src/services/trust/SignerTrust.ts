@@ -1,0 +1,32 @@
+// Whose signatures count: you, the signers that you trust, and for a trusted project those that it proposes.
+import { Context, type Effect, Schema } from "effect"
+import type { Tier } from "../item/ItemId.ts"
+import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { WriteRefused } from "../workspace/SafeFiles.ts"
+import type { HumanAct, HumanRequest } from "./HumanAct.ts"
+
+export const Signer = Schema.Struct({
+  /** 16 hex digits, the head of the sha256 of the public key: display and lookup only. */
+  keyId: Schema.String,
+  /** Raw Ed25519 public key, base64url (43 characters). What is compared. */
+  publicKey: Schema.String,
+  name: Schema.String
+})
+export type Signer = typeof Signer.Type
+
+export type SignerStanding =
+  /** The key of this Kiwi's own identity. */
+  | { readonly _tag: "You"; readonly signer: Signer }
+  /** Trusted by you (`kiwi trust add`), or proposed by a project that you trusted at those bytes. */
+  | { readonly _tag: "Trusted"; readonly signer: Signer; readonly by: "person" | "project" }
+  | { readonly _tag: "Unknown" }
+
+export class SignerTrust extends Context.Service<SignerTrust, {
+  /** Every key that has this id and may sign for this tier. A key id is no identity: each is tried. */
+  readonly candidates: (keyId: string, tier: Tier) => Effect.Effect<ReadonlyArray<SignerStanding>>
+  readonly list: Effect.Effect<ReadonlyArray<SignerStanding>>
+  readonly proposeAdd: (signer: Signer) => HumanRequest
+  readonly add: (signer: Signer, act: HumanAct) => Effect.Effect<void, WriteRefused | LockTimeout>
+  readonly proposeRemove: (keyId: string) => HumanRequest
+  readonly remove: (keyId: string, act: HumanAct) => Effect.Effect<boolean, WriteRefused | LockTimeout>
+}>()("kiwi/services/trust/SignerTrust") {}

@@ -1,0 +1,19 @@
+// The project that a kernel serves, or none: a kernel without a project still has the user and system tiers.
+import { Context, type Option } from "effect"
+
+export interface Project {
+  /** Random id under which `$KIWI_HOME/projects/<id>/` keeps what Kiwi decides about this project. */
+  readonly id: string
+  /** The project's real path. */
+  readonly root: string
+  /** `<root>/.ai`. May not exist. */
+  readonly ai: string
+  /** `$KIWI_HOME/projects/<id>`, 0700. */
+  readonly state: string
+}
+
+export class Workspace extends Context.Service<Workspace, {
+  readonly project: Option.Option<Project>
+  /** Where state about this workspace is kept: the project's `state`, or `$KIWI_HOME/user` without a project. */
+  readonly state: string
+}>()("kiwi/services/workspace/Workspace") {}
