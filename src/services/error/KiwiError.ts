@@ -23,8 +23,8 @@ export interface KiwiError {
   readonly failedAt?: FailedAt | undefined
   /** The failure under this one. Anything but a KiwiError is shown as code `UNKNOWN`. */
   readonly cause?: unknown
-  /** For a wrapper (ToolChainError): the error whose code, remediation and retryable count. */
-  readonly reason?: KiwiError | undefined
+  /** For a wrapper (ToolChainError): the error whose code, remediation and retryable count. Else anything. */
+  readonly reason?: unknown
 }
 
 /** The link of a chain that really failed. */
@@ -58,9 +58,12 @@ const isTagged = (u: unknown): u is KiwiError =>
   typeof u === "object" && u !== null && "_tag" in u && typeof u._tag === "string" && "message" in u &&
   typeof u.message === "string"
 
+/** The error that a wrapper is about, or the error itself. */
+export const innermost = (error: KiwiError): KiwiError => isTagged(error.reason) ? error.reason : error
+
 export const toErrorObject = (error: KiwiError): ErrorObject => {
-  const inner = error.reason ?? error
-  const cause = error.reason === undefined ? error.cause : error.reason.cause
+  const inner = innermost(error)
+  const cause = inner.cause
   const failedAt = error.failedAt ?? inner.failedAt
   const chain = error.chain ?? inner.chain
   const remediation = error.remediation ?? inner.remediation

@@ -1,18 +1,19 @@
 // The only way to run a tool, for every surface. Its steps are one ordered list of named functions.
 import { Context, type Effect, Schema } from "effect"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
-import type { ChainError } from "../chain/ChainResolver.ts"
-import type { EnvConfigInvalid, RequirementsMissing } from "../env/EnvResolver.ts"
+import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
+import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
-import type { GoesBack, VerifyError } from "../integrity/Verifier.ts"
+import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
+import type { Tier } from "../item/ItemId.ts"
 import type { PermissionDenied } from "../permission/PermissionGate.ts"
-import type { PrimitiveError } from "../primitive/Primitive.ts"
+import type { Isolation, PrimitiveError } from "../primitive/Primitive.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { ToolCall, ToolResult } from "./ToolCall.ts"
+import type { Caller, ToolCall, ToolResult } from "./ToolCall.ts"
 
 const Issues = Schema.Array(
   Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
@@ -107,12 +108,30 @@ export type ToolCallError =
   | PermissionDenied
   | AuditUnavailable
 
+/** How far the steps that need no parameters and cause nothing got; what they found on the way. */
+export interface Trace {
+  /** Names of the steps that passed, in order. */
+  readonly passed: ReadonlyArray<string>
+  /** The first step that refused, and why; `undefined` when the tool can run now. */
+  readonly blocked: { readonly step: string; readonly error: ToolCallError } | undefined
+  readonly resolved: ResolvedChain | undefined
+  readonly verified: ReadonlyArray<Verified>
+  readonly rule: string | undefined
+  readonly env: ResolvedEnv | undefined
+  readonly isolation: Isolation | undefined
+}
+
 export class ToolProxy extends Context.Service<ToolProxy, {
   /**
    * Runs one tool under every rule that there is. Interruption kills everything that the call started, and is
    * audited. Progress and chunks go to `CallEvents`.
    */
   readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
+  /** Walks the same steps as `call`, without parameters, without effects and without an audit entry. */
+  readonly trace: (
+    caller: Caller,
+    query: { readonly item: string; readonly tier?: Tier | undefined }
+  ) => Effect.Effect<Trace>
   /** Names of the steps, in order. */
   readonly steps: ReadonlyArray<string>
 }>()("kiwi/services/proxy/ToolProxy") {}

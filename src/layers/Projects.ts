@@ -1,0 +1,70 @@
+// One kernel per project, opened on first use and closed when it has been idle. Surfaces ask for it on every call and
+// keep nothing of it.
+import { Context, Effect, Layer, LayerMap, Scope } from "effect"
+import type { AuditLog } from "../services/audit/AuditLog.ts"
+import type { ChainResolver } from "../services/chain/ChainResolver.ts"
+import type { EnvResolver } from "../services/env/EnvResolver.ts"
+import type { ItemParser } from "../services/format/ItemParser.ts"
+import type { Signatures } from "../services/integrity/Signatures.ts"
+import type { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
+import type { Verifier } from "../services/integrity/Verifier.ts"
+import type { ItemStore } from "../services/item/ItemStore.ts"
+import type { PermissionGate } from "../services/permission/PermissionGate.ts"
+import type { Outputs } from "../services/primitive/Outputs.ts"
+import type { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import type { SchemaValidator } from "../services/schema/SchemaValidator.ts"
+import type { ItemIndex } from "../services/search/ItemIndex.ts"
+import type { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import type { SignerTrust } from "../services/trust/SignerTrust.ts"
+import type { Workspace } from "../services/workspace/Workspace.ts"
+
+/** What a surface may ask of one project. */
+export type ProjectServices =
+  | AuditLog
+  | ChainResolver
+  | EnvResolver
+  | ItemIndex
+  | ItemParser
+  | ItemStore
+  | Outputs
+  | PermissionGate
+  | ProjectTrust
+  | SchemaValidator
+  | Signatures
+  | SignerTrust
+  | ToolProxy
+  | VerifiedCopies
+  | Verifier
+  | Workspace
+
+/** A project's real path, or "" for the kernel without a project (user and system tiers only). */
+export type ProjectKey = string
+
+export class Projects extends Context.Service<Projects, {
+  /** The services of one project, held open until the surrounding scope closes. */
+  readonly open: (key: ProjectKey) => Effect.Effect<Context.Context<ProjectServices>, never, Scope.Scope>
+  /** Runs an effect with the services of one project. About 5 µs once it is open. */
+  readonly use: (
+    key: ProjectKey
+  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
+  /** Closes a project's kernel; the next call opens it anew. */
+  readonly close: (key: ProjectKey) => Effect.Effect<void>
+}>()("kiwi/layers/Projects") {}
+
+/** `lookup` builds the kernel of one project; what it needs from the process is in `R`. */
+export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, never, R>) =>
+  Layer.effect(
+    Projects,
+    Effect.map(LayerMap.make(lookup, { idleTimeToLive: "10 minutes" }), (map) =>
+      Projects.of({
+        open: (key) => map.contextEffect(key),
+        use: (key) => (effect) =>
+          Effect.scopedWith((scope) =>
+            Effect.flatMap(
+              Effect.provideService(map.contextEffect(key), Scope.Scope, scope),
+              (context) => Effect.provideContext(effect, context)
+            )
+          ),
+        close: map.invalidate
+      }))
+  )

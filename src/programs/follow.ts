@@ -1,0 +1,143 @@
+// Following a directive and reading knowledge: the actionable part of a believed item, with the inputs put in.
+import { Clock, Effect } from "effect"
+import type { Schema } from "effect"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { KiwiError } from "../services/error/KiwiError.ts"
+import { codeOf } from "../services/error/KiwiError.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { Verifier } from "../services/integrity/Verifier.ts"
+import type { Directive, Item, ItemLocation } from "../services/item/Item.ts"
+import { showLocation } from "../services/item/Item.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { ParametersInvalid } from "../services/proxy/ToolProxy.ts"
+import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+
+/** A directive's inputs as JSON Schema: its own, or one made from its `<input>` elements. */
+export const inputSchema = (directive: Directive): Schema.JsonObject =>
+  directive.inputSchema ?? {
+    type: "object",
+    properties: Object.fromEntries(directive.inputs.map((input) => [input.name, {
+      type: input.type,
+      ...(input.description === "" ? {} : { description: input.description }),
+      ...(input.default === undefined ? {} : { default: input.default })
+    }])),
+    required: directive.inputs.filter((i) => i.required && i.default === undefined).map((i) => i.name)
+  }
+
+const placeholder = /\{\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}\}/g
+
+/** Puts inputs in for `{{name}}`, in one pass; what is no input stays as it is. */
+export const substitute = (text: string, inputs: Readonly<Record<string, Schema.Json>>): string =>
+  text.replace(placeholder, (whole, name: string) => {
+    if (!Object.hasOwn(inputs, name)) return whole
+    const value = inputs[name]
+    return typeof value === "string" ? value : JSON.stringify(value)
+  })
+
+const isRecord = (value: Schema.Json): value is Schema.JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const followDirective = Effect.fnUntraced(function*(directive: Directive, parameters: Schema.JsonObject) {
+  const validator = yield* SchemaValidator
+  const { issues, value } = yield* validator.validate({
+    schema: inputSchema(directive),
+    what: `inputs of ${directive.location.id}`,
+    value: parameters,
+    closed: true,
+    origin: { _tag: "verified", digest: directive.digest }
+  })
+  if (issues.length > 0 || !isRecord(value)) {
+    return yield* new ParametersInvalid({ tool: directive.location.id, issues: [...issues] })
+  }
+  const put = (text: string) => substitute(text, value)
+  return {
+    name: directive.location.id,
+    description: put(directive.description),
+    inputs: value,
+    steps: directive.steps.map((step) => ({
+      name: step.name,
+      description: put(step.description),
+      action: put(step.action)
+    })),
+    ...(Object.keys(directive.templates).length === 0 ? {} : { templates: directive.templates }),
+    instructions: "Follow the steps in order."
+  }
+})
+
+const answer = Effect.fnUntraced(function*(item: Item, parameters: Schema.JsonObject) {
+  if (item._tag === "directive") return yield* followDirective(item, parameters)
+  return {
+    name: item.location.id,
+    title: item.title,
+    content: item._tag === "knowledge" ? item.body : "",
+    instructions: "Use this to inform what you do."
+  }
+})
+
+export interface Followed {
+  readonly status: "ready"
+  readonly data: Schema.Json
+  readonly metadata: { readonly id: string; readonly type: string; readonly version: string; readonly digest: string }
+  readonly warnings: ReadonlyArray<{ readonly code: string; readonly message: string }>
+}
+
+/** Verifies, validates and hands over a directive or a knowledge entry; audited like every other call. */
+export const follow = Effect.fn("follow")(function*(
+  location: ItemLocation,
+  parameters: Schema.JsonObject,
+  call: { readonly callId: string; readonly caller: Caller }
+) {
+  const audit = yield* AuditLog
+  const store = yield* ItemStore
+  const parser = yield* ItemParser
+  const verifier = yield* Verifier
+  const trust = yield* ProjectTrust
+  const started = yield* Clock.currentTimeMillis
+  const subject = { type: location.type, item: location.id, tier: location.tier }
+  yield* audit.append({
+    kind: "request",
+    call: call.callId,
+    caller: call.caller,
+    operation: "follow",
+    subject,
+    parameters
+  })
+  const record = Effect.fnUntraced(function*(
+    outcome: "success" | "failure" | "denied" | "interrupted",
+    rest: { readonly version?: string; readonly digest?: string; readonly error?: KiwiError }
+  ) {
+    const { error, ...known } = rest
+    yield* audit.append({
+      kind: "result",
+      call: call.callId,
+      subject: { ...subject, ...known },
+      outcome,
+      ...(error === undefined
+        ? { rule: "follow-believed" }
+        : { error: { code: codeOf(error), message: error.message } }),
+      duration_ms: (yield* Clock.currentTimeMillis) - started
+    })
+  })
+  return yield* Effect.gen(function*() {
+    if (location.tier === "project") yield* trust.require
+    const snapshot = yield* store.read(location)
+    yield* verifier.verify(snapshot)
+    const item = yield* parser.parse(snapshot)
+    const data = yield* answer(item, parameters)
+    yield* record("success", { version: item.version, digest: item.digest })
+    return {
+      status: "ready",
+      data,
+      metadata: { id: location.id, type: location.type, version: item.version, digest: item.digest },
+      warnings: []
+    } satisfies Followed as Followed
+  }).pipe(
+    Effect.tapError((error) =>
+      error._tag === "AuditUnavailable" ? Effect.void : Effect.ignore(record("denied", { error }))
+    ),
+    Effect.onInterrupt(() => Effect.ignore(record("interrupted", {}))),
+    Effect.withSpan("follow.item", { attributes: { item: showLocation(location) } })
+  )
+})

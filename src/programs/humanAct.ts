@@ -1,0 +1,32 @@
+// Every human act goes the same way: ask, do, record. The record says what was shown (by digest) and what came of it.
+import { Effect } from "effect"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { HumanGate } from "../services/trust/HumanAct.ts"
+import type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
+
+export const asHuman = Effect.fnUntraced(function*<A, E, R>(
+  request: HumanRequest,
+  caller: Caller,
+  perform: (act: HumanAct) => Effect.Effect<A, E, R>
+) {
+  const gate = yield* HumanGate
+  const audit = yield* AuditLog
+  const record = (by: string, outcome: "done" | "declined" | "failed") =>
+    audit.append({
+      kind: "act",
+      act: request.kind,
+      by,
+      caller,
+      title: request.title,
+      digest: request.digest,
+      outcome
+    })
+  const act = yield* gate.ask(request).pipe(
+    Effect.tapErrorTag("HumanDeclined", () => record(caller.surface, "declined"))
+  )
+  return yield* perform(act).pipe(
+    Effect.tap(() => record(act.by, "done")),
+    Effect.tapError(() => Effect.ignore(record(act.by, "failed")))
+  )
+})

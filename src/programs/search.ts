@@ -1,0 +1,100 @@
+// Search: pointers from the index, and about each what may be said of it now.
+import { Effect } from "effect"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { callSignature } from "../services/item/CallSignature.ts"
+import type { ItemLocation } from "../services/item/Item.ts"
+import { showLocation } from "../services/item/Item.ts"
+import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { ItemIndex } from "../services/search/ItemIndex.ts"
+import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
+import type { ItemState } from "./itemState.ts"
+import { readinessOf } from "./itemState.ts"
+
+/** An item that is not believed carries id, place and state, and none of its own words. */
+export interface SearchHit {
+  readonly id: string
+  readonly type: ItemType
+  readonly tier: Tier
+  readonly category: string
+  /** `tier:folder/path`. */
+  readonly path: string
+  readonly state: ItemState
+  readonly version?: string
+  /** One line. */
+  readonly description?: string
+  /** `add(a: number, b: number)`. */
+  readonly call?: string
+  /** Places of the items that this one hides. */
+  readonly hides?: ReadonlyArray<string>
+}
+
+const firstLine = (text: string): string => {
+  const line = text.trimStart().split("\n", 1)[0] ?? ""
+  return line.length <= 160 ? line : `${line.slice(0, 159)}…`
+}
+
+const describe = Effect.fnUntraced(
+  function*(location: ItemLocation, hides: ReadonlyArray<ItemLocation>, caller: Caller) {
+    const store = yield* ItemStore
+    const parser = yield* ItemParser
+    const head = {
+      id: location.id,
+      type: location.type,
+      tier: location.tier,
+      category: location.category,
+      path: showLocation(location),
+      ...(hides.length === 0 ? {} : { hides: hides.map(showLocation) })
+    }
+    const snapshot = yield* store.read(location)
+    const standing = yield* readinessOf(snapshot, caller)
+    if (standing.believed === undefined) return { ...head, state: standing.state } satisfies SearchHit
+    const item = yield* parser.parse(snapshot)
+    const text = item.description === "" ? item.title : item.description
+    return {
+      ...head,
+      state: standing.state,
+      version: item.version,
+      ...(text === "" ? {} : { description: firstLine(text) }),
+      ...(item._tag === "knowledge" ? {} : { call: callSignature(item) })
+    } satisfies SearchHit
+  }
+)
+
+/** Best first; at equal match, what is believed before what is not. Empty when nothing matches. */
+export const search = Effect.fn("search")(function*(query: SearchQuery, caller: Caller) {
+  const index = yield* ItemIndex
+  const store = yield* ItemStore
+  const found = yield* index.search(query)
+  const hits = yield* Effect.forEach(found, (hit: IndexHit) =>
+    Effect.gen(function*() {
+      const { hides, location } = yield* store.find({
+        id: hit.category === "" ? hit.id : `${hit.category}/${hit.id}`,
+        type: hit.type,
+        tier: hit.tier
+      })
+      return { hit: yield* describe(location, hides, caller), score: hit.score }
+    }).pipe(
+      Effect.catchTag(["ItemNotFound", "ItemIdInvalid"], () => Effect.undefined),
+      Effect.catch(() =>
+        Effect.succeed({
+          hit: {
+            id: hit.id,
+            type: hit.type,
+            tier: hit.tier,
+            category: hit.category,
+            path: showLocation(hit),
+            state: "invalid"
+          } satisfies SearchHit as SearchHit,
+          score: hit.score
+        })
+      )
+    ))
+  return hits
+    .filter((h) => h !== undefined)
+    .toSorted((a, b) => b.score - a.score || believedLast(a.hit) - believedLast(b.hit))
+    .map((h): SearchHit => h.hit)
+})
+
+const believedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0
