@@ -196,6 +196,8 @@ export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<Primitiv
 /** The table of primitives: `subprocess`, `http_client`, `builtin`. */
 export class Primitives extends Context.Service<Primitives, {
   readonly run: (primitive: string, input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
+  /** What `run` would do, without doing it: `argv` or `request`, and the names of the child's variables. */
+  readonly plan: (primitive: string, input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}
 

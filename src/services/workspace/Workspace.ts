@@ -16,4 +16,6 @@ export class Workspace extends Context.Service<Workspace, {
   readonly project: Option.Option<Project>
   /** Where state about this workspace is kept: the project's `state`, or `$KIWI_HOME/user` without a project. */
   readonly state: string
+  /** Where tools run: the project's root, or a private folder below `state` without a project. */
+  readonly cwd: string
 }>()("kiwi/services/workspace/Workspace") {}

@@ -1,0 +1,71 @@
+// Help: guides from the system tier's own knowledge, and what this kernel can and cannot do right now.
+import { Effect, Option } from "effect"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { Verifier } from "../services/integrity/Verifier.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
+
+export const topics = [
+  "overview",
+  "search",
+  "load",
+  "execute",
+  "sign",
+  "directives",
+  "tools",
+  "knowledge",
+  "trust"
+] as const
+export type Topic = typeof topics[number]
+
+export interface Helped {
+  readonly topic: Topic
+  readonly guide: string
+  readonly state: {
+    /** The project's folder, or nothing without one. */
+    readonly project?: string
+    readonly trust: "trusted" | "restricted" | "no project"
+    /** What is off, and what to do about it. */
+    readonly off: ReadonlyArray<string>
+  }
+}
+
+const off = Effect.gen(function*() {
+  const trust = yield* ProjectTrust
+  const store = yield* ItemStore
+  const state = yield* trust.state
+  const problems = yield* store.problems
+  const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []
+  return [
+    ...(state._tag === "Restricted" ? [`Nothing of the project runs: ${state.reason} (kiwi trust project)`] : []),
+    ...(state._tag === "NoProject" ? ["There is no project here (kiwi init)"] : []),
+    ...controls
+      .filter((c) => c.state !== "accepted")
+      .map((c) => `${c.path} is ${c.state} and not used until somebody accepts it (kiwi trust project)`),
+    ...problems.slice(0, 10).map((p) => p.message),
+    ...(problems.length > 10 ? [`… and ${problems.length - 10} more files that are no items (kiwi doctor)`] : [])
+  ]
+})
+
+export const help = Effect.fn("help")(function*(topic: Topic) {
+  const parser = yield* ItemParser
+  const store = yield* ItemStore
+  const trust = yield* ProjectTrust
+  const verifier = yield* Verifier
+  const workspace = yield* Workspace
+  const { location } = yield* store.find({ id: `help/${topic}`, type: "knowledge", tier: "system" })
+  const snapshot = yield* store.read(location)
+  yield* verifier.verify(snapshot)
+  const item = yield* parser.parse(snapshot)
+  const state = yield* trust.state
+  return {
+    topic,
+    guide: item._tag === "knowledge" ? item.body.trim() : "",
+    state: {
+      ...Option.match(workspace.project, { onNone: () => ({}), onSome: (p) => ({ project: p.root }) }),
+      trust: state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project",
+      off: yield* off
+    }
+  } satisfies Helped as Helped
+})
