@@ -38,6 +38,8 @@ export const stateOf = (error: KiwiError): ItemState => states.get(codeOf(innerm
 
 export interface Standing {
   readonly state: ItemState
+  /** Why it is not `ok`. */
+  readonly error: KiwiError | undefined
   /** Whether the bytes are those of a signer who counts, in a project that may be believed. */
   readonly believed: Verified | undefined
 }
@@ -46,13 +48,10 @@ export interface Standing {
 export const standingOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
   const verifier = yield* Verifier
   const trust = yield* ProjectTrust
-  if (snapshot.location.tier === "project") {
-    const state = yield* trust.state
-    if (state._tag === "Restricted") return { state: "restricted", believed: undefined } satisfies Standing as Standing
-  }
-  return yield* verifier.verify(snapshot).pipe(
-    Effect.map((believed): Standing => ({ state: "ok", believed })),
-    Effect.catch((error) => Effect.succeed<Standing>({ state: stateOf(error), believed: undefined }))
+  return yield* (snapshot.location.tier === "project" ? trust.require : Effect.void).pipe(
+    Effect.andThen(verifier.verify(snapshot)),
+    Effect.map((believed): Standing => ({ state: "ok", error: undefined, believed })),
+    Effect.catch((error) => Effect.succeed<Standing>({ state: stateOf(error), error, believed: undefined }))
   )
 })
 
@@ -63,5 +62,7 @@ export const readinessOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot, c
   const proxy = yield* ToolProxy
   const { category, id, tier } = snapshot.location
   const trace = yield* proxy.trace(caller, { item: category === "" ? id : `${category}/${id}`, tier })
-  return trace.blocked === undefined ? standing : { ...standing, state: stateOf(trace.blocked.error) }
+  if (trace.blocked === undefined) return standing
+  const { error } = trace.blocked
+  return { ...standing, state: stateOf(error), error } satisfies Standing as Standing
 })

@@ -1,0 +1,123 @@
+// Explain: the one place to look when something does not run. Walks the proxy's own steps and stops at the first
+// that refuses.
+import { Effect, Result } from "effect"
+import type { Schema } from "effect"
+import type { ErrorObject } from "../services/error/KiwiError.ts"
+import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
+import type { SignedBy } from "../services/integrity/Verifier.ts"
+import { showLocation } from "../services/item/Item.ts"
+import type { Tier } from "../services/item/ItemId.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import type { Trace } from "../services/proxy/ToolProxy.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { standingOf } from "./itemState.ts"
+
+export interface Explanation {
+  readonly id: string
+  readonly type: string
+  /** `tier:folder/path`. */
+  readonly path: string
+  readonly ready: boolean
+  readonly hides: ReadonlyArray<string>
+  /** What was checked, in order, up to the first refusal. */
+  readonly checks: ReadonlyArray<{ readonly check: string; readonly passed: boolean }>
+  readonly signer?: string
+  readonly chain?: ReadonlyArray<{
+    readonly id: string
+    readonly version: string
+    readonly path: string
+    readonly digest: string
+    readonly signer?: string
+  }>
+  readonly rule?: string
+  readonly isolation?: string
+  readonly interpreter?: { readonly variable: string; readonly path: string }
+  /** Names of the child's variables and where each value came from; never the values. */
+  readonly environment?: ReadonlyArray<{ readonly name: string; readonly origin: string }>
+  /** What would run with the given parameters, or why that cannot be said yet. */
+  readonly plan?: Schema.Json
+  readonly blocked?: { readonly check: string; readonly error: ErrorObject }
+}
+
+const signerName = (by: SignedBy): string =>
+  by._tag === "System"
+    ? "Kiwi (system item)"
+    : by.standing._tag === "You"
+    ? `you (${by.standing.signer.keyId})`
+    : by.standing._tag === "Trusted"
+    ? `${by.standing.signer.name} (${by.standing.signer.keyId})`
+    : "somebody unknown"
+
+const fromTrace = (trace: Trace) => ({
+  checks: [
+    ...trace.passed.map((check) => ({ check, passed: true })),
+    ...(trace.blocked === undefined ? [] : [{ check: trace.blocked.step, passed: false }])
+  ],
+  ...(trace.verified[0] === undefined ? {} : { signer: signerName(trace.verified[0].by) }),
+  ...(trace.resolved === undefined ? {} : {
+    chain: trace.resolved.chain.links.map(({ tool }, index) => ({
+      id: tool.location.id,
+      version: tool.version,
+      path: showLocation(tool.location),
+      digest: tool.digest,
+      ...(trace.verified[index] === undefined ? {} : { signer: signerName(trace.verified[index].by) })
+    }))
+  }),
+  ...(trace.rule === undefined ? {} : { rule: trace.rule }),
+  ...(trace.isolation === undefined ? {} : { isolation: trace.isolation }),
+  ...(trace.env?.interpreter === undefined ? {} : { interpreter: trace.env.interpreter }),
+  ...(trace.env === undefined ? {} : {
+    environment: [...trace.env.child.values()].map(({ name, origin }) => ({ name, origin }))
+  }),
+  ...(trace.blocked === undefined ? {} : {
+    blocked: { check: trace.blocked.step, error: toErrorObject(trace.blocked.error) }
+  })
+})
+
+/** Explains a tool by the steps that would run it; a directive or a knowledge entry by its signature. */
+export const explain = Effect.fn("explain")(function*(
+  query: {
+    readonly id: string
+    readonly type?: "directive" | "tool" | "knowledge" | undefined
+    readonly tier?: Tier | undefined
+  },
+  parameters: Schema.JsonObject | undefined,
+  callId: string,
+  caller: Caller
+) {
+  const store = yield* ItemStore
+  const { hides, location } = yield* store.find(query)
+  const head = {
+    id: location.id,
+    type: location.type,
+    path: showLocation(location),
+    hides: hides.map(showLocation)
+  }
+  if (location.type !== "tool") {
+    const standing = yield* standingOf(yield* store.read(location))
+    return {
+      ...head,
+      ready: standing.error === undefined,
+      checks: [{ check: "verify", passed: standing.error === undefined }],
+      ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
+      ...(standing.error === undefined ? {} : { blocked: { check: "verify", error: toErrorObject(standing.error) } })
+    } satisfies Explanation as Explanation
+  }
+  const proxy = yield* ToolProxy
+  const item = location.category === "" ? location.id : `${location.category}/${location.id}`
+  const trace = yield* proxy.trace(caller, { item, tier: location.tier })
+  const explained = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
+  if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation
+  const dryRun = yield* Effect.result(
+    proxy.call({ callId, caller, item, tier: location.tier, parameters: parameters ?? {}, dryRun: true })
+  )
+  return {
+    ...explained,
+    ...(Result.isSuccess(dryRun)
+      ? { plan: dryRun.success.data }
+      : parameters === undefined && codeOf(innermost(dryRun.failure)) === "PARAMETERS_INVALID"
+      ? { plan: "give --params to see the command" }
+      : { ready: false, blocked: { check: "dryRun", error: toErrorObject(dryRun.failure) } })
+  } satisfies Explanation as Explanation
+})
