@@ -1,6 +1,6 @@
 // The one way to run a tool. Each step is a named function over one call's state; the list at the end is the order,
 // and nothing runs that is not in it. Only `ToolProxy.call` is a span: steps are on the hot path.
-import { Cause, Clock, Effect, Exit, Layer, Redacted, Result } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import { AuditLog } from "../../services/audit/AuditLog.ts"
 import type { ChainLink } from "../../services/chain/Chain.ts"
@@ -96,7 +96,7 @@ const failedIn = (run: Run, link: ChainLink, reason: ChainReason): ToolChainErro
   })
 }
 
-const sameTier = (run: Run) => chainOf(run).links.some((link) => link.tool.location.tier === "project")
+const usesProject = (run: Run) => chainOf(run).links.some((link) => link.tool.location.tier === "project")
 
 const isRecord = (value: Schema.Json): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -143,7 +143,7 @@ export const make = Effect.gen(function*() {
     )
   })
 
-  const requireTrustedProject = (run: Run) => sameTier(run) ? trust.require : Effect.void
+  const requireTrustedProject = (run: Run) => usesProject(run) ? trust.require : Effect.void
 
   const verifyLinks = Effect.fnUntraced(function*(run: Run) {
     const verified: Array<Verified> = []
@@ -347,50 +347,29 @@ export const make = Effect.gen(function*() {
     { name: "shapeResult", traced: false, run: shapeResult }
   ]
 
-  const denials = new Set<string>([
-    "PROJECT_RESTRICTED",
-    "PERMISSION_DENIED",
-    "UNSIGNED",
-    "TAMPERED",
-    "SIGNATURE_MALFORMED",
-    "SIGNER_UNTRUSTED",
-    "SYSTEM_ITEM_ALTERED",
-    "GOES_BACK",
-    "HIDES_ITEM"
-  ])
-
   /** Written whatever became of the call; the request stands already, so a lost result is itself visible. */
-  const auditResult = (run: Run, exit: Exit.Exit<void, ToolCallError>): Effect.Effect<void> => {
-    const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined
-    const failure = error !== undefined && error._tag === "Some" ? error.value : undefined
-    if (failure?._tag === "AuditUnavailable") return Effect.void
+  const auditResult = Effect.fnUntraced(function*(run: Run, exit: Exit.Exit<void, ToolCallError>) {
+    const failure = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+    if (failure?._tag === "AuditUnavailable") return
     const code = failure === undefined ? undefined : codeOf(innermost(failure))
-    const outcome = Exit.isSuccess(exit)
-      ? "success"
-      : code === undefined
-      ? "interrupted"
-      : denials.has(code)
-      ? "denied"
-      : "failure"
     const chain = run.resolved?.chain
     const tool = chain?.leaf.tool
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.ignore(audit.append({
-        kind: "result",
-        call: run.call.callId,
-        subject: {
-          type: "tool",
-          item: run.call.item,
-          ...(tool === undefined ? {} : { version: tool.version, tier: tool.location.tier, digest: tool.digest }),
-          ...(chain === undefined ? {} : { chain: chainIds(chain.links), chain_digest: chain.digest })
-        },
-        outcome,
-        ...(run.rule === undefined ? {} : { rule: run.rule }),
-        ...(run.isolation === undefined ? {} : { isolation: run.isolation }),
-        ...(failure === undefined || code === undefined ? {} : { error: { code, message: failure.message } }),
-        duration_ms: now - run.startedAt
-      }, secretsOf(run.env))))
-  }
+    yield* Effect.ignore(audit.append({
+      kind: "result",
+      call: run.call.callId,
+      subject: {
+        type: "tool",
+        item: run.call.item,
+        ...(tool === undefined ? {} : { version: tool.version, tier: tool.location.tier, digest: tool.digest }),
+        ...(chain === undefined ? {} : { chain: chainIds(chain.links), chain_digest: chain.digest })
+      },
+      outcome: outcomeOf(exit, code),
+      ...(run.rule === undefined ? {} : { rule: run.rule }),
+      ...(run.isolation === undefined ? {} : { isolation: run.isolation }),
+      ...(failure === undefined || code === undefined ? {} : { error: { code, message: failure.message } }),
+      duration_ms: (yield* Clock.currentTimeMillis) - run.startedAt
+    }, secretsOf(run.env)))
+  })
 
   const call = Effect.fn("ToolProxy.call")(function*(call: ToolCall) {
     const run = begin(call, yield* Clock.currentTimeMillis)
@@ -435,6 +414,25 @@ export const make = Effect.gen(function*() {
 
   return ToolProxy.of({ call, trace, steps: steps.map((step) => step.name) })
 })
+
+/** Refusals of a rule or of trust; any other failure is one of the tool, its item or the machine. */
+const denials: ReadonlySet<string> = new Set([
+  "PROJECT_RESTRICTED",
+  "PERMISSION_DENIED",
+  "UNSIGNED",
+  "TAMPERED",
+  "SIGNATURE_MALFORMED",
+  "SIGNER_UNTRUSTED",
+  "SYSTEM_ITEM_ALTERED",
+  "GOES_BACK",
+  "HIDES_ITEM"
+])
+
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>, code: string | undefined) => {
+  if (Exit.isSuccess(exit)) return "success"
+  if (code !== undefined) return denials.has(code) ? "denied" : "failure"
+  return Cause.hasInterrupts(exit.cause) ? "interrupted" : "failure"
+}
 
 const runSteps = Effect.fnUntraced(function*(steps: ReadonlyArray<Step>, run: Run) {
   for (const step of steps) yield* step.run(run)
