@@ -1,3 +1,155 @@
 #!/usr/bin/env node
+// Starts Kiwi, whatever Node came first on PATH: checks the version in syntax that old versions can read, and hands over
+// to a newer Node of this machine where there is one. Nothing else is here, since every start pays for it.
 "use strict"
-import("../dist/bin/kiwi.js")
+
+var needed = 24
+
+if (parseInt(process.versions.node, 10) >= needed) start()
+else handOver()
+
+function start() {
+  var module = require("module")
+  var folder = cacheFolder()
+  if (folder !== undefined) module.enableCompileCache(folder)
+  import("../dist/bin/kiwi.js").catch(function(error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error
+    process.stderr.write("kiwi: this copy is not complete (" + error.message.split("'")[0].trim() + " a part of it)\n" +
+      "\nhint: install it again, or run `npm run build` in a checkout\n")
+    process.exitCode = 1
+  })
+}
+
+/**
+ * Where compiled code is kept. Node's default lies in the shared temporary folder, where another user could have put
+ * something first, and what is in there runs; so only a folder that is this user's alone will do. Kiwi's home is made
+ * by Kiwi, not here.
+ */
+function cacheFolder() {
+  var fs = require("fs")
+  var path = require("path")
+  try {
+    var home = path.resolve(process.env.KIWI_HOME || path.join(require("os").homedir(), ".kiwi"))
+    if (!isOurs(home)) return undefined
+    var folder = path.join(home, "cache", "compiled")
+    if (!fs.existsSync(folder)) fs.mkdirSync(folder, { recursive: true, mode: 448 })
+    return isOurs(path.dirname(folder)) && isOurs(folder) ? folder : undefined
+  } catch (error) {
+    return undefined
+  }
+}
+
+function isOurs(folder) {
+  var stat = require("fs").lstatSync(folder)
+  if (!stat.isDirectory()) return false
+  return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 18) === 0)
+}
+
+function handOver() {
+  var node = newerNode()
+  if (node === undefined) {
+    process.stderr.write(
+      "kiwi: needs Node " + needed + " or newer; this is Node " + process.versions.node +
+        ", and there is no newer one on PATH or in nvm, fnm, asdf, mise, volta or Homebrew\n" +
+        "\nhint: install it from https://nodejs.org, or with `nvm install " + needed + "`, `fnm install " + needed +
+        "`, `volta install node@" + needed + "` or `brew install node@" + needed + "`\n"
+    )
+    process.exit(1)
+  }
+  var child = require("child_process").spawn(node, [__filename].concat(process.argv.slice(2)), { stdio: "inherit" })
+  var signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", "SIGBREAK"]
+  var forward = function(signal) {
+    child.kill(signal)
+  }
+  signals.forEach(function(signal) {
+    try {
+      process.on(signal, forward)
+    } catch (error) {
+      // This platform does not have the signal.
+    }
+  })
+  child.on("error", function(error) {
+    process.stderr.write("kiwi: " + node + " does not start (" + error.code + ")\n")
+    process.exit(1)
+  })
+  child.on("exit", function(code, signal) {
+    if (signal === null) process.exit(code)
+    signals.forEach(function(name) {
+      process.removeListener(name, forward)
+    })
+    process.kill(process.pid, signal)
+  })
+}
+
+function newerNode() {
+  return candidates().find(function(file) {
+    var found = require("child_process").spawnSync(file, ["--version"], { encoding: "utf8", timeout: 5000 })
+    var version = /^v(\d+)\./.exec(found.stdout || "")
+    return version !== null && Number(version[1]) >= needed
+  })
+}
+
+function candidates() {
+  var fs = require("fs")
+  var path = require("path")
+  var home = require("os").homedir()
+  var env = process.env
+  var windows = process.platform === "win32"
+  var name = windows ? "node.exe" : "node"
+  var files = []
+
+  // The `node` package installed with this one or beside it.
+  files.push(path.join(__dirname, "..", "node_modules", "node", "bin", name))
+  files.push(path.join(__dirname, "..", "..", "node", "bin", name))
+
+  // A relative entry would let the folder that kiwi is started in choose the program.
+  ;(env.PATH || env.Path || "").split(path.delimiter).forEach(function(folder) {
+    if (path.isAbsolute(folder)) files.push(path.join(folder, name))
+  })
+
+  // Version managers keep one folder a version; the newest first.
+  var managed = [
+    [env.NVM_DIR || path.join(home, ".nvm"), "versions/node", "bin"],
+    [env.FNM_DIR || path.join(home, ".local/share/fnm"), "node-versions", "installation/bin"],
+    [path.join(home, ".fnm"), "node-versions", "installation/bin"],
+    [path.join(home, "Library/Application Support/fnm"), "node-versions", "installation/bin"],
+    [env.ASDF_DATA_DIR || path.join(home, ".asdf"), "installs/nodejs", "bin"],
+    [env.MISE_DATA_DIR || path.join(home, ".local/share/mise"), "installs/node", "bin"],
+    [env.VOLTA_HOME || path.join(home, ".volta"), "tools/image/node", "bin"]
+  ]
+  if (windows) {
+    managed.push([env.NVM_HOME || path.join(env.APPDATA || home, "nvm"), "", ""])
+    managed.push([path.join(env.APPDATA || home, "fnm"), "node-versions", "installation"])
+    managed.push([env.VOLTA_HOME || path.join(env.LOCALAPPDATA || home, "Volta"), "tools/image/node", ""])
+  }
+  managed.forEach(function(place) {
+    var folder = path.join(place[0], place[1])
+    var versions = []
+    try {
+      versions = fs.readdirSync(folder)
+    } catch (error) {
+      return
+    }
+    versions
+      .map(function(version) {
+        return { version: version, parts: version.replace(/^v/, "").split(".").map(Number) }
+      })
+      .filter(function(entry) {
+        return entry.parts[0] >= needed
+      })
+      .sort(function(a, b) {
+        return b.parts[0] - a.parts[0] || (b.parts[1] || 0) - (a.parts[1] || 0) || (b.parts[2] || 0) - (a.parts[2] || 0)
+      })
+      .forEach(function(entry) {
+        files.push(path.join(folder, entry.version, place[2], name))
+      })
+  })
+
+  ;["/opt/homebrew/opt/node", "/usr/local/opt/node", "/home/linuxbrew/.linuxbrew/opt/node"].forEach(function(folder) {
+    files.push(folder + "@" + needed + "/bin/node", folder + "/bin/node")
+  })
+
+  return files.filter(function(file, index) {
+    return files.indexOf(file) === index && fs.existsSync(file)
+  })
+}
