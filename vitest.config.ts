@@ -1,15 +1,35 @@
 import { defineConfig } from "vitest/config"
+import { ClosingReporter } from "./test/support/ClosingReporter.ts"
+import { environment, omissionsFile } from "./test/support/runFolder.ts"
 
+// Two projects, one after the other: unit tests use every core, end-to-end tests start processes of their own.
 export default defineConfig({
   test: {
+    env: environment,
+    retry: 0,
+    reporters: ["default", new ClosingReporter(omissionsFile)],
+    globalSetup: ["test/support/runFolder.ts"],
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", "**/node_modules/**"] }
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**", "**/node_modules/**"],
+          sequence: { groupOrder: 0 }
+        }
       },
       {
         extends: true,
-        test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 120_000 }
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          setupFiles: ["test/support/requireBuild.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 }
+        }
       }
     ]
   }

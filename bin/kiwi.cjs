@@ -14,8 +14,10 @@ function start() {
   if (folder !== undefined) module.enableCompileCache(folder)
   import("../dist/bin/kiwi.js").catch(function(error) {
     if (error.code !== "ERR_MODULE_NOT_FOUND") throw error
-    process.stderr.write("kiwi: this copy is not complete (" + error.message.split("'")[0].trim() + " a part of it)\n" +
-      "\nhint: install it again, or run `npm run build` in a checkout\n")
+    process.stderr.write(
+      "kiwi: this copy is not complete (" + error.message.split("'")[0].trim() + " a part of it)\n" +
+        "\nhint: install it again, or run `npm run build` in a checkout\n"
+    )
     process.exitCode = 1
   })
 }
@@ -34,7 +36,7 @@ function cacheFolder() {
     var folder = path.join(home, "cache", "compiled")
     if (!fs.existsSync(folder)) fs.mkdirSync(folder, { recursive: true, mode: 448 })
     return isOurs(path.dirname(folder)) && isOurs(folder) ? folder : undefined
-  } catch (error) {
+  } catch {
     return undefined
   }
 }
@@ -64,7 +66,7 @@ function handOver() {
   signals.forEach(function(signal) {
     try {
       process.on(signal, forward)
-    } catch (error) {
+    } catch {
       // This platform does not have the signal.
     }
   })
@@ -100,9 +102,7 @@ function candidates() {
 
   // The `node` package installed with this one or beside it.
   files.push(path.join(__dirname, "..", "node_modules", "node", "bin", name))
-  files.push(path.join(__dirname, "..", "..", "node", "bin", name))
-
-  // A relative entry would let the folder that kiwi is started in choose the program.
+  files.push(path.join(__dirname, "..", "..", "node", "bin", name)) // A relative entry would let the folder that kiwi is started in choose the program.
   ;(env.PATH || env.Path || "").split(path.delimiter).forEach(function(folder) {
     if (path.isAbsolute(folder)) files.push(path.join(folder, name))
   })
@@ -127,7 +127,7 @@ function candidates() {
     var versions = []
     try {
       versions = fs.readdirSync(folder)
-    } catch (error) {
+    } catch {
       return
     }
     versions
@@ -144,7 +144,6 @@ function candidates() {
         files.push(path.join(folder, entry.version, place[2], name))
       })
   })
-
   ;["/opt/homebrew/opt/node", "/usr/local/opt/node", "/home/linuxbrew/.linuxbrew/opt/node"].forEach(function(folder) {
     files.push(folder + "@" + needed + "/bin/node", folder + "/bin/node")
   })

@@ -1,0 +1,92 @@
+// Which real parts this machine has. A suite whose part is missing is left out and named at the end of the run, with
+// the reason; with KIWI_TEST_REQUIRE=all it fails instead, so that a machine that should have everything proves it.
+import { spawnSync } from "node:child_process"
+import { appendFileSync, mkdtempSync, rmdirSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "vitest"
+
+/** Why a program cannot be used, or undefined when it can. */
+const program = (command: string, args: ReadonlyArray<string> = ["--version"], install = command) => () => {
+  const run = spawnSync(command, args, { encoding: "utf8", timeout: 10_000 })
+  if (run.error !== undefined && "code" in run.error && run.error.code === "ENOENT") {
+    return `${command} is not installed (Debian: apt-get install ${install})`
+  }
+  if (run.error !== undefined) return `${command} does not run: ${run.error.message}`
+  if (run.status !== 0) return `\`${[command, ...args].join(" ")}\` fails: ${run.stderr.trim().split("\n")[0]}`
+  return undefined
+}
+
+const tinyDisk = () => {
+  if (process.platform !== "linux") return "a disk of a few KiB is mounted as a Linux tmpfs"
+  const folder = mkdtempSync(join(tmpdir(), "kiwi-disk-"))
+  try {
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { encoding: "utf8" })
+    if (mounted.status !== 0) return "mounting a tmpfs needs root"
+    spawnSync("umount", [folder])
+    return undefined
+  } finally {
+    rmdirSync(folder)
+  }
+}
+
+const probes = {
+  bash: program("bash"),
+  /** It runs, and the machine lets it make its namespaces. */
+  bubblewrap: program("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], "bubblewrap"),
+  git: program("git"),
+  python3: program("python3"),
+  ripgrep: program("rg", ["--version"], "ripgrep"),
+  /** A Secret Service to start on a session bus of the test's own. */
+  secretService: () =>
+    program("dbus-run-session", ["--version"], "dbus-x11")() ??
+      program("gnome-keyring-daemon", ["--version"], "gnome-keyring")(),
+  socat: program("socat", ["-V"], "socat"),
+  /** A tmpfs of a few KiB, for what happens on a full disk. */
+  tinyDisk
+}
+
+export type RealPart = keyof typeof probes
+
+const known = new Map<RealPart, string | undefined>()
+
+/** Why this machine cannot give the part, or undefined when it can. Probed once a test file. */
+export const whyMissing = (part: RealPart): string | undefined => {
+  if (!known.has(part)) known.set(part, probes[part]())
+  return known.get(part)
+}
+
+const required = process.env["KIWI_TEST_REQUIRE"] === "all"
+
+/** Names the suite in the closing lines of the run. */
+const leaveOut = (suite: string, why: string) => {
+  const file = process.env["KIWI_TEST_OMISSIONS"]
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify({ suite, why })}\n`)
+}
+
+/**
+ * Whether `suite` is to run: the part is here. Otherwise the omission is recorded, or, with KIWI_TEST_REQUIRE=all,
+ * thrown.
+ */
+export const requirePart = (part: RealPart, suite: string): boolean => {
+  const why = whyMissing(part)
+  if (why === undefined) return true
+  if (required) throw new Error(`${suite} needs ${part}: ${why}`)
+  leaveOut(suite, why)
+  return false
+}
+
+/** A `describe` that needs real parts: skipped and named when one is missing, failing when everything is required. */
+export const describeWith = (parts: ReadonlyArray<RealPart>, suite: string, body: () => void): void => {
+  const why = parts.map(whyMissing).find((reason) => reason !== undefined)
+  if (why === undefined) {
+    describe(suite, body)
+  } else if (required) {
+    describe(suite, () => {
+      it("has the real parts that it needs", () => assert.fail(`${suite} cannot run: ${why}`))
+    })
+  } else {
+    leaveOut(suite, why)
+    describe.skip(suite, body)
+  }
+}

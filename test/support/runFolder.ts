@@ -1,0 +1,23 @@
+// The folder that one run of the tests owns. It is Kiwi's home and user tier for everything that the run starts, so
+// that no test touches those of the person who runs it.
+import { mkdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export const runFolder = join(tmpdir(), `kiwi-test-${process.pid}`)
+
+export const omissionsFile = join(runFolder, "omissions.jsonl")
+
+export const environment = {
+  KIWI_HOME: join(runFolder, "home"),
+  USER_SPACE: join(runFolder, "user"),
+  KIWI_TEST_OMISSIONS: omissionsFile
+}
+
+/** Vitest's global setup: returns what undoes it. */
+export const setup = () => {
+  rmSync(runFolder, { recursive: true, force: true })
+  mkdirSync(environment.KIWI_HOME, { recursive: true, mode: 0o700 })
+  mkdirSync(environment.USER_SPACE, { recursive: true })
+  return () => rmSync(runFolder, { recursive: true, force: true })
+}
