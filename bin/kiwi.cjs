@@ -13,9 +13,10 @@ function start() {
   var folder = cacheFolder()
   if (folder !== undefined) module.enableCompileCache(folder)
   import("../dist/bin/kiwi.js").catch(function(error) {
-    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error
+    var program = require("path").join(__dirname, "..", "dist", "bin", "kiwi.js")
+    if (require("fs").existsSync(program)) throw error
     process.stderr.write(
-      "kiwi: this copy is not complete (" + error.message.split("'")[0].trim() + " a part of it)\n" +
+      "kiwi: this copy is not complete: dist/bin/kiwi.js is missing\n" +
         "\nhint: install it again, or run `npm run build` in a checkout\n"
     )
     process.exitCode = 1

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process"
 import { appendFileSync, mkdtempSync, rmdirSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { delimiter, join } from "node:path"
 import { assert, describe, it } from "vitest"
 
 /** Why a program cannot be used, or undefined when it can. */
@@ -30,11 +30,19 @@ const tinyDisk = () => {
   }
 }
 
+/** The first Node on PATH that is too old for Kiwi. */
+export const findOldNode = (): string | undefined =>
+  (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node")).find((file) => {
+    const { stdout } = spawnSync(file, ["--version"], { encoding: "utf8" })
+    return stdout !== null && Number(/^v(\d+)/.exec(stdout)?.[1] ?? 24) < 24
+  })
+
 const probes = {
   bash: program("bash"),
   /** It runs, and the machine lets it make its namespaces. */
   bubblewrap: program("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], "bubblewrap"),
   git: program("git"),
+  oldNode: () => findOldNode() === undefined ? "there is no Node older than 24 on PATH" : undefined,
   python3: program("python3"),
   ripgrep: program("rg", ["--version"], "ripgrep"),
   /** A Secret Service to start on a session bus of the test's own. */
