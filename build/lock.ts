@@ -7,47 +7,50 @@ import { readFileSync, writeFileSync } from "node:fs"
 
 interface Entry {
   version?: string
-  os?: Array<string>
   cpu?: Array<string>
-  libc?: Array<string>
   dev?: boolean
+  libc?: Array<string>
   optional?: boolean
   optionalDependencies?: Record<string, string>
+  os?: Array<string>
 }
 
 const file = new URL("../package-lock.json", import.meta.url)
 const lock: { packages: Record<string, Entry> } = JSON.parse(readFileSync(file, "utf8"))
 
-const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openharmony", "sunos", "win32"]
-const processors: Record<string, string> = {
-  arm: "arm",
-  arm64: "arm64",
-  ia32: "ia32",
-  loong64: "loong64",
-  mips64el: "mips64el",
-  ppc64: "ppc64",
-  riscv64: "riscv64",
-  s390x: "s390x",
-  wasm32: "wasm32",
-  x64: "x64"
-}
-const libraries: Record<string, string> = { glibc: "glibc", gnu: "glibc", musl: "musl" }
-const abis: Record<string, string> = { gnueabihf: "glibc", musleabihf: "musl" }
+const systems = new Set(["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openharmony", "sunos", "win32"])
+const processors = new Set([
+  "arm",
+  "arm64",
+  "ia32",
+  "loong64",
+  "mips64el",
+  "ppc64",
+  "riscv64",
+  "s390x",
+  "wasm32",
+  "x64"
+])
+const libraries = new Map([
+  ["glibc", "glibc"],
+  ["gnu", "glibc"],
+  ["gnueabihf", "glibc"],
+  ["musl", "musl"],
+  ["musleabihf", "musl"]
+])
 
-const platformOf = (name: string): Entry | undefined => {
+/** The platform that a package is for, by the words of its name: `@rolldown/binding-linux-x64-gnu`. */
+const platformOf = (name: string) => {
   const words = name.split(/[-/]/)
-  const os = systems.filter((system) => words.includes(system))
-  const cpu = words.flatMap((word) => processors[word] ?? [])
-  const libc = words.flatMap((word) => libraries[word] ?? abis[word] ?? [])
-  if (cpu.length === 0) return undefined
+  const os = words.filter((word) => systems.has(word))
   return {
-    ...(os.length > 0 && { os }),
-    cpu,
-    ...(libc.length > 0 && os.includes("linux") && { libc })
+    cpu: words.filter((word) => processors.has(word)),
+    libc: os.includes("linux") ? words.flatMap((word) => libraries.get(word) ?? []) : [],
+    os
   }
 }
 
-/** Where the package at `path` finds the packages beside it. */
+/** The folder that a package lies in; the root lies in none. */
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf("node_modules/") + "node_modules/".length)
 
 const exact = /^\d+\.\d+\.\d+/
@@ -65,23 +68,25 @@ let added = 0
 for (const [path, entry] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     if (resolves(path, name, version)) continue
-    const platform = platformOf(name)
-    if (platform === undefined || !exact.test(version)) {
-      console.error(`${name}, optional for ${path}, is not in the lockfile and its name and version do not say which`)
+    const { cpu, libc, os } = platformOf(name)
+    if (cpu.length === 0 || !exact.test(version)) {
+      console.error(`${name}@${version}, optional for ${path}, is missing, and its name does not say its platform`)
       process.exitCode = 1
       continue
     }
     lock.packages[`${folderOf(path)}${name}`] = {
       version,
-      ...platform,
-      ...(entry.dev && { dev: true }),
-      optional: true
+      cpu,
+      ...(entry.dev === true && { dev: true }),
+      ...(libc.length > 0 && { libc }),
+      optional: true,
+      ...(os.length > 0 && { os })
     }
     added++
   }
 }
 
-const [root, ...rest] = Object.entries(lock.packages)
-lock.packages = Object.fromEntries([root!, ...rest.toSorted(([a], [b]) => (a < b ? -1 : 1))])
+const entries = Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, "en"))
+lock.packages = Object.fromEntries(entries)
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`package-lock.json: ${added} platform packages added`)
