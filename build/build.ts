@@ -1,33 +1,58 @@
 /**
- * Builds `dist/`: the library unbundled, so that consumers share one `effect`, and the programs bundled, because that
- * is most of their start-up time.
+ * Builds `dist/`: the library unbundled, so that a user's program and Kiwi share one `effect`, and the programs
+ * bundled, which is most of their start-up time. A dynamic `import()` in the sources stays one: what it loads becomes a
+ * chunk of its own and costs nothing until it is used.
  */
 import { spawnSync } from "node:child_process"
-import { globSync, rmSync } from "node:fs"
+import { globSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { rolldown } from "rolldown"
+import { rolldown, type RolldownOutput } from "rolldown"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
+const dist = join(root, "dist")
 
-rmSync(`${root}dist`, { recursive: true, force: true })
+const compileLibrary = () => {
+  const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
+    cwd: root,
+    stdio: "inherit"
+  })
+  if (status !== 0) process.exit(status ?? 1)
+}
 
-const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
-  cwd: root,
-  stdio: "inherit"
-})
-if (tsc.status !== 0) process.exit(tsc.status ?? 1)
+const bundlePrograms = async () => {
+  const programs = globSync("src/programs/bin/*.ts", { cwd: root })
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(programs.map((file) => [file.replace(/^.*\/|\.ts$/g, ""), file])),
+    platform: "node",
+    // A native module brings its own file for every platform.
+    external: ["@napi-rs/keyring"]
+  })
+  const output = await bundle.write({
+    dir: join(dist, "bin"),
+    format: "esm",
+    chunkFileNames: "chunks/[name]-[hash].js"
+  })
+  await bundle.close()
+  return output
+}
 
-const bundle = await rolldown({
-  cwd: root,
-  input: Object.fromEntries(
-    globSync("src/programs/bin/*.ts", { cwd: root }).map((file) => [file.replace(/^.*\/|\.ts$/g, ""), file])
-  ),
-  platform: "node",
-  external: ["@napi-rs/keyring"]
-})
-await bundle.write({
-  dir: `${root}dist/bin`,
-  format: "esm",
-  chunkFileNames: "chunks/[name]-[hash].js"
-})
-await bundle.close()
+/** The licences of the packages that are in the bundles, which ask to go where their code goes. */
+const collectLicenses = ({ output }: RolldownOutput) => {
+  const packages = new Set(
+    output.flatMap((chunk) => chunk.type === "chunk" ? chunk.moduleIds : []).flatMap((id) =>
+      /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replaceAll("\\", "/"))?.[0] ?? []
+    )
+  )
+  return [...packages].toSorted().map((folder) => {
+    const { license, name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
+    const text = file === undefined ? "" : `\n${readFileSync(join(folder, file), "utf8").trim()}\n`
+    return `${name} ${version} (${license})\n${text}`
+  }).join(`\n${"-".repeat(80)}\n\n`)
+}
+
+rmSync(dist, { recursive: true, force: true })
+compileLibrary()
+writeFileSync(join(dist, "bin", "LICENSES.txt"), collectLicenses(await bundlePrograms()))

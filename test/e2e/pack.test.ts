@@ -1,0 +1,100 @@
+import { assert, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll } from "vitest"
+
+const root = new URL("../../", import.meta.url).pathname
+const { devDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+
+const folder = mkdtempSync(join(tmpdir(), "kiwi-pack-"))
+const project = join(folder, "project")
+const installed = join(project, "node_modules/kiwi-mcp")
+let tarball: string
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What a shell of the user's would have: nothing of the npm that runs these tests but where its registry is. */
+const env = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) =>
+      !/^npm_/i.test(name) || /^npm_config_(cache|cafile|globalconfig|registry|userconfig)$/i.test(name)
+    )
+  ),
+  PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`
+}
+
+const run = async (command: string, args: ReadonlyArray<string>, cwd: string) => {
+  const { stdout } = await promisify(execFile)(command, args, { cwd, env, encoding: "utf8" }).catch((error) => {
+    throw new Error(`${[command, ...args].join(" ")} failed:\n${error.stdout}\n${error.stderr}`)
+  })
+  return stdout
+}
+
+beforeAll(async () => {
+  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], root)
+  assert.isNotEmpty(packed)
+  tarball = join(folder, `kiwi-mcp-${version}.tgz`)
+
+  mkdirSync(project)
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
+  const own = ["effect", "@effect/platform-node", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
+  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", tarball, ...own], project)
+})
+
+it("the package holds the program, the library and what they need, and nothing else", () => {
+  const allowed = new Set([".ai", "CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"])
+  assert.deepStrictEqual(readdirSync(installed).filter((name) => !allowed.has(name)), [])
+  for (
+    const name of ["CHANGELOG.md", "LICENSE", "README.md", "bin/kiwi.cjs", "dist/bin/kiwi.js", "dist/bin/LICENSES.txt"]
+  ) {
+    assert.isNotEmpty(readFileSync(join(installed, name)), name)
+  }
+  const sources = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts") && !file.endsWith(".d.ts")
+  )
+  assert.deepStrictEqual(sources, [])
+})
+
+it("installing it runs nothing", () => {
+  const { scripts } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"))
+  assert.doesNotHaveAnyKeys(scripts, ["preinstall", "install", "postinstall", "prepare", "prepublish"])
+})
+
+it("a program with its own effect type-checks against it, libraries included, and runs", async () => {
+  copyFileSync(join(root, "test/e2e/consumer/consumer.ts"), join(project, "consumer.ts"))
+  const compilerOptions = {
+    exactOptionalPropertyTypes: true,
+    module: "NodeNext",
+    noEmit: true,
+    skipLibCheck: false,
+    strict: true,
+    target: "ES2024",
+    types: ["node"]
+  }
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["consumer.ts"] }))
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "."], project)
+
+  const printed = JSON.parse(await run(process.execPath, ["consumer.ts"], project))
+  assert.deepStrictEqual(printed, { library: version, testing: version })
+})
+
+it("a program of the package's user shares one effect with it", () => {
+  const copies = readdirSync(project, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith("node_modules/effect/package.json")
+  )
+  assert.deepStrictEqual(copies, ["node_modules/effect/package.json"])
+})
+
+it("the installed program starts", async () => {
+  assert.strictEqual(await run(join(project, "node_modules/.bin/kiwi"), ["--version"], project), `kiwi v${version}\n`)
+})
+
+it("npx starts it in an empty folder", async () => {
+  const empty = join(folder, "empty")
+  mkdirSync(empty)
+  assert.strictEqual(await run("npx", ["-y", `file:${tarball}`, "--version"], empty), `kiwi v${version}\n`)
+  assert.deepStrictEqual(readdirSync(empty), [])
+})
