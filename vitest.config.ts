@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { ClosingReporter } from "./test/support/ClosingReporter.ts"
 import { environment, omissionsFile } from "./test/support/runFolder.ts"
@@ -16,7 +17,9 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "**/node_modules/**"],
-          sequence: { groupOrder: 0 }
+          // Vitest would leave one core of two idle.
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 1 }
         }
       },
       {
@@ -28,7 +31,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 180_000,
           maxWorkers: 2,
-          sequence: { groupOrder: 1 }
+          sequence: { groupOrder: 2 }
         }
       }
     ]
