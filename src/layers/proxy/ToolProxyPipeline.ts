@@ -371,8 +371,8 @@ export const make = Effect.gen(function*() {
     }, secretsOf(run.env)))
   })
 
-  const call = Effect.fn("ToolProxy.call")(function*(call: ToolCall) {
-    const run = begin(call, yield* Clock.currentTimeMillis)
+  const call = Effect.fn("ToolProxy.call")(function*(request: ToolCall) {
+    const run = begin(request, yield* Clock.currentTimeMillis)
     yield* Effect.onExit(runSteps(steps, run), (exit) => auditResult(run, exit))
     return run.result!
   })
