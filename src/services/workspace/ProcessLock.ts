@@ -1,22 +1,43 @@
 // One helper for every lock between processes. An operating-system lock, so that a killed process leaves none behind.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, Schema, type Scope } from "effect"
 
 export class LockTimeout extends Schema.TaggedError<LockTimeout>()("LockTimeout", { name: Schema.String }) {
   override get message() {
     return `Another Kiwi process is holding the lock "${this.name}"`
   }
   get remediation() {
-    return "Wait for it to finish and try again; `kiwi doctor` names the process"
+    return "Wait for it to finish and try again"
   }
   get retryable() {
     return true
   }
 }
 
+/** The lock's file cannot be used at all: a full or read-only disk, a link or a folder in its place. */
+export class LockUnavailable extends Schema.TaggedError<LockUnavailable>()("LockUnavailable", {
+  name: Schema.String,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `The lock "${this.name}" could not be used: ${this.detail}`
+  }
+  get remediation() {
+    return "Make the folder of the lock writable for you and free some disk space; the lock's file may be deleted"
+  }
+}
+
+export type LockError = LockTimeout | LockUnavailable
+
 export class ProcessLock extends Context.Service<ProcessLock, {
-  /** Runs an effect while this process alone holds `name` (a file under `folder`). Waits up to 10 s, then fails. */
+  /**
+   * Runs an effect while this process alone holds `name` (a file under `folder`, which is created if missing). Waits
+   * up to 10 s, then fails. Reentrant: inside, the same lock is had at once, and forked fibers take turns. Nothing may
+   * open the lock's file by other means: closing it again would free the lock.
+   */
   readonly withLock: (
     folder: string,
     name: string
-  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | LockTimeout, R>
+  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | LockError, R>
+  /** Takes the lock until the scope closes, or fails at once with `LockTimeout`. Not reentrant. */
+  readonly tryHold: (folder: string, name: string) => Effect.Effect<void, LockError, Scope.Scope>
 }>()("kiwi/services/workspace/ProcessLock") {}

@@ -1,0 +1,68 @@
+// Locks between processes by BEGIN EXCLUSIVE on an empty SQLite file: Node has no flock, and this lock goes with its
+// process, also after SIGKILL. SQLite never waits here, since its wait would stop every fiber.
+import { Effect, Exit, Layer, Scope } from "effect"
+import { lstatSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { LockTimeout, LockUnavailable, ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { makeProcessLock } from "./makeProcessLock.ts"
+
+// SQL is loaded by the first lock, not by the start of the program.
+const sqlite = Effect.promise(() => Promise.all([import("./SqliteNode.ts"), import("effect/reactivity/Reactivity")]))
+
+const prepare = (folder: string, name: string) =>
+  Effect.try({
+    try: () => {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      // By lstat: opening and closing the file here would free a lock that this process holds on it.
+      return lstatSync(join(folder, name), { throwIfNoEntry: false })
+    },
+    catch: (cause) =>
+      new LockUnavailable({
+        name,
+        detail: cause instanceof Error && "code" in cause ? `its folder cannot be used (${cause.code})` : "I/O error"
+      })
+  }).pipe(
+    Effect.filterOrFail(
+      (stat) => stat === undefined || stat.isFile(),
+      () => new LockUnavailable({ name, detail: "something that is no file stands in its place" })
+    )
+  )
+
+export const make = Effect.sync(() =>
+  makeProcessLock({
+    tryHold: Effect.fnUntraced(function*(folder, name) {
+      yield* prepare(folder, name)
+      const [SqliteNode, Reactivity] = yield* sqlite
+      const scope = yield* Scope.fork(yield* Effect.scope)
+      const begin = Effect.gen(function*() {
+        const client = yield* SqliteNode.make({
+          filename: join(folder, name),
+          busyTimeout: 0,
+          disableWAL: true,
+          prepareCacheSize: 0
+        }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
+        const connection = yield* client.reserve
+        // Nothing is ever written, so a journal beside the file would only cost time.
+        yield* connection.executeUnprepared("PRAGMA journal_mode = MEMORY", [], undefined)
+        yield* connection.executeUnprepared("BEGIN EXCLUSIVE", [], undefined)
+      })
+      yield* begin.pipe(
+        Effect.provideService(Scope.Scope, scope),
+        Effect.onError((cause) =>
+          // A refused attempt does not stay open until the one that succeeds.
+          Scope.close(scope, Exit.failCause(cause))
+        ),
+        Effect.mapError((error) => {
+          if (error.reason._tag === "LockTimeoutError") return new LockTimeout({ name })
+          const code = SqliteNode.primaryCode(error)
+          return new LockUnavailable({
+            name,
+            detail: code === 26 ? "its file holds something else" : `SQLite answered with code ${code ?? "unknown"}`
+          })
+        })
+      )
+    })
+  })
+)
+
+export const layer = Layer.effect(ProcessLock, make)
