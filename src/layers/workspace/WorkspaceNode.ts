@@ -51,7 +51,11 @@ export const findProject = (start: string, home: Pick<KiwiHome["Service"], "user
 export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
-  if (dir === undefined) return Workspace.of({ project: Option.none(), state: join(home, "user") })
+  if (dir === undefined) {
+    yield* Effect.ignore(files.makeDirectory(home, "user/cwd"))
+    const state = join(home, "user")
+    return Workspace.of({ project: Option.none(), state, cwd: join(state, "cwd") })
+  }
   const root = yield* Effect.fromResult(realFolder(dir))
 
   const entry = `projects/index/${createHash("sha256").update(root).digest("hex")}.json`
@@ -81,7 +85,7 @@ export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   yield* Effect.ignore(files.makeDirectory(home, `projects/${id}`))
 
   const state = join(home, "projects", id)
-  return Workspace.of({ project: Option.some({ id, root, ai: join(root, ".ai"), state }), state })
+  return Workspace.of({ project: Option.some({ id, root, ai: join(root, ".ai"), state }), state, cwd: root })
 })
 
 /** `dir` as the person or the client wrote it; `undefined` for a kernel without a project. */
