@@ -2,7 +2,11 @@
 // $KIWI_HOME, outside every project, so that no repository can bring a decision with it.
 import { Context } from "effect"
 
-/** The folders of one process. All absolute real paths; folders under `home` are created 0700, files 0600. */
+/**
+ * The folders of one process. All absolute, and real as far as they exist; nothing is created here. Folders under
+ * `home` are created 0700, files 0600, by whoever first writes there. Whether they may be believed (owner, modes, a
+ * link that leads nowhere) is ProjectTrust's to say.
+ */
 export class KiwiHome extends Context.Service<KiwiHome, {
   /** `$KIWI_HOME`, default `~/.kiwi`. */
   readonly home: string

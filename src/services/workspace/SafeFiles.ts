@@ -1,5 +1,5 @@
-// Writing to disk so that nothing is torn, followed or leaked: no symlink in any component below the root that the
-// caller owns, atomic replacement, private modes.
+// Reading and writing so that nothing is torn, followed or leaked: no symlink in the root or in any component below
+// it, atomic replacement, private modes.
 import { Context, type Effect, Schema } from "effect"
 
 /** A write that was refused or failed. `path` is relative to the root it was asked for. */
@@ -29,11 +29,45 @@ export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefus
   }
 }
 
+/** A read that was refused or failed. `path` is relative to the root it was asked for. */
+export class ReadRefused extends Schema.TaggedError<ReadRefused>()("ReadRefused", {
+  path: Schema.String,
+  issue: Schema.Literals(["symlink", "outside", "too-large", "not-a-file", "foreign", "permission", "io"]),
+  detail: Schema.String
+}) {
+  override get message() {
+    return `Could not read ${this.path}: ${this.detail}`
+  }
+  get remediation(): string {
+    switch (this.issue) {
+      case "symlink":
+      case "outside":
+        return `Kiwi does not read this through links: put the file itself at ${this.path}`
+      case "too-large":
+        return `Make ${this.path} smaller`
+      case "foreign":
+        return `If you did not write ${this.path}, delete it; else make it yours alone (chown, chmod go-w)`
+      case "permission":
+        return `Make ${this.path} readable for you (chmod u+r)`
+      case "not-a-file":
+      case "io":
+        return `Check ${this.path} and the disk that it is on; \`kiwi doctor\` looks at the usual causes`
+    }
+  }
+}
+
+export interface ReadOptions {
+  readonly maxBytes: number
+  /** Refuse as `foreign` what another user owns or can write: for what Kiwi decides by. */
+  readonly own?: boolean
+}
+
 export class SafeFiles extends Context.Service<SafeFiles, {
   /**
    * Replaces `root/path` atomically (temporary file beside it, fsync, rename), creating folders on the way. Fails if
-   * any component below `root` is a symlink or leaves it. `mode` defaults to 0600 below `$KIWI_HOME`, else 0644;
-   * an existing file's executable bits are kept.
+   * `root` or any component below it is a symlink, or leaves it. Without `mode`, a file that exists keeps its own, a
+   * new one gets 0600 below `$KIWI_HOME`, else 0644. Executable bits are kept either way. `exclusive` fails as
+   * `exists` where there is a file already; of several at once one succeeds.
    */
   readonly write: (
     root: string,
@@ -47,5 +81,12 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     path: string,
     options?: { readonly mode?: number }
   ) => Effect.Effect<void, WriteRefused>
+  /** Removes a file, a link (never what it points to) or a folder with all that is in it. Absent is fine. */
   readonly remove: (root: string, path: string) => Effect.Effect<void, WriteRefused>
+  /** The bytes of a regular file, by the same rules; `undefined` where there is none. Never waits on a pipe. */
+  readonly read: (
+    root: string,
+    path: string,
+    options: ReadOptions
+  ) => Effect.Effect<Uint8Array | undefined, ReadRefused>
 }>()("kiwi/services/workspace/SafeFiles") {}

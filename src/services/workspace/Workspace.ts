@@ -1,5 +1,19 @@
 // The project that a kernel serves, or none: a kernel without a project still has the user and system tiers.
-import { Context, type Option } from "effect"
+import { Context, type Option, Schema } from "effect"
+
+/** The folder that was named as the project is not there, or is no folder. */
+export class ProjectNotFound extends Schema.TaggedError<ProjectNotFound>()("ProjectNotFound", {
+  /** As the caller wrote it. */
+  dir: Schema.String,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `"${this.dir}" cannot be opened as a project: ${this.detail}`
+  }
+  get remediation() {
+    return "Name an existing folder with --project, or make it a project with: kiwi init DIR"
+  }
+}
 
 export interface Project {
   /** Random id under which `$KIWI_HOME/projects/<id>/` keeps what Kiwi decides about this project. */

@@ -1,0 +1,85 @@
+// The folders of this process from its environment. A relative KIWI_HOME or USER_SPACE counts from the home folder,
+// never from the working directory: that one may be a repository which brings such a folder along.
+import { Config, Effect, Layer } from "effect"
+import { readFileSync, realpathSync } from "node:fs"
+import { homedir } from "node:os"
+import { dirname, isAbsolute, join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+
+export interface KiwiHomeOptions {
+  readonly home?: string | undefined
+  readonly userSpace?: string | undefined
+  readonly systemSpace?: string | undefined
+  readonly userHome?: string | undefined
+}
+
+/** Real as far as it exists: the rest is appended as it stands. A loop or an unreadable parent is left as it stands. */
+export const realOrPlanned = (path: string): string => {
+  const absent: Array<string> = []
+  let current = path
+  while (true) {
+    try {
+      return join(realpathSync.native(current), ...absent)
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT") || dirname(current) === current) {
+        return path
+      }
+      absent.unshift(current.slice(dirname(current).length).replace(/^[/\\]/, ""))
+      current = dirname(current)
+    }
+  }
+}
+
+const expand = (path: string, userHome: string): string =>
+  path === "~" ? userHome : path.startsWith("~/") ? join(userHome, path.slice(2)) : resolve(userHome, path)
+
+const isOurManifest = (file: string): boolean => {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")).name === "kiwi-mcp"
+  } catch {
+    return false
+  }
+}
+
+/** `.ai` of this package: seen from src, from dist, and from a bundle in dist/bin or deeper. */
+const packageSpace = (): string => {
+  const here = dirname(fileURLToPath(import.meta.url))
+  for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
+    if (isOurManifest(join(folder, "package.json"))) return join(folder, ".ai")
+  }
+  return join(here, "no-system-tier", ".ai")
+}
+
+const nonEmpty = (value: string | undefined): string | undefined => value === "" ? undefined : value
+
+export const make = (options: KiwiHomeOptions) =>
+  Effect.sync(() => {
+    const given = nonEmpty(options.userHome)
+    const userHome = realOrPlanned(given !== undefined && isAbsolute(given) ? given : homedir())
+    const home = realOrPlanned(expand(nonEmpty(options.home) ?? ".kiwi", userHome))
+    return KiwiHome.of({
+      home,
+      userSpace: realOrPlanned(expand(nonEmpty(options.userSpace) ?? ".ai", userHome)),
+      systemSpace: realOrPlanned(nonEmpty(options.systemSpace) ?? packageSpace()),
+      verified: join(home, "verified"),
+      userHome
+    })
+  })
+
+export const layerWith = (options: KiwiHomeOptions) => Layer.effect(KiwiHome, make(options))
+
+const variable = (name: string) =>
+  Config.String(name).pipe(Config.withDefault(undefined), Effect.orElseSucceed(() => undefined))
+
+/** From `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
+export const layer = Layer.effect(
+  KiwiHome,
+  Effect.gen(function*() {
+    return yield* make({
+      home: yield* variable("KIWI_HOME"),
+      userSpace: yield* variable("USER_SPACE"),
+      userHome: yield* variable("HOME")
+    })
+  })
+)

@@ -1,0 +1,373 @@
+// Safe file access on a real disk. Folders are opened one by one without following links, and what lies in them is
+// named through the open descriptor (/proc/self/fd/N/name), so a component that is swapped between check and use
+// changes nothing. Where there is no /proc, paths are used and each folder is compared with its descriptor around every
+// use, which leaves a window of microseconds.
+import { Clock, Effect, Layer } from "effect"
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs"
+import { isAbsolute, join, sep } from "node:path"
+import { getuid } from "node:process"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
+
+const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
+const leftoverAge = 3_600_000
+const maxDepth = 64
+
+type Issue = WriteRefused["issue"] | ReadRefused["issue"]
+
+/** How the inside of this file gives up; becomes WriteRefused or ReadRefused at its edge. */
+class Refused extends Error {
+  readonly issue: Issue
+  constructor(issue: Issue, detail: string) {
+    super(detail)
+    this.issue = issue
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+
+const refusal = (error: unknown): Refused => {
+  if (error instanceof Refused) return error
+  const code = codeOf(error)
+  switch (code) {
+    case "EROFS":
+      return new Refused("read-only", "the file system is read-only")
+    case "EACCES":
+    case "EPERM":
+      return new Refused("read-only", "you may not write there")
+    case "ENOSPC":
+    case "EDQUOT":
+      return new Refused("no-space", "the disk is full")
+    case "ELOOP":
+      return new Refused("symlink", "a link is in the way")
+    case "ENOTDIR":
+      return new Refused("not-a-directory", "something on the way is no folder")
+    case "EEXIST":
+      return new Refused("exists", "it is already there")
+    case "EISDIR":
+      return new Refused("exists", "a folder of that name is there")
+    case "ENAMETOOLONG":
+      return new Refused("io", "the name is too long")
+    default:
+      return new Refused("io", code === "" ? "an unexpected failure" : `the system answered ${code}`)
+  }
+}
+
+const asWrite = (path: string) => (error: unknown): WriteRefused => {
+  const { issue, message } = refusal(error)
+  switch (issue) {
+    case "too-large":
+    case "not-a-file":
+    case "foreign":
+    case "permission":
+      return new WriteRefused({ path, issue: "io", detail: message })
+    default:
+      return new WriteRefused({ path, issue, detail: message })
+  }
+}
+
+const asRead = (path: string) => (error: unknown): ReadRefused => {
+  const { issue, message } = refusal(error)
+  switch (issue) {
+    case "read-only":
+      return new ReadRefused({ path, issue: "permission", detail: "you may not read it" })
+    case "not-a-directory":
+    case "exists":
+      return new ReadRefused({ path, issue: "not-a-file", detail: message })
+    case "no-space":
+      return new ReadRefused({ path, issue: "io", detail: message })
+    default:
+      return new ReadRefused({ path, issue, detail: message })
+  }
+}
+
+/** An open folder. `at(name)` names what lies directly in it, and throws if the folder was replaced meanwhile. */
+interface Folder {
+  readonly fd: number
+  readonly naming: Naming
+  readonly at: (name: string) => string
+}
+
+const components = (path: string): ReadonlyArray<string> => {
+  const parts = path.split("/")
+  if (
+    path === "" || isAbsolute(path) || path.includes("\0") || parts.some((p) => p === "" || p === "." || p === "..")
+  ) {
+    throw new Refused("outside", "it is not a path below the folder")
+  }
+  if (parts.length > maxDepth) throw new Refused("outside", "it is nested too deeply")
+  return parts
+}
+
+const unlessAbsent = <A>(use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined
+    throw error
+  }
+}
+
+const lstat = (path: string): fs.BigIntStats | undefined => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })
+
+/** How the inside of an open folder is named: through its descriptor, or by its path. */
+type Naming = "descriptor" | "path"
+
+const openFolder = (path: string, real: string, naming: Naming): Folder => {
+  let fd: number
+  try {
+    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  } catch (error) {
+    const found = codeOf(error) === "ENOENT" ? undefined : lstat(path)
+    throw found?.isSymbolicLink() === true ? new Refused("symlink", "a folder on the way is a link") : error
+  }
+  if (naming === "descriptor") return { fd, naming, at: (name) => `/proc/self/fd/${fd}/${name}` }
+  const opened = fs.fstatSync(fd, { bigint: true })
+  const at = (name: string): string => {
+    const now = lstat(real)
+    if (now?.ino !== opened.ino || now.dev !== opened.dev || fs.realpathSync.native(real) !== real) {
+      throw new Refused("symlink", "a folder on the way was replaced")
+    }
+    return join(real, name)
+  }
+  return { fd, naming, at }
+}
+
+const sync = (folder: Folder): void => {
+  try {
+    fs.fsyncSync(folder.fd)
+  } catch (error) {
+    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(codeOf(error))) throw error
+  }
+}
+
+/** Opens `root` and the folders below it in turn; `create` is the mode for those that are missing. */
+const withFolder = <A>(
+  naming: Naming,
+  root: string,
+  folders: ReadonlyArray<string>,
+  create: number | undefined,
+  use: (folder: Folder) => A
+): A => {
+  if (create !== undefined && lstat(root) === undefined) fs.mkdirSync(root, { recursive: true, mode: create })
+  let current = openFolder(root, root, naming)
+  try {
+    let real = root
+    for (const name of folders) {
+      const path = current.at(name)
+      real = join(real, name)
+      if (create !== undefined && lstat(path) === undefined) {
+        try {
+          fs.mkdirSync(path, { mode: create })
+          sync(current)
+        } catch (error) {
+          if (codeOf(error) !== "EEXIST") throw error
+        }
+      }
+      const next = openFolder(path, real, naming)
+      fs.closeSync(current.fd)
+      current = next
+    }
+    return use(current)
+  } finally {
+    fs.closeSync(current.fd)
+  }
+}
+
+/** Removes what a crashed process left in this folder; looked at once per folder and process. */
+const sweep = (folder: Folder, swept: Set<string>, now: number): void => {
+  const { dev, ino } = fs.fstatSync(folder.fd, { bigint: true })
+  const key = `${dev}:${ino}`
+  if (swept.has(key)) return
+  swept.add(key)
+  for (const name of fs.readdirSync(folder.at("."))) {
+    if (!leftover.test(name)) continue
+    const found = lstat(folder.at(name))
+    if (found !== undefined && now - Number(found.mtimeMs) > leftoverAge) fs.rmSync(folder.at(name), { force: true })
+  }
+}
+
+/** The mode of the new file, and whether umask may still narrow it. */
+const modeFor = (asked: number | undefined, old: fs.BigIntStats | undefined, secret: boolean) => {
+  const allowed = secret ? 0o700 : 0o777
+  if (old === undefined) return { mode: (asked ?? (secret ? 0o600 : 0o644)) & allowed, exact: asked !== undefined }
+  const had = Number(old.mode) & 0o777
+  if (asked === undefined) return { mode: had & allowed, exact: true }
+  return { mode: (asked | (had & 0o111 & (asked >> 2))) & allowed, exact: true }
+}
+
+const fill = (fd: number, data: Uint8Array): void => {
+  for (let at = 0; at < data.length;) at += fs.writeSync(fd, data, at)
+  fs.fsyncSync(fd)
+}
+
+const keepOwner = (fd: number, old: fs.BigIntStats | undefined): void => {
+  const made = fs.fstatSync(fd, { bigint: true })
+  if (old === undefined || (old.uid === made.uid && old.gid === made.gid)) return
+  try {
+    fs.fchownSync(fd, Number(old.uid), Number(old.gid))
+  } catch (error) {
+    if (codeOf(error) !== "EPERM") throw error
+  }
+}
+
+const place = (folder: Folder, temporary: string, name: string, exclusive: boolean): void => {
+  if (!exclusive) return fs.renameSync(folder.at(temporary), folder.at(name))
+  try {
+    fs.linkSync(folder.at(temporary), folder.at(name))
+    fs.unlinkSync(folder.at(temporary))
+  } catch (error) {
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(codeOf(error))) throw error
+    // A disk without hard links: claim the name, then replace the empty file.
+    fs.closeSync(fs.openSync(folder.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
+    fs.renameSync(folder.at(temporary), folder.at(name))
+  }
+}
+
+const writeIn = (
+  folder: Folder,
+  name: string,
+  data: Uint8Array,
+  options: { readonly mode?: number; readonly exclusive?: boolean },
+  secret: boolean
+): void => {
+  const old = lstat(folder.at(name))
+  if (old?.isSymbolicLink() === true) throw new Refused("symlink", "it is a link")
+  if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
+  if (old !== undefined && options.exclusive === true) throw new Refused("exists", "it is already there")
+  const { exact, mode } = modeFor(options.mode, old, secret)
+  const temporary = `.kiwi-${randomBytes(12).toString("hex")}.tmp`
+  const fd = fs.openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  try {
+    try {
+      folder.at(temporary)
+      if (!secret) keepOwner(fd, old)
+      if (exact) fs.fchmodSync(fd, mode)
+      fill(fd, data)
+    } finally {
+      fs.closeSync(fd)
+    }
+    place(folder, temporary, name, options.exclusive === true)
+  } catch (error) {
+    fs.rmSync(folder.at(temporary), { force: true })
+    throw error
+  }
+  sync(folder)
+}
+
+const removeIn = (folder: Folder, name: string, real: string, depth: number): void => {
+  const found = lstat(folder.at(name))
+  if (found === undefined) return
+  if (!found.isDirectory()) return fs.unlinkSync(folder.at(name))
+  if (depth > maxDepth) throw new Refused("io", "it is nested too deeply")
+  const inner = openFolder(folder.at(name), join(real, name), folder.naming)
+  try {
+    for (const child of fs.readdirSync(inner.at("."))) removeIn(inner, child, join(real, name), depth + 1)
+  } finally {
+    fs.closeSync(inner.fd)
+  }
+  fs.rmdirSync(folder.at(name))
+}
+
+const readFrom = (folder: Folder, name: string, options: ReadOptions): Uint8Array => {
+  const fd = fs.openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    folder.at(name)
+    const stat = fs.fstatSync(fd)
+    if (!stat.isFile()) throw new Refused("not-a-file", "it is no regular file")
+    if (stat.size > options.maxBytes) throw new Refused("too-large", `it is larger than ${options.maxBytes} bytes`)
+    const uid = getuid?.()
+    if (options.own === true && uid !== undefined && (stat.uid !== uid || (stat.mode & 0o002) !== 0)) {
+      throw new Refused("foreign", "another user owns it or can write it")
+    }
+    const bytes = new Uint8Array(stat.size + 1)
+    let length = 0
+    while (length < bytes.length) {
+      const count = fs.readSync(fd, bytes, length, bytes.length - length, null)
+      if (count === 0) return bytes.slice(0, length)
+      length += count
+    }
+    throw new Refused("io", "it grew while it was read")
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?: Naming }) {
+  const { home } = yield* KiwiHome
+  const naming = layerOptions.naming ?? (fs.existsSync("/proc/self/fd") ? "descriptor" : "path")
+  const swept = new Set<string>()
+
+  const isPrivate = (root: string): boolean => root === home || root.startsWith(home + sep)
+
+  const write = Effect.fn("SafeFiles.write")(function*(
+    root: string,
+    path: string,
+    data: Uint8Array | string,
+    options: { readonly mode?: number; readonly exclusive?: boolean } = {}
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const secret = isPrivate(root)
+    return yield* Effect.try({
+      try: () => {
+        const parts = components(path)
+        const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data
+        withFolder(naming, root, parts.slice(0, -1), secret ? 0o700 : 0o755, (folder) => {
+          sweep(folder, swept, now)
+          writeIn(folder, parts.at(-1)!, bytes, options, secret)
+        })
+      },
+      catch: asWrite(path)
+    })
+  })
+
+  const makeDirectory = Effect.fn("SafeFiles.makeDirectory")((
+    root: string,
+    path: string,
+    options: { readonly mode?: number } = {}
+  ) =>
+    Effect.try({
+      try: () => {
+        const mode = isPrivate(root) ? (options.mode ?? 0o700) & 0o700 : options.mode ?? 0o755
+        withFolder(naming, root, components(path), mode, () => undefined)
+      },
+      catch: asWrite(path)
+    })
+  )
+
+  const remove = Effect.fn("SafeFiles.remove")((root: string, path: string) =>
+    Effect.try({
+      try: () =>
+        unlessAbsent(() => {
+          const parts = components(path)
+          withFolder(naming, root, parts.slice(0, -1), undefined, (folder) => {
+            removeIn(folder, parts.at(-1)!, join(root, ...parts.slice(0, -1)), parts.length)
+            sync(folder)
+          })
+        }),
+      catch: asWrite(path)
+    })
+  )
+
+  const read = Effect.fnUntraced(function*(root: string, path: string, options: ReadOptions) {
+    return yield* Effect.try({
+      try: () =>
+        unlessAbsent(() => {
+          const parts = components(path)
+          return withFolder(naming, root, parts.slice(0, -1), undefined, (folder) =>
+            readFrom(folder, parts.at(-1)!, options))
+        }),
+      catch: asRead(path)
+    })
+  })
+
+  return SafeFiles.of({ write, makeDirectory, remove, read })
+})
+
+export const layerWith = (options: { readonly naming?: Naming }) => Layer.effect(SafeFiles, make(options))
+
+export const layer = layerWith({})

@@ -1,0 +1,92 @@
+// One project by its real path, and the random id under which $KIWI_HOME keeps what is decided about it. A home that
+// cannot be written or believed does not fail: the id then lasts as long as the process, and nothing is found under it.
+import { Effect, Layer, Option, Result, Schema } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+import { lstatSync, realpathSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { ProjectNotFound, Workspace } from "../../services/workspace/Workspace.ts"
+
+const IndexEntry = Schema.fromJsonString(Schema.Struct({
+  version: Schema.Literal(1),
+  id: Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)),
+  root: Schema.String
+}))
+const decodeEntry = Schema.decodeUnknownResult(IndexEntry)
+
+const realFolder = (dir: string): Result.Result<string, ProjectNotFound> => {
+  try {
+    const real = realpathSync.native(dir)
+    if (statSync(real).isDirectory()) return Result.succeed(real)
+    return Result.fail(new ProjectNotFound({ dir, detail: "it is no folder" }))
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined
+    const detail = code === "ENOENT"
+      ? "there is no such folder"
+      : code === "ELOOP"
+      ? "it is a link that leads nowhere"
+      : code === "EACCES"
+      ? "you may not look into it"
+      : "it cannot be read"
+    return Result.fail(new ProjectNotFound({ dir, detail }))
+  }
+}
+
+const real = (path: string): string => Result.getOrElse(realFolder(path), () => path)
+
+/**
+ * The nearest folder from `start` upwards that has an `.ai`. The home folder ends the search and is never found, since
+ * `~/.ai` is the user tier; nor is whatever folder holds the user space, nor the root of the disk.
+ */
+export const findProject = (start: string, home: Pick<KiwiHome["Service"], "userHome" | "userSpace">) =>
+  Effect.sync(() => {
+    for (let folder = real(start); folder !== home.userHome && dirname(folder) !== folder; folder = dirname(folder)) {
+      const ai = join(folder, ".ai")
+      if (lstatSync(ai, { throwIfNoEntry: false }) !== undefined && real(ai) !== home.userSpace) return folder
+    }
+    return undefined
+  })
+
+export const make = Effect.fnUntraced(function*(dir: string | undefined) {
+  const { home } = yield* KiwiHome
+  const files = yield* SafeFiles
+  if (dir === undefined) {
+    yield* Effect.ignore(files.makeDirectory(home, "user/cwd"))
+    const state = join(home, "user")
+    return Workspace.of({ project: Option.none(), state, cwd: join(state, "cwd") })
+  }
+  const root = yield* Effect.fromResult(realFolder(dir))
+
+  const entry = `projects/index/${createHash("sha256").update(root).digest("hex")}.json`
+
+  // An entry is only a pointer: what is decided under an id names its project itself, so a forged one gives nothing.
+  const recorded = Effect.gen(function*() {
+    const bytes = yield* files.read(home, entry, { maxBytes: 65_536 })
+    if (bytes === undefined) return undefined
+    const decoded = decodeEntry(new TextDecoder().decode(bytes))
+    return Result.isSuccess(decoded) && decoded.success.root === root ? decoded.success.id : undefined
+  })
+
+  const fresh = randomBytes(16).toString("hex")
+  const content = JSON.stringify({ version: 1, id: fresh, root })
+
+  const id = yield* Effect.gen(function*() {
+    const found = yield* recorded
+    if (found !== undefined) return found
+    const first = yield* Effect.result(files.write(home, entry, content, { exclusive: true }))
+    if (Result.isSuccess(first)) return fresh
+    if (first.failure.issue !== "exists") return yield* first.failure
+    const other = yield* recorded
+    if (other !== undefined) return other
+    yield* files.write(home, entry, content)
+    return fresh
+  }).pipe(Effect.orElseSucceed(() => fresh))
+  yield* Effect.ignore(files.makeDirectory(home, `projects/${id}`))
+
+  const state = join(home, "projects", id)
+  return Workspace.of({ project: Option.some({ id, root, ai: join(root, ".ai"), state }), state, cwd: root })
+})
+
+/** `dir` as the person or the client wrote it; `undefined` for a kernel without a project. */
+export const layer = (dir: string | undefined) => Layer.effect(Workspace, make(dir))

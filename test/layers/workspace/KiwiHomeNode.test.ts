@@ -1,0 +1,57 @@
+import { assert, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer } from "effect"
+import * as fs from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import { KiwiHome } from "../../../src/services/workspace/KiwiHome.ts"
+import { temporary } from "../../support/temporary.ts"
+
+const folders = (env: Record<string, string>) =>
+  Effect.provide(
+    KiwiHome,
+    KiwiHomeNode.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+  )
+
+it.effect("has its defaults below the home folder and creates nothing", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const found = yield* folders({ HOME: home })
+    assert.deepStrictEqual(found, {
+      home: join(home, ".kiwi"),
+      userSpace: join(home, ".ai"),
+      systemSpace: fileURLToPath(new URL("../../../.ai", import.meta.url)),
+      verified: join(home, ".kiwi/verified"),
+      userHome: home
+    })
+    assert.deepStrictEqual(fs.readdirSync(home), [])
+  }))
+
+it.effect("expands ~ and counts relative folders from the home folder, not from where it was started", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const found = yield* folders({ HOME: home, KIWI_HOME: "~/deep/kiwi", USER_SPACE: "mine" })
+    assert.strictEqual(found.home, join(home, "deep/kiwi"))
+    assert.strictEqual(found.userSpace, join(home, "mine"))
+    assert.strictEqual((yield* folders({ HOME: home, KIWI_HOME: "~" })).home, home)
+  }))
+
+it.effect("takes empty variables as not set, and finds a home folder without HOME", () =>
+  Effect.gen(function*() {
+    const found = yield* folders({ HOME: "", KIWI_HOME: "", USER_SPACE: "" })
+    assert.strictEqual(found.userHome, fs.realpathSync.native(homedir()))
+    assert.strictEqual(found.home, join(found.userHome, ".kiwi"))
+  }))
+
+it.effect("makes paths real as far as they exist, and keeps a link that leads nowhere as it stands", () =>
+  Effect.gen(function*() {
+    const dir = yield* temporary
+    fs.mkdirSync(join(dir, "real"))
+    fs.symlinkSync(join(dir, "real"), join(dir, "alias"))
+    fs.symlinkSync(join(dir, "loop"), join(dir, "loop"))
+    const env = { HOME: dir, KIWI_HOME: join(dir, "alias/not/yet"), USER_SPACE: join(dir, "loop") }
+    const found = yield* folders(env)
+    assert.strictEqual(found.home, join(dir, "real/not/yet"))
+    assert.strictEqual(found.userSpace, join(dir, "loop"))
+  }))
