@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import * as ProcessLockSqlite from "../../../src/layers/sqlite/ProcessLockSqlite.ts"
+import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import { ProcessLock } from "../../../src/services/workspace/ProcessLock.ts"
 import { contract } from "./ProcessLock.contract.ts"
 

@@ -1,7 +1,7 @@
 // A second process for ProcessLockSqlite.test.ts: `hold FOLDER`, or `increment FOLDER TIMES`.
 import { Effect } from "effect"
 import { readFileSync, writeFileSync, writeSync } from "node:fs"
-import * as ProcessLockSqlite from "../../../src/layers/sqlite/ProcessLockSqlite.ts"
+import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import { ProcessLock } from "../../../src/services/workspace/ProcessLock.ts"
 
 const [, , what, folder, times] = process.argv

@@ -24,7 +24,7 @@ const poll = Schedule.exponential(Duration.millis(1), 1.5).pipe(
 )
 
 // Which locks the current fiber is inside of.
-const Held = Context.Reference<ReadonlyMap<string, Level>>("kiwi/layers/sqlite/makeProcessLock/Held", {
+const Held = Context.Reference<ReadonlyMap<string, Level>>("kiwi/layers/workspace/makeProcessLock/Held", {
   defaultValue: () => new Map()
 })
 

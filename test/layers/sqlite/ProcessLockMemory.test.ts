@@ -1,5 +1,0 @@
-import { Effect } from "effect"
-import * as ProcessLockMemory from "../../../src/layers/sqlite/ProcessLockMemory.ts"
-import { contract } from "./ProcessLock.contract.ts"
-
-contract("ProcessLockMemory", ProcessLockMemory.layer, Effect.succeed("/nowhere"))
