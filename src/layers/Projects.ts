@@ -16,7 +16,7 @@ import type { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import type { ItemIndex } from "../services/search/ItemIndex.ts"
 import type { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { SignerTrust } from "../services/trust/SignerTrust.ts"
-import type { Workspace } from "../services/workspace/Workspace.ts"
+import type { ProjectNotFound, Workspace } from "../services/workspace/Workspace.ts"
 
 /** What a surface may ask of one project. */
 export type ProjectServices =
@@ -42,17 +42,19 @@ export type ProjectKey = string
 
 export class Projects extends Context.Service<Projects, {
   /** The services of one project, held open until the surrounding scope closes. */
-  readonly open: (key: ProjectKey) => Effect.Effect<Context.Context<ProjectServices>, never, Scope.Scope>
+  readonly open: (
+    key: ProjectKey
+  ) => Effect.Effect<Context.Context<ProjectServices>, ProjectNotFound, Scope.Scope>
   /** Runs an effect with the services of one project. About 5 µs once it is open. */
   readonly use: (
     key: ProjectKey
-  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
+  ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ProjectNotFound, Exclude<R, ProjectServices>>
   /** Closes a project's kernel; the next call opens it anew. */
   readonly close: (key: ProjectKey) => Effect.Effect<void>
 }>()("kiwi/layers/Projects") {}
 
 /** `lookup` builds the kernel of one project; what it needs from the process is in `R`. */
-export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, never, R>) =>
+export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>) =>
   Layer.effect(
     Projects,
     Effect.map(LayerMap.make(lookup, { idleTimeToLive: "10 minutes" }), (map) =>

@@ -7,7 +7,9 @@ import { LockTimeout, LockUnavailable, ProcessLock } from "../../services/worksp
 import { makeProcessLock } from "./makeProcessLock.ts"
 
 // SQL is loaded by the first lock, not by the start of the program.
-const sqlite = Effect.promise(() => Promise.all([import("../sqlite/SqliteNode.ts"), import("effect/reactivity/Reactivity")]))
+const sqlite = Effect.promise(() =>
+  Promise.all([import("../sqlite/SqliteNode.ts"), import("effect/reactivity/Reactivity")])
+)
 
 const prepare = (folder: string, name: string) =>
   Effect.try({
