@@ -81,13 +81,6 @@ export interface Rendered {
 
 const pointer = (at: string, key: string | number) => `${at}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-/** Defines an own property whatever its name is; `__proto__` is a name like any other. */
-const setOwn = (target: Record<string, Schema.Json>, key: string, value: Schema.Json) => {
-  if (key === "__proto__") {
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
-  } else target[key] = value
-}
-
 interface ActivePlace {
   readonly segments: ReadonlyArray<string>
   readonly mode: PlaceMode
@@ -151,7 +144,7 @@ type Dropped = typeof dropped
 
 // oxlint-disable-next-line no-control-regex -- these are what a header must not hold
 const notInHeader = /[\u0000-\u0008\u000a-\u001f\u007f]/
-const latin1 = /^[\u0000-\u00ff]*$/
+const beyondLatin1 = /[^\p{ASCII}\u0080-\u00ff]/u
 
 /** Stops at the first failure: everything after it depends on the same data. */
 class Failure {
@@ -232,7 +225,7 @@ const renderText = (
       }
     } else if (mode === "header") {
       if (notInHeader.test(text)) return unsafe(part, "a header's value cannot hold line ends or control characters")
-      if (!latin1.test(text)) return unsafe(part, "a header's value holds Latin-1 characters only")
+      if (beyondLatin1.test(text)) return unsafe(part, "a header's value holds Latin-1 characters only")
     } else if (
       mode === "argument" && part._tag === "Parameter" && typeof value !== "number" && !options.afterDashes &&
       real === "" && text.startsWith("-")
@@ -276,13 +269,13 @@ const renderNode = (
       return out
     }
     case "Object": {
-      const out: Record<string, Schema.Json> = {}
+      const entries: Array<readonly [string, Schema.Json]> = []
       for (const [key, child] of node.entries) {
         const value = renderNode(child, input, substituted, { afterDashes: false })
         if (value instanceof Failure) return value
-        if (value !== dropped) setOwn(out, key, value)
+        if (value !== dropped) entries.push([key, value])
       }
-      return out
+      return Object.fromEntries(entries)
     }
   }
 }

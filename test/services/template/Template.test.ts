@@ -24,7 +24,7 @@ const run = (config: Schema.JsonObject, data: Data = {}) =>
     mask: data.mask
   })
 
-const config = (config: Schema.JsonObject, data: Data = {}) => Result.getOrThrow(run(config, data)).config
+const config = (c: Schema.JsonObject, data: Data = {}) => Result.getOrThrow(run(c, data)).config
 const error = (c: Schema.JsonObject, data: Data = {}) => {
   const result = run(c, data)
   return Result.isFailure(result) ? result.failure : assert.fail(`rendered ${JSON.stringify(result.success.config)}`)
@@ -66,6 +66,9 @@ const piece = Schema.Literals([
   "a"
 ])
 const Hostile = Schema.Array(piece).pipe(Schema.check(Schema.isMaxLength(12)))
+
+const expand = (text: string) =>
+  Result.getOrThrow(Template.expandVariables(text, "/env/A", (n) => n === "HOME" ? "/home/${X}" : undefined))
 
 describe("Template", () => {
   describe("attacks", () => {
@@ -367,8 +370,6 @@ describe("Template", () => {
   })
 
   it("expands variables in a single text by the same rules", () => {
-    const expand = (text: string) =>
-      Result.getOrThrow(Template.expandVariables(text, "/env/A", (n) => n === "HOME" ? "/home/${X}" : undefined))
     assert.strictEqual(expand("${HOME}/{x}/${NO:-d}/$${HOME}"), "/home/${X}/{x}/d/${HOME}")
     assert.isTrue(Result.isFailure(Template.expandVariables("${NO}", "/env/A", () => undefined)))
   })
