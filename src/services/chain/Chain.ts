@@ -24,3 +24,53 @@ export interface Chain {
 
 /** Ids of the links, leaf first. */
 export const chainIds = (links: ReadonlyArray<ChainLink>): ReadonlyArray<string> => links.map((l) => l.tool.location.id)
+
+const isObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** `over` wins; objects deep, everything else (lists too) replaced. Keys are own data whatever they are called. */
+export const mergeConfig = (under: Schema.JsonObject, over: Schema.JsonObject): Schema.JsonObject => {
+  const merged = new Map(Object.entries(under))
+  for (const [key, value] of Object.entries(over)) {
+    const before = merged.get(key)
+    merged.set(key, isObject(before) && isObject(value) ? mergeConfig(before, value) : value)
+  }
+  return Object.fromEntries(merged)
+}
+
+/** Deeper than this, a config is refused: it could not be merged or written without end. */
+export const maxConfigDepth = 64
+
+/** Whether a value is nested deeper than `limit`. Looks no further than that. */
+export const isDeeperThan = (value: Schema.Json, limit: number): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  return limit === 0 || Object.values(value).some((v) => isDeeperThan(v, limit - 1))
+}
+
+/** What a chain's digest is over: its links in order, each by tier, path, version and digest. */
+export const chainIdentity = (links: ReadonlyArray<ChainLink>): string =>
+  JSON.stringify(
+    links.map(({ snapshot, tool }) => [tool.location.tier, tool.location.path, tool.version, snapshot.digest])
+  )
+
+/** The chain of links that are in order and end at a primitive. `sha256` gives hex. */
+export const makeChain = (
+  links: readonly [ChainLink, ...ReadonlyArray<ChainLink>],
+  sha256: (text: string) => string
+): Chain => ({
+  links,
+  leaf: links[0],
+  primitive: links.at(-1) ?? links[0],
+  digest: sha256(chainIdentity(links)),
+  config: links.toReversed().reduce<Schema.JsonObject>((config, link) => mergeConfig(config, link.tool.config), {}),
+  envConfig: links.find((l) => l.tool.envConfig !== undefined)?.tool.envConfig,
+  requires: {
+    commands: union(links, (t) => t.requires.commands),
+    environment: union(links, (t) => t.requires.environment),
+    capabilities: union(links, (t) => t.requires.capabilities)
+  }
+})
+
+const union = (links: ReadonlyArray<ChainLink>, of: (tool: Tool) => ReadonlyArray<string>) => [
+  ...new Set(links.flatMap((l) => of(l.tool)))
+]

@@ -32,7 +32,7 @@ export class ChainTooDeep
     return "Let the tool name a runtime that is nearer to the primitive"
   }
   get failedAt(): FailedAt {
-    return { toolId: this.chain.at(-1) ?? "", configPath: this.configPath, validationErrors: [] }
+    return { toolId: this.chain.at(-2) ?? "", configPath: this.configPath, validationErrors: [] }
   }
 }
 

@@ -1,0 +1,181 @@
+// Chains from the item store. A parent link is looked up from its child's own tier downwards – project, user, system –
+// and never upwards: a cloned project must not become the executor of your own or the system's tools. Every answer
+// reads each link again, which is cheap when nothing has changed; only what is computed from the links is remembered.
+import { Effect, Layer, Option } from "effect"
+import { createHash } from "node:crypto"
+import {
+  type Chain,
+  chainIds,
+  type ChainLink,
+  isDeeperThan,
+  makeChain,
+  maxConfigDepth
+} from "../../services/chain/Chain.ts"
+import {
+  ChainCycle,
+  type ChainError,
+  ChainLinkBroken,
+  ChainLinkMissing,
+  ChainMalformed,
+  ChainResolver,
+  ChainTooDeep,
+  type ResolvedChain
+} from "../../services/chain/ChainResolver.ts"
+import { ItemParser } from "../../services/format/ItemParser.ts"
+import { type ItemLocation, type ItemSnapshot, showLocation, type Tool } from "../../services/item/Item.ts"
+import {
+  type ItemAmbiguous,
+  type ItemIdInvalid,
+  ItemInvalid,
+  type ItemNotFound,
+  type ItemUnreadable
+} from "../../services/item/ItemErrors.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
+import { type ItemQuery, ItemStore } from "../../services/item/ItemStore.ts"
+
+const maxLinks = 10
+/** Chains that are remembered at once; the oldest goes first. */
+const maxRemembered = 1_000
+
+type Links = [ChainLink, ...Array<ChainLink>]
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+/** Read again, is this still the same item, with the same claim to be signed? */
+const isSame = (a: ItemSnapshot, b: ItemSnapshot) =>
+  a === b ||
+  (a.digest === b.digest && a.location.file === b.location.file && a.executable === b.executable &&
+    JSON.stringify(a.claim) === JSON.stringify(b.claim))
+
+/** What is wrong with a link in itself and as the end of the links before it. */
+const defectOf = (links: Links, link: ChainLink): string | undefined => {
+  const { config, executorId, location, toolType } = link.tool
+  if (isDeeperThan(config, maxConfigDepth)) return `its config is nested more than ${maxConfigDepth} levels deep`
+  if (toolType !== "primitive") {
+    return executorId === undefined ? "it is no primitive and names no executor (executor_id)" : undefined
+  }
+  if (executorId !== undefined) return "a primitive names no executor"
+  if (location.tier !== "system") return `a primitive of the ${location.tier} tier counts for nothing`
+  if (location.id !== "builtin") return undefined
+  const foreign = links.find((l) => l.tool.location.tier !== "system")
+  return foreign === undefined
+    ? undefined
+    : `only system items may run on builtin, and ${showLocation(foreign.tool.location)} is none`
+}
+
+export const make = Effect.gen(function*() {
+  const store = yield* ItemStore
+  const parser = yield* ItemParser
+  const remembered = new Map<string, ResolvedChain>()
+
+  const load = Effect.fnUntraced(function*(location: ItemLocation) {
+    const snapshot = yield* store.read(location)
+    const tool = yield* parser.parse(snapshot)
+    // Tiers decide here, so the place is the one that was read, not one that a parser may have remembered for its bytes.
+    if (tool._tag === "tool") {
+      return { snapshot, tool: tool.location === location ? tool : { ...tool, location: snapshot.location } }
+    }
+    return yield* new ItemInvalid({
+      item: showLocation(location),
+      line: 0,
+      column: 0,
+      issue: `it is a ${tool._tag}, and only tools can be in a chain`,
+      found: "",
+      hint: "Move the file into the tools folder, or name another item"
+    })
+  })
+
+  const findIn = (id: string, tier: Tier) =>
+    store.find({ id, type: "tool", tier }).pipe(
+      Effect.map((found) => Option.some(found.location)),
+      Effect.catchTag("ItemNotFound", () => Effect.succeedNone)
+    )
+
+  /** The parent link of a child, or the error that says that there is none, with near names. */
+  const findParent = Effect.fnUntraced(function*(id: string, childTier: Tier) {
+    if (childTier === "project") return yield* Effect.map(store.find({ id, type: "tool" }), (f) => f.location)
+    const system = yield* findIn(id, "system")
+    if (childTier === "user") {
+      // A protected system item wins over the user's, as it does in every lookup.
+      const isProtected = Option.isSome(system) && !(yield* load(system.value)).tool.overridable
+      const user = isProtected ? Option.none() : yield* findIn(id, "user")
+      if (Option.isSome(user)) return user.value
+    }
+    if (Option.isSome(system)) return system.value
+    return yield* Effect.map(store.find({ id, type: "tool", tier: "system" }), (f) => f.location)
+  })
+
+  const parentOf = Effect.fnUntraced(function*(links: Links, child: ChainLink, id: string) {
+    const childPath = showLocation(child.tool.location)
+    const chain = chainIds(links)
+    const broken = (configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
+      new ChainLinkBroken({ chain, link: id, configPath, detail: e.message, hint: e.remediation })
+    const location = yield* findParent(id, child.tool.location.tier).pipe(
+      Effect.mapError((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
+        e._tag === "ItemNotFound"
+          ? new ChainLinkMissing({ chain, missing: id, near: e.near, configPath: childPath })
+          : broken(childPath)(e)
+      )
+    )
+    if (links.some((l) => l.tool.location.file === location.file)) {
+      return yield* new ChainCycle({ chain: [...chain, id], configPath: childPath })
+    }
+    if (links.length === maxLinks) return yield* new ChainTooDeep({ chain: [...chain, id], configPath: childPath })
+    return yield* Effect.mapError(load(location), broken(showLocation(location)))
+  })
+
+  const walk = Effect.fnUntraced(function*(leaf: ChainLink): Effect.fn.Return<Links, ChainError> {
+    const links: Links = [leaf]
+    let link = leaf
+    while (true) {
+      const issue = defectOf(links, link)
+      if (issue !== undefined) {
+        return yield* new ChainMalformed({
+          chain: chainIds(links),
+          link: link.tool.location.id,
+          configPath: showLocation(link.tool.location),
+          issue
+        })
+      }
+      const parent: Tool["executorId"] = link.tool.executorId
+      if (parent === undefined) return links
+      link = yield* parentOf(links, link, parent)
+      links.push(link)
+    }
+  })
+
+  const remember = (key: string, answer: ResolvedChain) => {
+    remembered.delete(key)
+    remembered.set(key, answer)
+    const oldest = remembered.keys().next()
+    if (remembered.size > maxRemembered && oldest.done !== true) remembered.delete(oldest.value)
+    return answer
+  }
+
+  return ChainResolver.of({
+    resolve: Effect.fnUntraced(function*(query: Omit<ItemQuery, "type">) {
+      const found = yield* store.find({ ...query, type: "tool" })
+      const links = yield* walk(yield* load(found.location))
+      const key = found.location.file
+      const before = remembered.get(key)
+      if (before !== undefined && isUnchanged(before.chain, links)) {
+        return sameFiles(before.hides, found.hides)
+          ? before
+          : remember(key, { chain: before.chain, hides: found.hides })
+      }
+      return remember(key, { chain: makeChain(links, sha256), hides: found.hides })
+    })
+  })
+})
+
+const isUnchanged = (chain: Chain, links: Links) =>
+  chain.links.length === links.length &&
+  chain.links.every((l, i) => {
+    const now = links[i]
+    return now !== undefined && isSame(l.snapshot, now.snapshot)
+  })
+
+const sameFiles = (a: ReadonlyArray<ItemLocation>, b: ReadonlyArray<ItemLocation>) =>
+  a.length === b.length && a.every((l, i) => l.file === b[i]?.file)
+
+export const layer = Layer.effect(ChainResolver, make)
