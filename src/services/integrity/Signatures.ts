@@ -1,24 +1,12 @@
 // Signing: first a plan that a person can read, then exactly that plan.
 import { Context, type Effect, Schema } from "effect"
+import type { KeyUnavailable } from "../identity/Identity.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemType, Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
-import type { Signer } from "../trust/SignerTrust.ts"
 import type { LockTimeout } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-
-/** No key can be opened: the keychain is locked or absent and no key file can be made. */
-export class KeyUnavailable extends Schema.TaggedError<KeyUnavailable>()("KeyUnavailable", {
-  detail: Schema.String
-}) {
-  override get message() {
-    return `Your signing key could not be opened: ${this.detail}`
-  }
-  get remediation() {
-    return "Unlock the keychain, or set KIWI_PASSPHRASE; `kiwi identity` shows where the key is kept"
-  }
-}
 
 /** Something changed between what the person was shown and the signing. Nothing was signed. */
 export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { item: Schema.String }) {
@@ -80,14 +68,3 @@ export class Signatures extends Context.Service<Signatures, {
     act: HumanAct
   ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockTimeout>
 }>()("kiwi/services/integrity/Signatures") {}
-
-export class Identity extends Context.Service<Identity, {
-  /** The public side; never opens the private key. `undefined` before the first signature on this machine. */
-  readonly current: Effect.Effect<Signer | undefined>
-  /** Where the private key is kept: "keychain", "key file (encrypted)", "key file (0600)". */
-  readonly storedIn: Effect.Effect<string>
-  /** The public side, made on first use. A human act. */
-  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockTimeout>
-  /** Ed25519 over the UTF-8 bytes of a message, base64url. Opened only in a human act. */
-  readonly sign: (message: string, act: HumanAct) => Effect.Effect<string, KeyUnavailable>
-}>()("kiwi/services/integrity/Identity") {}
