@@ -27,8 +27,10 @@ export interface PlannedSignature {
   readonly item: Item
   /** `same`: these bytes are already signed by you. */
   readonly change: "new" | "changed" | "same"
-  /** Unified diff from the last bytes signed here; the whole text when there are none. */
+  /** Unified diff from the last bytes signed here, all lines added when there are none. Says what it had to cut. */
   readonly diff: string
+  /** Items of later tiers that this one hides. */
+  readonly hides: ReadonlyArray<ItemLocation>
   /** Plain sentences: "runs as you with python3", "hides the user's tool add", "goes back from 1.2.0 to 1.0.0". */
   readonly effects: ReadonlyArray<string>
 }
@@ -52,8 +54,9 @@ export interface SignedItem {
 
 export class Signatures extends Context.Service<Signatures, {
   /**
-   * `id` may be a glob over `category/id` (`*`, `?`, `**`). `changedOnly` leaves out what is already signed by you.
-   * Only the project and user tiers can be signed.
+   * `id` may be a glob (`*`, `?`, `**`): over `category/id` if it has a slash, else over ids in any category. Without
+   * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
+   * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
    */
   readonly plan: (query: {
     readonly id: string
