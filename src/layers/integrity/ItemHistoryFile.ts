@@ -63,7 +63,7 @@ export const make = Effect.gen(function*() {
     yield* locks.withLock(home, "history")(Effect.suspend(() => {
       const next = change(read(location))
       return next === undefined ? Effect.void : files.write(home, path, `${JSON.stringify(next)}\n`, { mode: 0o600 })
-    })).pipe(Effect.catchTag("LockTimeout", (error) =>
+    })).pipe(Effect.catchTag(["LockTimeout", "LockUnavailable"], (error) =>
       Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message }))))
   })
 

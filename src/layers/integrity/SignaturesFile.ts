@@ -2,7 +2,6 @@
 // signs only what is still the same. Signing accepts bytes; it does not trust a project, so that what a person signs
 // in a restricted one still does not run.
 import { DateTime, Effect, Glob, Layer, Option, Result } from "effect"
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
 import { relative } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import { Identity } from "../../services/identity/Identity.ts"
@@ -23,27 +22,16 @@ import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/ed25519.ts"
 
 /** Lines of diff in a whole plan, and for each item of it at least. */
 const allLines = 4000
 const fewestLines = 60
 
-type Query = Parameters<Signatures["Service"]["plan"]>[0]
+/** An item of the largest size, with its signature line. */
+const largestFile = 1_050_000
 
-/** Where signatures are written to. */
-export interface Disk {
-  /** The bytes as they lie there, with the signature line; `undefined` if they cannot be read. */
-  readonly read: (location: ItemLocation) => { readonly bytes: Uint8Array; readonly mode: number } | undefined
-  /** Replaces the item's own file, or the one of its detached signature. */
-  readonly write: (
-    location: ItemLocation,
-    suffix: "" | ".kiwi-sig",
-    text: string,
-    mode: number
-  ) => Effect.Effect<void, WriteRefused>
-}
+type Query = Parameters<Signatures["Service"]["plan"]>[0]
 
 const isGlob = (id: string): boolean => /[*?]/.test(id)
 
@@ -120,9 +108,10 @@ const sameSnapshot = (a: ItemSnapshot, b: ItemSnapshot): boolean =>
 /** `2026-11-21T21:09:00.000Z` → `20261121T210900Z`. */
 const compactTime = (now: DateTime.Utc): string => `${DateTime.formatIso(now).replace(/[-:]/g, "").slice(0, 15)}Z`
 
-export const makeWith = Effect.fnUntraced(function*(disk: Disk) {
+export const make = Effect.gen(function*() {
   const { home } = yield* KiwiHome
   const copies = yield* VerifiedCopies
+  const files = yield* SafeFiles
   const history = yield* ItemHistory
   const identity = yield* Identity
   const locks = yield* ProcessLock
@@ -244,16 +233,18 @@ export const makeWith = Effect.fnUntraced(function*(disk: Disk) {
   const prepare = Effect.fnUntraced(function*({ location, snapshot }: PlannedSignature) {
     const now = yield* Effect.mapError(store.read(location), () => stale(location))
     if (!sameSnapshot(now, snapshot)) return yield* stale(location)
+    const { root } = location
+    const path = relative(root, location.file)
     const syntax = commentSyntax(fileName(location))
     if (location.kind === "folder" || syntax === undefined) {
-      return (claim: SignatureClaim) => disk.write(location, ".kiwi-sig", `${printClaim(claim)}\n`, 0o644)
+      return (claim: SignatureClaim) => files.write(root, `${path}.kiwi-sig`, `${printClaim(claim)}\n`)
     }
-    const raw = disk.read(location)
-    const text = raw === undefined ? undefined : Result.getOrUndefined(normalize(raw.bytes))
+    const raw = yield* Effect.mapError(files.read(root, path, { maxBytes: largestFile }), () => stale(location))
+    const text = raw === undefined ? undefined : Result.getOrUndefined(normalize(raw))
     if (raw === undefined || text === undefined) return yield* stale(location)
+    // What is written over is this file as it is now, which may be later than what the store has just read.
     if (!Buffer.from(splitSignature(text, syntax).canonical).equals(snapshot.bytes)) return yield* stale(location)
-    return (claim: SignatureClaim) =>
-      disk.write(location, "", withSignature(new TextDecoder().decode(raw.bytes), syntax, claim), raw.mode)
+    return (claim: SignatureClaim) => files.write(root, path, withSignature(new TextDecoder().decode(raw), syntax, claim))
   })
 
   /** Reads back what was written, keeps a copy for the next diff, and remembers that a person accepted it. */
@@ -295,28 +286,6 @@ export const makeWith = Effect.fnUntraced(function*(disk: Disk) {
   })
 
   return Signatures.of({ plan, sign })
-})
-
-const readFile = (file: string): { readonly bytes: Uint8Array; readonly mode: number } | undefined => {
-  try {
-    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stat = fstatSync(descriptor)
-      return stat.isFile() ? { bytes: readFileSync(descriptor), mode: stat.mode & 0o777 } : undefined
-    } finally {
-      closeSync(descriptor)
-    }
-  } catch {
-    return undefined
-  }
-}
-
-export const make = Effect.gen(function*() {
-  const files = yield* SafeFiles
-  return yield* makeWith({
-    read: ({ file }) => readFile(file),
-    write: ({ file, root }, suffix, text, mode) => files.write(root, relative(root, file) + suffix, text, { mode })
-  })
 })
 
 export const layer = Layer.effect(Signatures, make)

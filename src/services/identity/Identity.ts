@@ -3,7 +3,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { HumanAct } from "../trust/HumanAct.ts"
 import type { Signer } from "../trust/SignerTrust.ts"
-import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
 /** The key exists and cannot be opened, or none can be made. A new one is never made in its place. */
@@ -25,7 +25,7 @@ export class Identity extends Context.Service<Identity, {
   /** Where the private key is kept: "keychain", "key file (encrypted)", "key file (0600)"; `undefined` before it is. */
   readonly storedIn: Effect.Effect<string | undefined>
   /** The public side, made on first use. A human act. */
-  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockTimeout>
+  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockError>
   /**
    * Ed25519 over the UTF-8 bytes of each message, base64url. The key is opened once for all of them, only in a human
    * act of kind `sign`, and forgotten again.

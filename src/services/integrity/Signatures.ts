@@ -5,7 +5,7 @@ import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemType, Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
-import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
 /** Something changed between what the person was shown and the signing. Nothing was signed. */
@@ -69,5 +69,5 @@ export class Signatures extends Context.Service<Signatures, {
   readonly sign: (
     plan: SigningPlan,
     act: HumanAct
-  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockTimeout>
+  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockError>
 }>()("kiwi/services/integrity/Signatures") {}
