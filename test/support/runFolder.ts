@@ -1,5 +1,5 @@
 // The folder that one run of the tests owns. It is Kiwi's home and user tier for everything that the run starts, so
-// that no test touches those of the person who runs it.
+// that no test touches those of the person who runs it, nor their keychain.
 import { mkdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,6 +11,7 @@ export const omissionsFile = join(runFolder, "omissions.jsonl")
 export const environment = {
   KIWI_HOME: join(runFolder, "home"),
   USER_SPACE: join(runFolder, "user"),
+  KIWI_KEYCHAIN: "off",
   KIWI_TEST_OMISSIONS: omissionsFile
 }
 

@@ -1,24 +1,12 @@
 // Signing: first a plan that a person can read, then exactly that plan.
 import { Context, type Effect, Schema } from "effect"
+import type { KeyUnavailable } from "../identity/Identity.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemType, Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
-import type { Signer } from "../trust/SignerTrust.ts"
-import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-
-/** No key can be opened: the keychain is locked or absent and no key file can be made. */
-export class KeyUnavailable extends Schema.TaggedError<KeyUnavailable>()("KeyUnavailable", {
-  detail: Schema.String
-}) {
-  override get message() {
-    return `Your signing key could not be opened: ${this.detail}`
-  }
-  get remediation() {
-    return "Unlock the keychain, or set KIWI_PASSPHRASE; `kiwi identity` shows where the key is kept"
-  }
-}
 
 /** Something changed between what the person was shown and the signing. Nothing was signed. */
 export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { item: Schema.String }) {
@@ -39,8 +27,10 @@ export interface PlannedSignature {
   readonly item: Item
   /** `same`: these bytes are already signed by you. */
   readonly change: "new" | "changed" | "same"
-  /** Unified diff from the last bytes signed here; the whole text when there are none. */
+  /** Unified diff from the last bytes signed here, all lines added when there are none. Says what it had to cut. */
   readonly diff: string
+  /** Items of later tiers that this one hides. */
+  readonly hides: ReadonlyArray<ItemLocation>
   /** Plain sentences: "runs as you with python3", "hides the user's tool add", "goes back from 1.2.0 to 1.0.0". */
   readonly effects: ReadonlyArray<string>
 }
@@ -64,8 +54,9 @@ export interface SignedItem {
 
 export class Signatures extends Context.Service<Signatures, {
   /**
-   * `id` may be a glob over `category/id` (`*`, `?`, `**`). `changedOnly` leaves out what is already signed by you.
-   * Only the project and user tiers can be signed.
+   * `id` may be a glob (`*`, `?`, `**`): over `category/id` if it has a slash, else over ids in any category. Without
+   * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
+   * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
    */
   readonly plan: (query: {
     readonly id: string
@@ -78,16 +69,5 @@ export class Signatures extends Context.Service<Signatures, {
   readonly sign: (
     plan: SigningPlan,
     act: HumanAct
-  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockTimeout>
+  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockError>
 }>()("kiwi/services/integrity/Signatures") {}
-
-export class Identity extends Context.Service<Identity, {
-  /** The public side; never opens the private key. `undefined` before the first signature on this machine. */
-  readonly current: Effect.Effect<Signer | undefined>
-  /** Where the private key is kept: "keychain", "key file (encrypted)", "key file (0600)". */
-  readonly storedIn: Effect.Effect<string>
-  /** The public side, made on first use. A human act. */
-  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockTimeout>
-  /** Ed25519 over the UTF-8 bytes of a message, base64url. Opened only in a human act. */
-  readonly sign: (message: string, act: HumanAct) => Effect.Effect<string, KeyUnavailable>
-}>()("kiwi/services/integrity/Identity") {}

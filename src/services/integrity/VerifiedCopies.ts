@@ -1,5 +1,6 @@
 // What is verified is what runs: a read-only copy of the canonical bytes under $KIWI_HOME/verified/<sha256>/.
 import { Context, type Effect } from "effect"
+import type { FolderFile } from "../item/Item.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Verified } from "./Verifier.ts"
 
@@ -12,6 +13,8 @@ export class VerifiedCopies extends Context.Service<VerifiedCopies, {
     verified: Verified,
     entrypoint: string | undefined
   ) => Effect.Effect<{ readonly folder: string; readonly file: string | undefined }, WriteRefused>
-  /** The canonical bytes of a digest that was once verified or signed here; `undefined` if there is no copy. */
+  /** The canonical bytes of a file that was once verified or signed here; `undefined` if there is no such copy. */
   readonly recall: (digest: string, fileName: string) => Effect.Effect<Uint8Array | undefined>
+  /** The files of a folder that was once verified or signed here, by the digest of its list; sorted. */
+  readonly recallFolder: (digest: string) => Effect.Effect<ReadonlyArray<FolderFile> | undefined>
 }>()("kiwi/services/integrity/VerifiedCopies") {}

@@ -45,12 +45,16 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
 
 export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
   item: Schema.String,
-  keyId: Schema.String
+  keyId: Schema.String,
+  kind: Schema.Literals(["person", "agent"])
 }) {
   override get message() {
-    return `${this.item} is signed by ${this.keyId}, whom you do not trust`
+    return this.kind === "person"
+      ? `${this.item} is signed by ${this.keyId}, whom you do not trust`
+      : `${this.item} is signed by an agent's key (${this.keyId}), which no person has certified`
   }
   get remediation() {
+    if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
     return "If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
   }
 }
@@ -99,6 +103,9 @@ export interface Verified {
 }
 
 export class Verifier extends Context.Service<Verifier, {
-  /** Signature, digest, id, path and signer. Cached by (location, digest, claim) until the trust in signers changes. */
+  /**
+   * Digest, signer, and the signature over id, path and digest; for the system tier, the package's manifest. Only the
+   * arithmetic is remembered: the bytes of a snapshot are hashed once, and whom you trust is asked every time.
+   */
   readonly verify: (snapshot: ItemSnapshot) => Effect.Effect<Verified, VerifyError>
 }>()("kiwi/services/integrity/Verifier") {}

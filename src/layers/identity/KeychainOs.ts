@@ -1,0 +1,106 @@
+// Keychain on the operating system's own: Secret Service, macOS Keychain, Windows Credential Manager. Each call is a
+// child process, since the native library blocks its thread, for ever when a session bus accepts and never answers;
+// a person's act is worth the 60 ms. On Linux the Secret Service is required: the library's silent second choice, the
+// kernel's keyring, forgets everything at a restart.
+import { Config, Duration, Effect, Layer, Option, Redacted, Schema, Stream } from "effect"
+import { ChildProcess, ChildProcessSpawner } from "effect/process"
+import { createRequire } from "node:module"
+import { execPath } from "node:process"
+import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
+
+const service = "kiwi-mcp"
+
+/** Long enough for a person to type the password that unlocks the keychain. */
+const patience = Duration.seconds(30)
+/** A keychain that does not take a new secret in this time is not there. */
+const probe = Duration.seconds(3)
+
+/** The secret goes in and comes out by pipes, never by an argument or a variable. */
+const script = `
+const { AsyncEntry } = require(process.argv[1])
+let input = ""
+process.stdin.setEncoding("utf8").on("data", (text) => { input += text }).on("end", async () => {
+  const answer = (value) => process.stdout.write(JSON.stringify(value), () => process.exit(0))
+  try {
+    const { operation, service, account, secret } = JSON.parse(input)
+    const entry = new AsyncEntry(service, account, { linux: { store: "secret-service" } })
+    if (operation === "set") {
+      await entry.setPassword(secret)
+      answer({ done: true, secret: null })
+    } else if (operation === "remove") {
+      answer({ done: await entry.deleteCredential(), secret: null })
+    } else {
+      answer({ done: true, secret: await entry.getPassword() })
+    }
+  } catch (error) {
+    answer({ problem: String(error?.message ?? "unknown failure").split("\\n")[0].slice(0, 300) })
+  }
+})
+`
+
+const Answer = Schema.fromJsonString(Schema.Union([
+  Schema.Struct({ problem: Schema.String }),
+  Schema.Struct({ done: Schema.Boolean, secret: Schema.NullOr(Schema.RedactedFromValue(Schema.String)) })
+]))
+
+interface Request {
+  readonly operation: "get" | "set" | "remove"
+  readonly account: string
+  readonly secret?: string
+}
+
+export const make = Effect.fnUntraced(function*(options?: {
+  /** Variables for the child beside those of this process: another session bus. */
+  readonly environment?: Readonly<Record<string, string>> | undefined
+}) {
+  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const wanted = yield* Config.option(Config.String("KIWI_KEYCHAIN"))
+
+  const ask = Effect.fnUntraced(function*(request: Request, within: Duration.Duration) {
+    if (Option.contains(wanted, "off")) {
+      return yield* new KeychainUnavailable({ detail: "KIWI_KEYCHAIN=off turns it off" })
+    }
+    const library = yield* Effect.try({
+      try: () => createRequire(import.meta.url).resolve("@napi-rs/keyring"),
+      catch: () => new KeychainUnavailable({ detail: "the package @napi-rs/keyring is not installed" })
+    })
+    const output = yield* spawner.string(ChildProcess.make(execPath, ["-e", script, library], {
+      env: { ...options?.environment },
+      extendEnv: true,
+      stdin: Stream.make(new TextEncoder().encode(JSON.stringify({ service, ...request }))),
+      stderr: "ignore",
+      killSignal: "SIGKILL"
+    })).pipe(
+      Effect.mapError(() => new KeychainUnavailable({ detail: "the program that asks it could not be started" })),
+      Effect.timeoutOrElse({
+        duration: within,
+        orElse: () =>
+          Effect.fail(new KeychainUnavailable({ detail: `it did not answer within ${Duration.toSeconds(within)} s` }))
+      })
+    )
+    const answer = yield* Effect.mapError(
+      Schema.decodeEffect(Answer)(output),
+      () => new KeychainUnavailable({ detail: "the library that asks it failed" })
+    )
+    if ("problem" in answer) return yield* new KeychainUnavailable({ detail: answer.problem })
+    return answer
+  })
+
+  const get = Effect.fn("Keychain.get")(function*(account: string) {
+    return (yield* ask({ operation: "get", account }, patience)).secret ?? undefined
+  })
+
+  const set = Effect.fn("Keychain.set")(function*(account: string, secret: Redacted.Redacted) {
+    yield* ask({ operation: "set", account, secret: Redacted.value(secret) }, probe)
+  })
+
+  const remove = Effect.fn("Keychain.remove")(function*(account: string) {
+    return (yield* ask({ operation: "remove", account }, patience)).done
+  })
+
+  return Keychain.of({ get, set, remove })
+})
+
+export const layerWith = (options: NonNullable<Parameters<typeof make>[0]>) => Layer.effect(Keychain, make(options))
+
+export const layer = Layer.effect(Keychain, make())

@@ -1,0 +1,95 @@
+// The form of a private key in a file: plain, for a file that only its owner can read, or sealed by a passphrase
+// (scrypt, AES-256-GCM, bound to the public key).
+import { Effect, Redacted, Result, Schema } from "effect"
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
+import type { KeyPair } from "./ed25519.ts"
+
+const Base64Url = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]+$/), Schema.isMaxLength(1024))
+const atMost = (n: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: n }))
+
+const KeyFile = Schema.fromJsonString(Schema.Union([
+  Schema.Struct({
+    version: Schema.Literal(1),
+    protection: Schema.Literal("none"),
+    privateKey: Schema.RedactedFromValue(Base64Url)
+  }),
+  Schema.Struct({
+    version: Schema.Literal(1),
+    protection: Schema.Literal("scrypt-aes-256-gcm"),
+    // Bounded, so that a damaged file cannot ask for all the memory that there is.
+    cost: atMost(2 ** 20),
+    blockSize: atMost(32),
+    parallelization: atMost(16),
+    salt: Base64Url,
+    iv: Base64Url,
+    tag: Base64Url,
+    sealed: Base64Url
+  })
+]))
+
+/** What went wrong, for a sentence that goes on "the key file …". */
+export type KeyFileIssue = "is damaged" | "is encrypted and KIWI_PASSPHRASE is not set" | "does not open by this passphrase"
+
+interface Kdf {
+  readonly cost: number
+  readonly blockSize: number
+  readonly parallelization: number
+}
+
+const strength: Kdf = { cost: 2 ** 16, blockSize: 8, parallelization: 1 }
+
+const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
+  Effect.callback<Buffer, KeyFileIssue>((resume) => {
+    const memory = 256 * kdf.cost * kdf.blockSize
+    // Normalised, so that one passphrase typed on two keyboards is one.
+    scrypt(Redacted.value(passphrase).normalize("NFKC"), salt, 32, { ...kdf, maxmem: memory }, (error, key) =>
+      resume(error === null ? Effect.succeed(key) : Effect.fail("is damaged")))
+  })
+
+export const print = Effect.fnUntraced(function*(pair: KeyPair, passphrase: Redacted.Redacted | undefined) {
+  const bytes = Redacted.value(pair.privateKey)
+  if (passphrase === undefined) {
+    return `${JSON.stringify({ version: 1, protection: "none", privateKey: bytes })}\n`
+  }
+  const [salt, iv] = [randomBytes(16), randomBytes(12)]
+  const key = yield* derive(passphrase, salt, strength)
+  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(pair.publicKey))
+  const sealed = Buffer.concat([cipher.update(bytes, "utf8"), cipher.final()])
+  return `${
+    JSON.stringify({
+      version: 1,
+      protection: "scrypt-aes-256-gcm",
+      ...strength,
+      salt: salt.toString("base64url"),
+      iv: iv.toString("base64url"),
+      tag: cipher.getAuthTag().toString("base64url"),
+      sealed: sealed.toString("base64url")
+    })
+  }\n`
+})
+
+export const parse = Effect.fnUntraced(function*(
+  text: string,
+  publicKey: string,
+  passphrase: Redacted.Redacted | undefined
+) {
+  const file = yield* Effect.mapError(
+    Schema.decodeEffect(KeyFile)(text),
+    (): KeyFileIssue => "is damaged"
+  )
+  if (file.protection === "none") return file.privateKey
+  if (passphrase === undefined) {
+    return yield* Effect.fail<KeyFileIssue>("is encrypted and KIWI_PASSPHRASE is not set")
+  }
+  const key = yield* derive(passphrase, Buffer.from(file.salt, "base64url"), file)
+  const opened = Result.try({
+    try: () => {
+      const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(file.iv, "base64url"), { authTagLength: 16 })
+        .setAAD(Buffer.from(publicKey))
+        .setAuthTag(Buffer.from(file.tag, "base64url"))
+      return Buffer.concat([decipher.update(Buffer.from(file.sealed, "base64url")), decipher.final()]).toString("utf8")
+    },
+    catch: (): KeyFileIssue => "does not open by this passphrase"
+  })
+  return Redacted.make(yield* Effect.fromResult(opened), { label: "private key" })
+})

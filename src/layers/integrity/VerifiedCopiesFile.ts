@@ -1,0 +1,299 @@
+// Read-only copies below `$KIWI_HOME/verified`. A folder there holds exactly one item and nothing else, since an
+// interpreter would import whatever lies beside its script; a copy is believed for as long as no stat in it changes.
+import { Clock, Effect, Layer, Option } from "effect"
+import { randomUUID } from "node:crypto"
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import type { BigIntStats } from "node:fs"
+import { basename, dirname, isAbsolute, join } from "node:path"
+import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
+import type { Verified } from "../../services/integrity/Verifier.ts"
+import type { FolderFile, ItemSnapshot } from "../../services/item/Item.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { sha256 } from "../identity/ed25519.ts"
+import { folderDigest } from "./VerifierEd25519.ts"
+
+/** A change within this time of a check could leave the times as they are. */
+const settled = 2000
+
+/** What is left of writers that were killed. */
+const leftoverAge = 3_600_000
+
+interface CopiedFile {
+  readonly bytes: Uint8Array
+  readonly digest: string
+  readonly executable: boolean
+}
+
+/** What lies in a copy's folder, by path in it. */
+interface Found {
+  readonly files: ReadonlyMap<string, CopiedFile>
+  readonly stamps: ReadonlyMap<string, string>
+  /** The latest change of anything in it, in milliseconds. */
+  readonly changed: number
+}
+
+const stampOf = (stat: BigIntStats): string =>
+  `${stat.dev}:${stat.ino}:${stat.mode}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code
+
+const statOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false })
+
+class LinkFound {
+  readonly _tag = "LinkFound"
+}
+
+/** Reads a copy's whole folder, following nothing. */
+const survey = (folder: string): Found => {
+  const files = new Map<string, CopiedFile>()
+  const stamps = new Map<string, string>()
+  let changed = 0
+  const note = (path: string, stat: BigIntStats): void => {
+    stamps.set(path, stampOf(stat))
+    changed = Math.max(changed, Number(stat.ctimeNs / 1_000_000n))
+  }
+  const walk = (path: string, relative: string): void => {
+    const stat = lstatSync(path, { bigint: true })
+    if (stat.isSymbolicLink()) throw new LinkFound()
+    if (stat.isDirectory()) {
+      note(path, stat)
+      for (const name of readdirSync(path)) walk(join(path, name), relative === "" ? name : `${relative}/${name}`)
+      return
+    }
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const opened = fstatSync(descriptor, { bigint: true })
+      const bytes = opened.isFile() ? readFileSync(descriptor) : Buffer.alloc(0)
+      note(path, opened)
+      files.set(relative, { bytes, digest: sha256(bytes), executable: (opened.mode & 0o100n) !== 0n })
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  walk(folder, "")
+  return { files, stamps, changed }
+}
+
+const contentOf = ({ bytes, executable, files, location }: ItemSnapshot): ReadonlyMap<string, CopiedFile> =>
+  location.kind === "file"
+    ? new Map([[basename(location.path), { bytes, digest: sha256(bytes), executable }]])
+    : new Map(files.map((file) => [file.path, file]))
+
+const holds = (found: Found, wanted: ReadonlyMap<string, CopiedFile>): boolean =>
+  found.files.size === wanted.size && [...wanted].every(([path, file]) => {
+    const copy = found.files.get(path)
+    return copy !== undefined && copy.digest === file.digest && copy.executable === file.executable
+  })
+
+const isPlain = (path: string): boolean =>
+  !isAbsolute(path) && !path.includes("\\") && path.split("/").every((part) => !["", ".", ".."].includes(part))
+
+const writeAll = (folder: string, content: ReadonlyMap<string, CopiedFile>): void => {
+  const folders = new Set([folder])
+  mkdirSync(folder, { mode: 0o700 })
+  for (const [path, { bytes, executable }] of content) {
+    const file = join(folder, path)
+    for (let parent = dirname(file); parent !== folder; parent = dirname(parent)) folders.add(parent)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, bytes, { flag: "wx", mode: 0o600 })
+    chmodSync(file, executable ? 0o500 : 0o400)
+  }
+  for (const path of folders) chmodSync(path, 0o500)
+}
+
+/** Removes a folder that is read-only all the way down. */
+const discard = (folder: string): void => {
+  const open = (path: string): void => {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
+    chmodSync(path, 0o700)
+    for (const name of readdirSync(path)) open(join(path, name))
+  }
+  open(folder)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+const isTaken = (error: unknown): boolean => isCode(error, "ENOTEMPTY") || isCode(error, "EEXIST")
+
+const refusal = (path: string, error: unknown): WriteRefused => {
+  const refuse = (issue: WriteRefused["issue"], detail: string) => new WriteRefused({ path, issue, detail })
+  if (error instanceof LinkFound || isCode(error, "ELOOP")) return refuse("symlink", "there is a link in its place")
+  if (isCode(error, "ENOSPC") || isCode(error, "EDQUOT")) return refuse("no-space", "the disk is full")
+  if (["EROFS", "EACCES", "EPERM"].some((code) => isCode(error, code))) {
+    return refuse("read-only", "$KIWI_HOME is not writable")
+  }
+  return refuse("io", "the disk did not do as it was told")
+}
+
+export const make = Effect.gen(function*() {
+  const { home, verified } = yield* KiwiHome
+  const safe = yield* SafeFiles
+
+  interface Checked {
+    readonly folder: string
+    readonly stamps: ReadonlyMap<string, string>
+    readonly settled: boolean
+  }
+  const checked = new Map<string, Checked>()
+
+  const attempt = <A>(path: string, run: () => A) =>
+    Effect.try({ try: run, catch: (error) => refusal(`verified/${path}`, error) })
+
+  /** Two files of one content and two names are two folders: each holds one. */
+  const namesOf = (digest: string, fileName: string | undefined): ReadonlyArray<string> =>
+    fileName === undefined ? [digest] : [digest, `${digest}.${sha256(fileName).slice(0, 16)}`]
+
+  const belongsTo = (folder: string, fileName: string): boolean => {
+    const entries = readdirSync(folder)
+    return entries.length === 0 || entries.includes(fileName)
+  }
+
+  const nameFor = (digest: string, fileName: string | undefined): string => {
+    const [plain, own] = namesOf(digest, fileName) as [string, string | undefined]
+    if (own === undefined || fileName === undefined) return plain
+    const stat = statOf(join(verified, plain))
+    return stat === undefined || !stat.isDirectory() || belongsTo(join(verified, plain), fileName) ? plain : own
+  }
+
+  const isUnchanged = ({ stamps }: Checked): boolean => {
+    for (const [path, stamp] of stamps) {
+      const stat = statOf(path)
+      if (stat === undefined || stampOf(stat) !== stamp) return false
+    }
+    return true
+  }
+
+  const sweep = (now: number): void => {
+    for (const name of readdirSync(verified)) {
+      if (!name.startsWith(".")) continue
+      const stat = statOf(join(verified, name))
+      if (stat !== undefined && now - Number(stat.ctimeMs) > leftoverAge) discard(join(verified, name))
+    }
+  }
+
+  /** Puts a whole copy at `name`, in place of what is there. Another process may be first: its copy is as good. */
+  const place = (name: string, content: ReadonlyMap<string, CopiedFile>): void => {
+    const fresh = join(verified, `.new-${randomUUID()}`)
+    try {
+      writeAll(fresh, content)
+      try {
+        renameSync(fresh, join(verified, name))
+        return
+      } catch (error) {
+        if (!isTaken(error)) throw error
+      }
+      const old = join(verified, `.old-${randomUUID()}`)
+      renameSync(join(verified, name), old)
+      discard(old)
+      try {
+        renameSync(fresh, join(verified, name))
+      } catch (error) {
+        if (!isTaken(error)) throw error
+      }
+    } finally {
+      discard(fresh)
+    }
+  }
+
+  const look = (name: string, content: ReadonlyMap<string, CopiedFile>): Found | undefined => {
+    const folder = join(verified, name)
+    const stat = statOf(folder)
+    if (stat === undefined) return undefined
+    const found = survey(folder)
+    return stat.isDirectory() && holds(found, content) ? found : undefined
+  }
+
+  const prepare = Effect.fnUntraced(function*(
+    key: string,
+    digest: string,
+    fileName: string | undefined,
+    content: ReadonlyMap<string, CopiedFile>
+  ) {
+    if (![...content.keys()].every(isPlain)) {
+      return yield* new WriteRefused({ path: `verified/${digest}`, issue: "outside", detail: "a path leaves the item" })
+    }
+    yield* safe.makeDirectory(home, "verified", { mode: 0o700 })
+    const now = yield* Clock.currentTimeMillis
+    return yield* attempt(digest, () => {
+      const name = nameFor(digest, fileName)
+      let found = look(name, content)
+      if (found === undefined) {
+        sweep(now)
+        place(name, content)
+        found = look(name, content)
+      }
+      if (found === undefined) throw new Error("a copy that was just made is already another")
+      const entry: Checked = {
+        folder: join(verified, name),
+        stamps: found.stamps,
+        settled: now - found.changed >= settled
+      }
+      checked.set(key, entry)
+      return entry
+    })
+  })
+
+  const materialize = Effect.fnUntraced(function*({ snapshot }: Verified, entrypoint: string | undefined) {
+    const { digest, executable, files, location } = snapshot
+    const fileName = location.kind === "file" ? basename(location.path) : undefined
+    if (entrypoint !== undefined && entrypoint !== fileName && !files.some((file) => file.path === entrypoint)) {
+      return yield* new WriteRefused({
+        path: `verified/${digest}`,
+        issue: "io",
+        detail: `the entrypoint "${entrypoint}" is none of the item's files`
+      })
+    }
+    const key = `${digest} ${executable} ${fileName ?? ""}`
+    const known = checked.get(key)
+    const current = known !== undefined && known.settled && (yield* attempt(digest, () => isUnchanged(known)))
+      ? known
+      : yield* prepare(key, digest, fileName, contentOf(snapshot))
+    return {
+      folder: current.folder,
+      file: entrypoint === undefined ? undefined : join(current.folder, entrypoint)
+    }
+  })
+
+  const surveyed = (name: string): Effect.Effect<Found | undefined> =>
+    Effect.map(
+      Effect.option(Effect.try({
+        try: () => statOf(join(verified, name))?.isDirectory() === true ? survey(join(verified, name)) : undefined,
+        catch: () => undefined
+      })),
+      Option.getOrUndefined
+    )
+
+  const recall = Effect.fn("VerifiedCopies.recall")(function*(digest: string, fileName: string) {
+    for (const name of namesOf(digest, fileName)) {
+      const file = (yield* surveyed(name))?.files.get(fileName)
+      if (file?.digest === digest) return file.bytes
+    }
+    return undefined
+  })
+
+  const recallFolder = Effect.fn("VerifiedCopies.recallFolder")(function*(digest: string) {
+    const found = yield* surveyed(digest)
+    if (found === undefined) return undefined
+    const files = [...found.files].map(([path, file]): FolderFile => ({ path, ...file }))
+      .toSorted((a, b) => a.path < b.path ? -1 : 1)
+    return folderDigest(files) === digest ? files : undefined
+  })
+
+  return VerifiedCopies.of({ materialize, recall, recallFolder })
+})
+
+export const layer = Layer.effect(VerifiedCopies, make)

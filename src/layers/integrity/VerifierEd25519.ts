@@ -1,0 +1,149 @@
+// Verifies snapshots by Ed25519 and, for the system tier, by the manifest that the package was built with. What is
+// remembered is keyed by everything that it was computed from (key, whole message, signature), so that it can neither
+// go stale nor pass for other bytes, and a refusal is never remembered.
+import { Effect, Layer, Result } from "effect"
+import {
+  SignatureMalformed,
+  SignerUntrusted,
+  SystemItemAltered,
+  Tampered,
+  Unsigned,
+  Verifier
+} from "../../services/integrity/Verifier.ts"
+import type { Verified } from "../../services/integrity/Verifier.ts"
+import { showLocation, typeFolder } from "../../services/item/Item.ts"
+import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
+import { normalize, signedMessage } from "../../services/item/SignatureLine.ts"
+import { SignerTrust } from "../../services/trust/SignerTrust.ts"
+import * as Ed25519 from "../identity/ed25519.ts"
+import { systemManifest } from "./systemManifest.generated.ts"
+
+/** Canonical digests of every file of the system tier, by path below it. */
+export type SystemManifest = ReadonlyMap<string, string>
+
+const remembered = 10_000
+
+const short = (digest: string): string => digest.slice(0, 12)
+
+const signCommand = (location: ItemLocation): string => `kiwi sign ${location.type} ${location.id}`
+
+/** Over an RFC 8785 array (strings and booleans, so JSON.stringify is canonical) of the files as they are sorted. */
+export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>
+  Ed25519.sha256(JSON.stringify(files.map(({ digest, executable, path }) => [path, digest, executable])))
+
+const isSorted = (files: ReadonlyArray<FolderFile>): boolean =>
+  files.every((file, index) => index === 0 || files[index - 1]!.path < file.path)
+
+/** Whether `canonical` is what is read from the manifest: metadata is parsed from it. */
+const isReadFrom = (canonical: Uint8Array, manifest: FolderFile): boolean => {
+  const text = normalize(manifest.bytes)
+  return Result.isSuccess(text) && Buffer.from(text.success).equals(canonical)
+}
+
+/** The digest of the bytes that the snapshot holds, whatever it says itself; `undefined` for what is no item. */
+const digestOf = (snapshot: ItemSnapshot): string | undefined => {
+  if (snapshot.location.kind === "file") return Ed25519.sha256(snapshot.bytes)
+  const { files } = snapshot
+  const manifest = files.find((file) => file.path === "tool.yaml")
+  if (manifest === undefined || !isReadFrom(snapshot.bytes, manifest) || !isSorted(files)) return undefined
+  return files.every((file) => Ed25519.sha256(file.bytes) === file.digest)
+    ? folderDigest(files)
+    : undefined
+}
+
+const inManifest = (manifest: SystemManifest, { digest, files, location }: ItemSnapshot): boolean => {
+  const path = `${typeFolder[location.type]}/${location.path}`
+  if (location.kind === "file") return manifest.get(path) === digest
+  const expected = [...manifest.keys()].filter((key) => key.startsWith(`${path}/`)).length
+  return files.length === expected && files.every((file) => manifest.get(`${path}/${file.path}`) === file.digest)
+}
+
+export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: SystemManifest | undefined }) {
+  const signers = yield* SignerTrust
+  const manifest = options?.manifest ?? systemManifest
+
+  /** Snapshots are immutable: one whose digest was computed from its bytes needs no second time. */
+  const hashed = new WeakSet<ItemSnapshot>()
+  const keys = new Map<string, ReturnType<typeof Ed25519.verifier>>()
+  const passed = new Set<string>()
+
+  const isHonest = (snapshot: ItemSnapshot): boolean => {
+    if (hashed.has(snapshot)) return true
+    if (digestOf(snapshot) !== snapshot.digest) return false
+    hashed.add(snapshot)
+    return true
+  }
+
+  const holds = (publicKey: string, message: string, signature: string): boolean => {
+    const name = `${publicKey} ${signature} ${message}`
+    if (passed.has(name)) return true
+    if (!keys.has(publicKey)) keys.set(publicKey, Ed25519.verifier(publicKey))
+    if (keys.get(publicKey)?.(message, signature) !== true) return false
+    if (passed.size >= remembered) passed.clear()
+    passed.add(name)
+    return true
+  }
+
+  const verifySystem = (snapshot: ItemSnapshot) =>
+    isHonest(snapshot) && inManifest(manifest, snapshot)
+      ? Effect.succeed<Verified>({ snapshot, by: { _tag: "System" } })
+      : Effect.fail(new SystemItemAltered({ item: showLocation(snapshot.location) }))
+
+  const verifyClaim = Effect.fnUntraced(function*(snapshot: ItemSnapshot, claim: SignatureClaim) {
+    const { location } = snapshot
+    const about = { item: showLocation(location), command: signCommand(location) }
+    if (!isHonest(snapshot)) {
+      return yield* new Tampered({ ...about, issue: "its files do not add up to one item" })
+    }
+    if (claim.digest !== snapshot.digest) {
+      return yield* new Tampered({
+        ...about,
+        issue: `its content is ${short(snapshot.digest)}, the signature is for ${short(claim.digest)}`
+      })
+    }
+    if (!Ed25519.isCanonicalSignature(claim.signature)) {
+      return yield* new SignatureMalformed({ ...about, issue: "the signature is not in the form that Kiwi writes" })
+    }
+    const untrusted = new SignerUntrusted({ item: about.item, keyId: claim.keyId, kind: claim.kind })
+    // There is no certificate yet by which a person could answer for an agent's key.
+    if (claim.kind === "agent") return yield* untrusted
+    const message = signedMessage(claim, location)
+    let known = false
+    for (const standing of yield* signers.candidates(claim.keyId, location.tier)) {
+      if (standing._tag === "Unknown") continue
+      known = true
+      if (holds(standing.signer.publicKey, message, claim.signature)) {
+        return { snapshot, by: { _tag: "Signer", standing, kind: claim.kind, time: claim.time } } satisfies Verified
+      }
+    }
+    if (!known) return yield* untrusted
+    return yield* new Tampered({
+      ...about,
+      issue: `its signature by ${claim.keyId} is not for ${location.type} "${location.id}" at ${location.path}: ` +
+        "it was moved, renamed or forged"
+    })
+  })
+
+  const verify = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+    const { claim, location } = snapshot
+    if (location.tier === "system") return yield* verifySystem(snapshot)
+    switch (claim._tag) {
+      case "None":
+        return yield* new Unsigned({ item: showLocation(location), command: signCommand(location) })
+      case "Malformed":
+        return yield* new SignatureMalformed({
+          item: showLocation(location),
+          issue: claim.issue,
+          command: signCommand(location)
+        })
+      case "Claim":
+        return yield* verifyClaim(snapshot, claim.claim)
+    }
+  })
+
+  return Verifier.of({ verify })
+})
+
+export const layerWith = (options: { readonly manifest: SystemManifest }) => Layer.effect(Verifier, make(options))
+
+export const layer = Layer.effect(Verifier, make())
