@@ -1,10 +1,10 @@
 // One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
 // by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
 // so this is a small adapter of our own. A call owns its group: what is left of it when the child exits is ended too.
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Fiber } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
-import { endTree, groupLeft } from "./processTree.ts"
+import { endTree, groupLeft, killNow } from "./processTree.ts"
 
 export interface ChildSpec {
   readonly argv: ReadonlyArray<string>
@@ -118,9 +118,20 @@ const pump = Effect.fnUntraced(function*(stream: Readable, consume: (chunk: Buff
   }
 })
 
+/** Ids of running children; they are killed when this process exits by itself, however that comes about. */
+export const makeLiveChildren = Effect.acquireRelease(
+  Effect.sync(() => {
+    const live = new Set<number>()
+    const onExit = () => live.forEach(killNow)
+    process.on("exit", onExit)
+    return { live, onExit }
+  }),
+  ({ onExit }) => Effect.sync(() => process.off("exit", onExit))
+).pipe(Effect.map(({ live }) => live))
+
 /**
  * Runs a child until it has exited and its output is read. Interruption, and so a timeout around it, ends the whole
- * tree before it goes on. `live` holds the ids of running children.
+ * tree before it goes on.
  */
 export const runChild = (spec: ChildSpec, live: Set<number>, sinks: {
   /** Takes a chunk; returns an effect only where more may not be read until it is done. */
@@ -129,17 +140,15 @@ export const runChild = (spec: ChildSpec, live: Set<number>, sinks: {
 }): Effect.Effect<ChildExit, SpawnFailure> =>
   Effect.acquireUseRelease(
     start(spec, live),
-    Effect.fnUntraced(function*(running) {
-      const scope = yield* Scope.make()
-      const pumps = yield* Effect.forkIn(
-        Effect.all([pump(running.stdout, sinks.stdout), pump(running.stderr, sinks.stderr)], { concurrency: 2 }),
-        scope
-      )
-      const exit = yield* awaitExit(running).pipe(Effect.onInterrupt(() => Scope.close(scope, Exit.void)))
-      yield* Fiber.await(pumps).pipe(Effect.timeoutOption(drainGrace))
-      yield* Scope.close(scope, Exit.void)
-      return exit
-    }),
+    (running) =>
+      Effect.scoped(Effect.gen(function*() {
+        const pumps = yield* Effect.forkScoped(
+          Effect.all([pump(running.stdout, sinks.stdout), pump(running.stderr, sinks.stderr)], { concurrency: 2 })
+        )
+        const exit = yield* awaitExit(running)
+        yield* Effect.timeoutOption(Fiber.await(pumps), drainGrace)
+        return exit
+      })),
     Effect.fnUntraced(function*(running) {
       if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, killGrace)
       live.delete(running.pid)
