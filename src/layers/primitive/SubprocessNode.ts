@@ -51,7 +51,6 @@ const startIssues: Readonly<Record<string, string>> = {
   EACCES: "not executable for you",
   EPERM: "not permitted",
   ENOTDIR: "a part of its path is not a folder",
-  ENOEXEC: "not a program that this machine can run; a script needs a first line like #!/bin/sh",
   ELOOP: "too many links in its path",
   E2BIG: "its arguments and environment are too large for this machine",
   EAGAIN: "this machine allows no more processes",
@@ -93,7 +92,12 @@ const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
 const howItEnded = (exit: ChildExit): string | undefined =>
   exit.signal !== null ? `signal ${exit.signal}` : exit.code === 0 ? undefined : `exit code ${exit.code}`
 
-export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
+export interface SubprocessOptions extends CaptureLimits {
+  /** Milliseconds between TERM and KILL. */
+  readonly grace: number
+}
+
+export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
   const outputs = yield* Outputs
   const live = yield* makeLiveChildren
 
@@ -144,11 +148,11 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
 
       const json = config.output === "json"
       const millis = Math.round((config.timeout ?? defaultTimeout) * 1_000)
-      const stdout = makeCapture(outputs, limits)
-      const stderr = makeCapture(outputs, limits)
+      const stdout = makeCapture(outputs, options)
+      const stderr = makeCapture(outputs, options)
       const report = makeReporter(input.emit)
 
-      const exit = yield* runChild({ argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin }, live, {
+      const exit = yield* runChild({ argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }, live, {
         stdout: (chunk) => {
           if (!json) report.push("stdout", chunk)
           return stdout.take(chunk)

@@ -11,6 +11,8 @@ export interface ChildSpec {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: string | undefined
+  /** Milliseconds between TERM and KILL. */
+  readonly grace: number
 }
 
 export interface ChildExit {
@@ -23,9 +25,8 @@ export interface SpawnFailure {
   readonly code: string
 }
 
-export const killGrace = 2_000
-/** How long a stream is read on after the exit while something else holds it open. */
-export const drainGrace = 500
+/** Milliseconds that a stream is read on after the exit, while something else holds it open. */
+const drainGrace = 500
 
 const failure = (cause: unknown): SpawnFailure => ({
   _tag: "SpawnFailure",
@@ -150,7 +151,7 @@ export const runChild = (spec: ChildSpec, live: Set<number>, sinks: {
         return exit
       })),
     Effect.fnUntraced(function*(running) {
-      if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, killGrace)
+      if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, spec.grace)
       live.delete(running.pid)
       running.stdout.destroy()
       running.stderr.destroy()
