@@ -1,7 +1,7 @@
 // One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
 // by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
 // so this is a small adapter of our own. A call owns its group: what is left of it when the child exits is ended too.
-import { Effect, Fiber } from "effect"
+import { Clock, Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
 import { endTree, groupLeft, killNow } from "./processTree.ts"
@@ -38,12 +38,45 @@ interface Running {
   readonly pid: number
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Set by the exit event; `listen` is told once. */
   exit: ChildExit | undefined
-  listen: ((exit: ChildExit) => void) | undefined
+  /** Streams that have not ended. */
+  open: number
+  /** What has to be done before a paused stream is read on. */
+  readonly jobs: Array<Effect.Effect<void>>
+  /** Set while somebody waits for the exit, a job, or the end of the streams. */
+  wake: (() => void) | undefined
 }
 
-const start = (spec: ChildSpec, live: Set<number>): Effect.Effect<Running, SpawnFailure> =>
+type Consume = (chunk: Buffer) => Effect.Effect<void> | undefined
+
+/** Reads a stream as it comes; where a chunk needs work first, the stream stands still and so holds its writer back. */
+const follow = (running: Running, stream: Readable, consume: Consume): void => {
+  let ended = false
+  const end = () => {
+    if (ended) return
+    ended = true
+    running.open--
+    running.wake?.()
+  }
+  stream.on("data", (chunk: Buffer) => {
+    const slow = consume(chunk)
+    if (slow === undefined) return
+    stream.pause()
+    running.jobs.push(Effect.andThen(slow, Effect.sync(() => stream.resume())))
+    running.wake?.()
+  })
+  stream.on("end", end)
+  stream.on("close", end)
+  stream.on("error", end)
+}
+
+interface Sinks {
+  /** Takes a chunk; returns an effect only where no more may be read until it is done. */
+  readonly stdout: Consume
+  readonly stderr: Consume
+}
+
+const start = (spec: ChildSpec, live: Set<number>, sinks: Sinks): Effect.Effect<Running, SpawnFailure> =>
   Effect.callback((resume) => {
     let child: ChildProcess
     try {
@@ -61,61 +94,50 @@ const start = (spec: ChildSpec, live: Set<number>): Effect.Effect<Running, Spawn
     child.on("error", (cause) => resume(Effect.fail(failure(cause))))
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
-    const running: Running = { child, pid, stdout, stderr, exit: undefined, listen: undefined }
+    const running: Running = { child, pid, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
     live.add(pid)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
-      running.listen?.(running.exit)
+      running.wake?.()
     })
+    follow(running, stdout, sinks.stdout)
+    follow(running, stderr, sinks.stderr)
     // A tool that does not read its input is no error.
     child.stdin?.on("error", () => {})
     child.stdin?.end(spec.stdin)
     resume(Effect.succeed(running))
   })
 
-const awaitExit = (running: Running): Effect.Effect<ChildExit> =>
+const news = (running: Running): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    if (running.exit !== undefined) return resume(Effect.succeed(running.exit))
-    running.listen = (exit) => resume(Effect.succeed(exit))
+    running.wake = () => {
+      running.wake = undefined
+      resume(Effect.void)
+    }
     return Effect.sync(() => {
-      running.listen = undefined
+      running.wake = undefined
     })
   })
 
-/** The next bytes; `undefined` at the end. Reading only on demand is what holds a fast writer back. */
-const next = (stream: Readable): Effect.Effect<Buffer | undefined> =>
-  Effect.callback((resume) => {
-    const done = () => {
-      stream.off("readable", attempt)
-      stream.off("end", end)
-      stream.off("close", end)
-      stream.off("error", end)
-    }
-    const end = () => {
-      done()
-      resume(Effect.undefined)
-    }
-    const attempt = () => {
-      const chunk: unknown = stream.read()
-      if (Buffer.isBuffer(chunk)) {
-        done()
-        resume(Effect.succeed(chunk))
-      } else if (stream.readableEnded || stream.destroyed) end()
-    }
-    stream.on("readable", attempt)
-    stream.on("end", end)
-    stream.on("close", end)
-    stream.on("error", end)
-    attempt()
-    return Effect.sync(done)
-  })
-
-const pump = Effect.fnUntraced(function*(stream: Readable, consume: (chunk: Buffer) => Effect.Effect<void> | undefined) {
+/** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
+const finish = Effect.fnUntraced(function*(running: Running) {
+  let deadline: number | undefined
   while (true) {
-    const chunk = yield* next(stream)
-    if (chunk === undefined) return
-    const slow = consume(chunk)
-    if (slow !== undefined) yield* slow
+    const job = running.jobs.shift()
+    if (job !== undefined) {
+      yield* job
+      if (deadline === undefined) continue
+    }
+    const { exit } = running
+    if (exit === undefined) {
+      yield* news(running)
+      continue
+    }
+    if (running.open === 0 && running.jobs.length === 0) return exit
+    const now = yield* Clock.currentTimeMillis
+    deadline ??= now + drainGrace
+    if (now >= deadline) return exit
+    if (running.jobs.length === 0) yield* Effect.timeoutOption(news(running), deadline - now)
   }
 })
 
@@ -134,22 +156,14 @@ export const makeLiveChildren = Effect.acquireRelease(
  * Runs a child until it has exited and its output is read. Interruption, and so a timeout around it, ends the whole
  * tree before it goes on.
  */
-export const runChild = (spec: ChildSpec, live: Set<number>, sinks: {
-  /** Takes a chunk; returns an effect only where more may not be read until it is done. */
-  readonly stdout: (chunk: Buffer) => Effect.Effect<void> | undefined
-  readonly stderr: (chunk: Buffer) => Effect.Effect<void> | undefined
-}): Effect.Effect<ChildExit, SpawnFailure> =>
+export const runChild = (
+  spec: ChildSpec,
+  live: Set<number>,
+  sinks: Sinks
+): Effect.Effect<ChildExit, SpawnFailure> =>
   Effect.acquireUseRelease(
-    start(spec, live),
-    (running) =>
-      Effect.scoped(Effect.gen(function*() {
-        const pumps = yield* Effect.forkScoped(
-          Effect.all([pump(running.stdout, sinks.stdout), pump(running.stderr, sinks.stderr)], { concurrency: 2 })
-        )
-        const exit = yield* awaitExit(running)
-        yield* Effect.timeoutOption(Fiber.await(pumps), drainGrace)
-        return exit
-      })),
+    start(spec, live, sinks),
+    finish,
     Effect.fnUntraced(function*(running) {
       if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, spec.grace)
       live.delete(running.pid)
