@@ -267,6 +267,7 @@ export const make = Effect.gen(function*() {
   const inputOf = (run: Run, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
     tool: chainOf(run).leaf.tool.location.id,
     config: run.config,
+    signed: chainOf(run).config,
     parameters: run.parameters,
     env: run.env?.child ?? new Map<string, EnvVariable>(),
     toolFile: run.toolFile,

@@ -11,6 +11,20 @@ export class OutputNotFound extends Schema.TaggedError<OutputNotFound>()("Output
   }
 }
 
+const prefix = "kiwi://output/"
+const idPattern = /^[0-9a-f]{32}$/
+
+export const outputUri = (id: string): string => `${prefix}${id}`
+
+/** The id in `kiwi://output/<id>` or a bare id; `undefined` for anything else. */
+export const outputId = (text: string): string | undefined => {
+  const id = text.startsWith(prefix) ? text.slice(prefix.length) : text
+  return idPattern.test(id) ? id : undefined
+}
+
+/** The most that one `read` returns. */
+export const maxOutputRange = 1_048_576
+
 /** An output being written. Appends are lossless; nothing is held in memory. */
 export interface OutputWriter {
   readonly uri: string

@@ -9,8 +9,12 @@ export interface PrimitiveInput {
   readonly tool: string
   /** The merged, templated config. */
   readonly config: Schema.JsonObject
+  /** The merged config as it was signed, before templating: grants are read from here, so that no call can fill one. */
+  readonly signed: Schema.JsonObject
   /** The validated parameters, for how the runtime's `input` hands them over. */
   readonly parameters: Schema.JsonObject
+  /** Names of the parameters that the config placed by `{name}`: as arguments they are not handed over again. */
+  readonly placed?: ReadonlySet<string> | undefined
   readonly env: ReadonlyMap<string, EnvVariable>
   /** The verified copy of the leaf's entrypoint, absolute; `undefined` where it has none. */
   readonly toolFile: string | undefined
@@ -33,16 +37,24 @@ export interface CapturedOutput {
   readonly bytes: number
   /** `kiwi://output/<id>` of the whole; `undefined` when `text` is all of it. */
   readonly spilled: string | undefined
+  /** Bytes that were kept nowhere: above the cap of a spilled output, or because the disk refused. */
+  readonly dropped: number
 }
 
 export interface PrimitiveResult {
   /** The result's data, shaped by the declared output format. */
   readonly data: Schema.Json
   readonly metadata: {
+    /** Whole milliseconds of the primitive itself, without waiting for its turn. Set by the table. */
+    readonly duration_ms?: number
     readonly exit_code?: number
     readonly status_code?: number
     readonly stdout?: CapturedOutput
     readonly stderr?: CapturedOutput
+    /** The answer of http_client. */
+    readonly body?: CapturedOutput
+    /** The few response headers that say something to a caller and hold no credentials. */
+    readonly headers?: Readonly<Record<string, string>>
     readonly attempts?: number
   }
 }
@@ -113,7 +125,7 @@ export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassabl
     }`
   }
   get remediation() {
-    return "Rename the parameter in the tool, or let it read its input from stdin (CONFIG input: stdin)"
+    return "Rename or shorten the parameter, or let the tool read its input from stdin (CONFIG input: stdin)"
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.issues
@@ -180,6 +192,22 @@ export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("Pr
   }
 }
 
+/** The templated config holds a value that no schema can judge: a folder outside the project, a header with a line end. */
+export class PrimitiveConfigInvalid extends Schema.TaggedError<PrimitiveConfigInvalid>()("PrimitiveConfigInvalid", {
+  tool: Schema.String,
+  issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
+}) {
+  override get message() {
+    return `The config of ${this.tool} cannot be used: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
+  }
+  get remediation() {
+    return "Correct CONFIG in the tool and sign it again; docs/tools.md lists the keys of each primitive"
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.issues
+  }
+}
+
 export type PrimitiveError =
   | ToolFailed
   | ToolTimeout
@@ -189,6 +217,7 @@ export type PrimitiveError =
   | RequestFailed
   | RequestRefused
   | BuiltinFailed
+  | PrimitiveConfigInvalid
   | PrimitiveUnknown
 
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>

@@ -1,0 +1,181 @@
+// The `subprocess` primitive: an argv, never a shell; no byte of the server's stdin or stdout can reach the child or
+// come from it. Output is taken in as it comes and shaped when the child has exited.
+import { Duration, Effect, Result } from "effect"
+import * as Redacted from "effect/Redacted"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
+import { Outputs } from "../../services/primitive/Outputs.ts"
+import {
+  ParametersUnpassable,
+  type PrimitiveError,
+  type PrimitiveInput,
+  type PrimitiveResult,
+  ToolFailed,
+  ToolOutputInvalid,
+  ToolTimeout,
+  ToolUnstartable
+} from "../../services/primitive/Primitive.ts"
+import { defaultTimeout, planSubprocess, type SubprocessPlan } from "../../services/primitive/SubprocessConfig.ts"
+import { type ChildExit, makeLiveChildren, runChild, type SpawnFailure } from "../process/childProcess.ts"
+import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
+import { makeReporter } from "./reportLines.ts"
+
+/** How much of what a tool said goes into an error. */
+const errorTail = 4_096
+
+/** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
+const workingDirectory = (input: PrimitiveInput, asked: string | undefined): Result.Result<string, string> => {
+  if (asked === undefined) return Fs.existsSync(input.cwd) ? Result.succeed(input.cwd) : Result.fail("is gone")
+  if (asked.includes("\0")) return Result.fail("holds a NUL character")
+  return Result.flatMap(
+    Result.try({
+      try: () => {
+        const root = Fs.realpathSync(input.cwd)
+        const folder = Fs.realpathSync(Path.resolve(root, asked))
+        return { root, folder, isFolder: Fs.statSync(folder).isDirectory() }
+      },
+      catch: () => "does not exist"
+    }),
+    ({ folder, isFolder, root }) =>
+      folder !== root && !folder.startsWith(root + Path.sep)
+        ? Result.fail("lies outside the project")
+        : isFolder
+        ? Result.succeed(folder)
+        : Result.fail("is not a folder")
+  )
+}
+
+const startIssues: Readonly<Record<string, string>> = {
+  ENOENT: "no such program",
+  EACCES: "not executable for you",
+  EPERM: "not permitted",
+  ENOTDIR: "a part of its path is not a folder",
+  ELOOP: "too many links in its path",
+  E2BIG: "its arguments and environment are too large for this machine",
+  EAGAIN: "this machine allows no more processes",
+  ENOMEM: "out of memory",
+  EMFILE: "too many open files",
+  ENFILE: "too many open files",
+  ERR_INVALID_ARG_VALUE: "an argument or a variable holds a NUL character"
+}
+
+const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: SpawnFailure): PrimitiveError => {
+  const rest = Object.entries(input.parameters).map(([name, value]) => [name, JSON.stringify(value).length] as const)
+  const largest = rest.toSorted(([, a], [, b]) => b - a)[0]
+  if (failure.code === "E2BIG" && plan.stdin === undefined && largest !== undefined) {
+    return new ParametersUnpassable({
+      tool: input.tool,
+      issues: [{
+        field: largest[0],
+        error: `is too long for an argument or a variable (${largest[1].toLocaleString("en-US")} characters)`
+      }]
+    })
+  }
+  const { command } = plan.config
+  return new ToolUnstartable({
+    tool: input.tool,
+    command: Path.isAbsolute(command) ? Path.basename(command) : command,
+    issue: startIssues[failure.code] ?? failure.code
+  })
+}
+
+const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
+  const said = stderr.tail(errorTail).trim()
+  const answered = said === "" || json ? stdout.tail(errorTail).trim() : ""
+  if (said === "" || answered === "") return said === "" ? answered : said
+  // A tool that answers in JSON says there what is wrong, and stderr holds its log.
+  const half = errorTail / 2
+  return `${stdout.tail(half).trim()}\n${stderr.tail(half).trim()}`
+}
+
+const howItEnded = (exit: ChildExit): string | undefined =>
+  exit.signal !== null ? `signal ${exit.signal}` : exit.code === 0 ? undefined : `exit code ${exit.code}`
+
+export interface SubprocessOptions extends CaptureLimits {
+  /** Milliseconds between TERM and KILL. */
+  readonly grace: number
+}
+
+export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
+  const outputs = yield* Outputs
+  const live = yield* makeLiveChildren
+
+  const shape = Effect.fnUntraced(
+    function*(
+      input: PrimitiveInput,
+      json: boolean,
+      exit: ChildExit,
+      stdout: Capture,
+      stderr: Capture
+    ): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
+      const how = howItEnded(exit)
+      if (how !== undefined) {
+        return yield* new ToolFailed({ tool: input.tool, how, output: tailOf(stdout, stderr, json) })
+      }
+      const [out, err] = [yield* stdout.finish, yield* stderr.finish]
+      const metadata = { exit_code: exit.code ?? 0, stdout: out, stderr: err }
+      if (!json) return { data: out.text, metadata }
+      const parsed = out.spilled === undefined && out.dropped === 0
+        ? parseJsonOutput(out.text)
+        : Result.fail(`it is ${out.bytes.toLocaleString("en-US")} bytes long`)
+      if (Result.isFailure(parsed)) {
+        return yield* new ToolOutputInvalid({
+          tool: input.tool,
+          issue: parsed.failure,
+          output: tailOf(stdout, stderr, true)
+        })
+      }
+      return { data: parsed.success, metadata }
+    }
+  )
+
+  const run = Effect.fnUntraced(
+    function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
+      const plan = yield* Effect.fromResult(planSubprocess(input))
+      const { config } = plan
+      const cwd = workingDirectory(input, config.cwd)
+      if (Result.isFailure(cwd)) {
+        return yield* new ToolUnstartable({
+          tool: input.tool,
+          command: config.command,
+          issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`
+        })
+      }
+      const env: Record<string, string> = Object.create(null)
+      for (const [name, variable] of input.env) env[name] = Redacted.value(variable.value)
+      for (const [name, value] of plan.env) env[name] = value
+
+      const json = config.output === "json"
+      const millis = Math.round((config.timeout ?? defaultTimeout) * 1_000)
+      const stdout = makeCapture(outputs, options)
+      const stderr = makeCapture(outputs, options)
+      const report = makeReporter(input.emit)
+
+      const exit = yield* runChild({ argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }, live, {
+        stdout: (chunk) => {
+          if (!json) report.push("stdout", chunk)
+          return stdout.take(chunk)
+        },
+        stderr: (chunk) => {
+          report.push("stderr", chunk)
+          return stderr.take(chunk)
+        }
+      }).pipe(
+        report.during,
+        Effect.timeoutOrElse({
+          duration: Duration.millis(millis),
+          orElse: () =>
+            Effect.fail(
+              new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
+            )
+        }),
+        Effect.catchTag("SpawnFailure", (failure) => Effect.fail(unstartable(input, plan, failure))),
+        Effect.onExit(() => Effect.andThen(stdout.close, stderr.close))
+      )
+      return yield* shape(input, json, exit, stdout, stderr)
+    }
+  )
+
+  return { run, plan: planSubprocess }
+})

@@ -1,0 +1,140 @@
+// Takes in a stream of bytes: a little of it stays in memory, more goes to Outputs, and the text that is returned is
+// its head and tail. What cannot be kept is counted, never silently lost: the tool itself is not stopped for it.
+import { Effect } from "effect"
+import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
+import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
+
+export interface CaptureLimits {
+  /** Bytes that are returned whole. */
+  readonly inline: number
+  /** Bytes of one output that are kept on disk. */
+  readonly spill: number
+}
+
+/** Bytes of head and of tail that stand for an output that was spilled, at most. */
+export const maxEdge = 16_384
+
+export interface Capture {
+  /** Returns an effect only where more may not be read before it is done. */
+  readonly take: (chunk: Buffer) => Effect.Effect<void> | undefined
+  /** The last bytes as text, at any time. */
+  readonly tail: (bytes: number) => string
+  /** Closes what was written; the output is complete then. */
+  readonly finish: Effect.Effect<CapturedOutput>
+  readonly close: Effect.Effect<void>
+}
+
+const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
+
+/** The length without a last character that is not complete. */
+const completeLength = (bytes: Buffer): number => {
+  let at = bytes.length - 1
+  while (at > bytes.length - 4 && isContinuation(bytes[at])) at--
+  const lead = bytes[at] ?? 0
+  const needs = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return at + needs > bytes.length ? at : bytes.length
+}
+
+const cutAfter = (bytes: Buffer, index: number): number => {
+  let at = Math.max(index, 0)
+  for (let i = 0; i < 3 && isContinuation(bytes[at]); i++) at++
+  return at
+}
+
+/** Lenient: what is not UTF-8 becomes U+FFFD. */
+export const decodeText = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+const lastText = (bytes: Buffer, count: number): string =>
+  bytes.length <= count ? decodeText(bytes) : decodeText(bytes.subarray(cutAfter(bytes, bytes.length - count)))
+
+const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
+
+export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits): Capture => {
+  const edge = Math.min(maxEdge, Math.floor(limits.inline / 2))
+  let bytes = 0
+  let dropped = 0
+  let written = 0
+  /** Everything, until it is too much for memory. */
+  let whole: Array<Buffer> | undefined = []
+  let head: Buffer = Buffer.alloc(0)
+  let last: Buffer = Buffer.alloc(0)
+  let writer: OutputWriter | undefined
+  let problem = ""
+
+  const append = Effect.fnUntraced(function*(chunk: Buffer) {
+    const part = chunk.subarray(0, Math.max(0, limits.spill - written))
+    if (writer !== undefined && problem === "" && part.length > 0) {
+      yield* writer.append(part).pipe(
+        Effect.andThen(Effect.sync(() => {
+          written += part.length
+        })),
+        Effect.catch((error) =>
+          Effect.sync(() => {
+            problem = error.detail
+          })
+        )
+      )
+    }
+    if (problem !== "") dropped += chunk.length
+    else dropped += chunk.length - part.length
+  })
+
+  const overflow = Effect.fnUntraced(function*(all: Buffer) {
+    writer = yield* outputs.create.pipe(
+      Effect.catch((error) =>
+        Effect.sync(() => {
+          problem = error.detail
+          return undefined
+        })
+      )
+    )
+    yield* append(all)
+  })
+
+  const take = (chunk: Buffer): Effect.Effect<void> | undefined => {
+    bytes += chunk.length
+    if (whole !== undefined) {
+      whole.push(chunk)
+      if (bytes <= limits.inline) return undefined
+      const all = Buffer.concat(whole)
+      whole = undefined
+      head = Buffer.from(all.subarray(0, edge))
+      last = Buffer.from(all.subarray(-edge))
+      return overflow(all)
+    }
+    last = chunk.length >= edge
+      ? Buffer.from(chunk.subarray(-edge))
+      : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
+    if (problem !== "" || written >= limits.spill) {
+      dropped += chunk.length
+      return undefined
+    }
+    return append(chunk)
+  }
+
+  const close = Effect.suspend(() => writer === undefined ? Effect.void : writer.close)
+
+  const finish = Effect.map(close, (): CapturedOutput => {
+    if (whole !== undefined) {
+      return { text: decodeText(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
+    }
+    const spilled = written > 0 ? writer?.uri : undefined
+    const kept = spilled === undefined ? "" : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
+    const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
+    const start = decodeText(head.subarray(0, completeLength(head)))
+    const left = Math.max(0, bytes - head.length - last.length)
+    return {
+      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${lastText(last, edge)}`,
+      bytes,
+      spilled,
+      dropped
+    }
+  })
+
+  return {
+    take,
+    tail: (count) => lastText(whole === undefined ? last : Buffer.concat(whole), count),
+    finish,
+    close
+  }
+}

@@ -1,0 +1,174 @@
+// One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
+// by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
+// so this is a small adapter of our own. A call owns its group: what is left of it when the child exits is ended too.
+import { Clock, Effect } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import type { Readable } from "node:stream"
+import { endTree, groupLeft, killNow } from "./processTree.ts"
+
+export interface ChildSpec {
+  readonly argv: ReadonlyArray<string>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: string | undefined
+  /** Milliseconds between TERM and KILL. */
+  readonly grace: number
+}
+
+export interface ChildExit {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+export interface SpawnFailure {
+  readonly _tag: "SpawnFailure"
+  readonly code: string
+}
+
+/** Milliseconds that a stream is read on after the exit, while something else holds it open. */
+const drainGrace = 500
+
+const failure = (cause: unknown): SpawnFailure => ({
+  _tag: "SpawnFailure",
+  code: typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "EUNKNOWN"
+})
+
+interface Running {
+  readonly child: ChildProcess
+  readonly pid: number
+  readonly stdout: Readable
+  readonly stderr: Readable
+  exit: ChildExit | undefined
+  /** Streams that have not ended. */
+  open: number
+  /** What has to be done before a paused stream is read on. */
+  readonly jobs: Array<Effect.Effect<void>>
+  /** Set while somebody waits for the exit, a job, or the end of the streams. */
+  wake: (() => void) | undefined
+}
+
+type Consume = (chunk: Buffer) => Effect.Effect<void> | undefined
+
+/** Reads a stream as it comes; where a chunk needs work first, the stream stands still and so holds its writer back. */
+const follow = (running: Running, stream: Readable, consume: Consume): void => {
+  let ended = false
+  const end = () => {
+    if (ended) return
+    ended = true
+    running.open--
+    running.wake?.()
+  }
+  stream.on("data", (chunk: Buffer) => {
+    const slow = consume(chunk)
+    if (slow === undefined) return
+    stream.pause()
+    running.jobs.push(Effect.andThen(slow, Effect.sync(() => stream.resume())))
+    running.wake?.()
+  })
+  stream.on("end", end)
+  stream.on("close", end)
+  stream.on("error", end)
+}
+
+interface Sinks {
+  /** Takes a chunk; returns an effect only where no more may be read until it is done. */
+  readonly stdout: Consume
+  readonly stderr: Consume
+}
+
+const start = (spec: ChildSpec, live: Set<number>, sinks: Sinks): Effect.Effect<Running, SpawnFailure> =>
+  Effect.callback((resume) => {
+    let child: ChildProcess
+    try {
+      child = spawn(spec.argv[0] ?? "", spec.argv.slice(1), {
+        cwd: spec.cwd,
+        env: spec.env,
+        detached: true,
+        shell: false,
+        windowsHide: true,
+        stdio: [spec.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
+      })
+    } catch (cause) {
+      return resume(Effect.fail(failure(cause)))
+    }
+    child.on("error", (cause) => resume(Effect.fail(failure(cause))))
+    const { pid, stderr, stdout } = child
+    if (pid === undefined || stdout === null || stderr === null) return
+    const running: Running = { child, pid, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
+    live.add(pid)
+    child.on("exit", (code, signal) => {
+      running.exit = { code, signal }
+      running.wake?.()
+    })
+    follow(running, stdout, sinks.stdout)
+    follow(running, stderr, sinks.stderr)
+    // A tool that does not read its input is no error.
+    child.stdin?.on("error", () => {})
+    child.stdin?.end(spec.stdin)
+    resume(Effect.succeed(running))
+  })
+
+const news = (running: Running): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    running.wake = () => {
+      running.wake = undefined
+      resume(Effect.void)
+    }
+    return Effect.sync(() => {
+      running.wake = undefined
+    })
+  })
+
+/** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
+const finish = Effect.fnUntraced(function*(running: Running) {
+  let deadline: number | undefined
+  while (true) {
+    const job = running.jobs.shift()
+    if (job !== undefined) {
+      yield* job
+      if (deadline === undefined) continue
+    }
+    const { exit } = running
+    if (exit === undefined) {
+      yield* news(running)
+      continue
+    }
+    if (running.open === 0 && running.jobs.length === 0) return exit
+    const now = yield* Clock.currentTimeMillis
+    deadline ??= now + drainGrace
+    if (now >= deadline) return exit
+    if (running.jobs.length === 0) yield* Effect.timeoutOption(news(running), deadline - now)
+  }
+})
+
+/** Ids of running children; they are killed when this process exits by itself, however that comes about. */
+export const makeLiveChildren = Effect.acquireRelease(
+  Effect.sync(() => {
+    const live = new Set<number>()
+    const onExit = () => live.forEach(killNow)
+    process.on("exit", onExit)
+    return { live, onExit }
+  }),
+  ({ onExit }) => Effect.sync(() => process.off("exit", onExit))
+).pipe(Effect.map(({ live }) => live))
+
+/**
+ * Runs a child until it has exited and its output is read. Interruption, and so a timeout around it, ends the whole
+ * tree before it goes on.
+ */
+export const runChild = (
+  spec: ChildSpec,
+  live: Set<number>,
+  sinks: Sinks
+): Effect.Effect<ChildExit, SpawnFailure> =>
+  Effect.acquireUseRelease(
+    start(spec, live, sinks),
+    finish,
+    Effect.fnUntraced(function*(running) {
+      if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, spec.grace)
+      live.delete(running.pid)
+      running.stdout.destroy()
+      running.stderr.destroy()
+      running.child.stdin?.destroy()
+    })
+  )

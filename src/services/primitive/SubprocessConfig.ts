@@ -1,0 +1,164 @@
+// What `subprocess` reads from the merged config, and how config and parameters become an argv. Pure, so that a dry
+// run shows exactly what a run would start. A runtime's own arguments have a key of their own (`runtime_args`): lists
+// are replaced when configs merge, so a tool that sets `args` must not be able to lose its runtime's flags.
+import { Result, Schema } from "effect"
+import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+const optionName = /^[A-Za-z][A-Za-z0-9_-]*$/
+
+export const SubprocessConfig = Schema.Struct({
+  command: Schema.NonEmptyString,
+  /** The runtime's: before the tool's file, which they place by `${TOOL_FILE}`. */
+  runtime_args: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The tool's own: after its file, before the parameters. */
+  args: Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))),
+  env: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
+  ),
+  /** Below the project's root. */
+  cwd: Schema.optionalKey(Schema.String),
+  /** Seconds. */
+  timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400))),
+  input: Schema.optionalKey(Schema.Literals(["args", "env", "stdin", "none"])),
+  /** Text for the tool's stdin. */
+  input_data: Schema.optionalKey(Schema.String),
+  output: Schema.optionalKey(Schema.Literals(["text", "json"])),
+  /** Output is always captured; the key is known for the sake of older items. */
+  capture_output: Schema.optionalKey(Schema.Literal(true))
+})
+export type SubprocessConfig = typeof SubprocessConfig.Type
+
+const decodeConfig = Schema.decodeUnknownResult(SubprocessConfig)
+
+export const defaultTimeout = 300
+
+export interface SubprocessPlan {
+  readonly config: SubprocessConfig
+  /** The command and its arguments. */
+  readonly argv: ReadonlyArray<string>
+  /** Added to the child's environment. */
+  readonly env: ReadonlyMap<string, string>
+  /** `undefined`: the child's stdin is empty. */
+  readonly stdin: string | undefined
+}
+
+type Unpassable = { readonly field: string; readonly error: string }
+
+const asText = (value: Schema.Json): string => typeof value === "string" ? value : JSON.stringify(value)
+
+const textIssue = (text: string): string | undefined =>
+  text.includes("\0")
+    ? "holds a NUL character, which no process can be given"
+    : text.isWellFormed()
+    ? undefined
+    : "is not well-formed Unicode"
+
+/** One `--key=value` argument each, so that a value that starts with `-` stays a value. */
+const toOptions = (entries: ReadonlyArray<readonly [string, Schema.Json]>, issues: Array<Unpassable>) => {
+  const options: Array<string> = []
+  const seen = new Map<string, string>()
+  for (const [name, value] of entries) {
+    if (!optionName.test(name)) {
+      issues.push({ field: name, error: "is not the name of an option ([A-Za-z][A-Za-z0-9_-]*)" })
+      continue
+    }
+    const key = name.replaceAll("_", "-")
+    const other = seen.get(key)
+    if (other !== undefined) {
+      issues.push({ field: name, error: `is the same option as ${other}` })
+      continue
+    }
+    seen.set(key, name)
+    if (value === null || value === false) continue
+    options.push(value === true ? `--${name}` : `--${name}=${asText(value)}`)
+  }
+  return options
+}
+
+const toVariables = (entries: ReadonlyArray<readonly [string, Schema.Json]>, issues: Array<Unpassable>) => {
+  const variables = new Map<string, string>()
+  const seen = new Map<string, string>()
+  for (const [name, value] of entries) {
+    if (!optionName.test(name)) {
+      issues.push({ field: name, error: "is not the name of a variable ([A-Za-z][A-Za-z0-9_-]*)" })
+      continue
+    }
+    const key = `KIWI_PARAM_${name.toUpperCase().replaceAll("-", "_")}`
+    const other = seen.get(key)
+    if (other !== undefined) {
+      issues.push({ field: name, error: `is the same variable as ${other} (${key})` })
+      continue
+    }
+    seen.set(key, name)
+    if (value !== null) variables.set(key, asText(value))
+  }
+  return variables
+}
+
+const checkConfig = (config: SubprocessConfig, input: Pick<PrimitiveInput, "toolFile">): ReadonlyArray<Unpassable> => {
+  const issues: Array<Unpassable> = []
+  const texts: Array<readonly [string, string]> = [
+    ["command", config.command],
+    ...(config.runtime_args ?? []).map((a, i) => [`runtime_args/${i}`, a] as const),
+    ...(config.args ?? []).map((a, i) => [`args/${i}`, String(a)] as const)
+  ]
+  for (const [name, value] of Object.entries(config.env ?? {})) {
+    texts.push([`env/${name}`, String(value)])
+    if (!variableName.test(name)) issues.push({ field: `env/${name}`, error: "is not the name of a variable" })
+    else if (name.startsWith("KIWI_")) issues.push({ field: `env/${name}`, error: "names beginning with KIWI_ are Kiwi's" })
+  }
+  for (const [field, text] of texts) {
+    const issue = textIssue(text)
+    if (issue !== undefined) issues.push({ field, error: issue })
+  }
+  const { toolFile } = input
+  if (toolFile !== undefined && !texts.some(([, text]) => text.includes(toolFile))) {
+    issues.push({
+      field: "runtime_args",
+      error: "the tool has a file, and nothing names it: place it by an argument \"${TOOL_FILE}\""
+    })
+  }
+  if (config.input === "stdin" && config.input_data !== undefined) {
+    issues.push({ field: "input_data", error: "cannot be combined with input: stdin, which writes the parameters there" })
+  }
+  return issues
+}
+
+export const planSubprocess = (
+  input: Pick<PrimitiveInput, "tool" | "config" | "parameters" | "placed" | "toolFile">
+): Result.Result<SubprocessPlan, PrimitiveConfigInvalid | ParametersUnpassable> => {
+  const decoded = decodeConfig(input.config)
+  if (Result.isFailure(decoded)) {
+    return Result.fail(
+      new PrimitiveConfigInvalid({ tool: input.tool, issues: [{ field: "", error: decoded.failure.message }] })
+    )
+  }
+  const config = decoded.success
+  const configIssues = checkConfig(config, input)
+  if (configIssues.length > 0) return Result.fail(new PrimitiveConfigInvalid({ tool: input.tool, issues: configIssues }))
+
+  const mode = config.input ?? "args"
+  const all = Object.entries(input.parameters)
+  const rest = all.filter(([name]) => input.placed?.has(name) !== true)
+  const issues: Array<Unpassable> = []
+  const options = mode === "args" ? toOptions(rest, issues) : []
+  const variables = mode === "env" ? toVariables(all, issues) : new Map<string, string>()
+  if (mode === "args" || mode === "env") {
+    for (const [name, value] of mode === "args" ? rest : all) {
+      const issue = typeof value === "string" ? textIssue(value) : undefined
+      if (issue !== undefined) issues.push({ field: name, error: issue })
+    }
+  }
+  if (issues.length > 0) return Result.fail(new ParametersUnpassable({ tool: input.tool, issues }))
+
+  const env = new Map<string, string>()
+  for (const [name, value] of Object.entries(config.env ?? {})) env.set(name, String(value))
+  for (const [name, value] of variables) env.set(name, value)
+  return Result.succeed({
+    config,
+    argv: [config.command, ...(config.runtime_args ?? []), ...(config.args ?? []).map(String), ...options],
+    env,
+    stdin: mode === "stdin" ? `${JSON.stringify(input.parameters)}\n` : config.input_data
+  })
+}
