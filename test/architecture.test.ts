@@ -210,7 +210,11 @@ const broken: ReadonlyArray<
 describe("the rules find", () => {
   for (const [what, rule, sources, complaint, changes] of broken) {
     it(what, () => {
-      const complaints = rules[rule](parseModules(new Map(Object.entries(sources))), { ...house, adapters: {}, ...changes })
+      const complaints = rules[rule](parseModules(new Map(Object.entries(sources))), {
+        ...house,
+        adapters: {},
+        ...changes
+      })
       assert.strictEqual(complaints.length, 1, complaints.join("\n"))
       assert.include(complaints[0], complaint)
     })

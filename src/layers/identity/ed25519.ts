@@ -1,6 +1,13 @@
 // Ed25519 keys as node:crypto has them: synchronous, since a verification takes 0.1 ms and stands on the hot path.
 import { Redacted } from "effect"
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signBytes,
+  verify
+} from "node:crypto"
 import type { KeyObject } from "node:crypto"
 
 export const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex")

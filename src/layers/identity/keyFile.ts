@@ -28,7 +28,10 @@ const KeyFile = Schema.fromJsonString(Schema.Union([
 ]))
 
 /** What went wrong, for a sentence that goes on "the key file …". */
-export type KeyFileIssue = "is damaged" | "is encrypted and KIWI_PASSPHRASE is not set" | "does not open by this passphrase"
+export type KeyFileIssue =
+  | "is damaged"
+  | "is encrypted and KIWI_PASSPHRASE is not set"
+  | "does not open by this passphrase"
 
 interface Kdf {
   readonly cost: number
@@ -42,8 +45,13 @@ const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
   Effect.callback<Buffer, KeyFileIssue>((resume) => {
     const memory = 256 * kdf.cost * kdf.blockSize
     // Normalised, so that one passphrase typed on two keyboards is one.
-    scrypt(Redacted.value(passphrase).normalize("NFKC"), salt, 32, { ...kdf, maxmem: memory }, (error, key) =>
-      resume(error === null ? Effect.succeed(key) : Effect.fail("is damaged")))
+    scrypt(
+      Redacted.value(passphrase).normalize("NFKC"),
+      salt,
+      32,
+      { ...kdf, maxmem: memory },
+      (error, key) => resume(error === null ? Effect.succeed(key) : Effect.fail("is damaged"))
+    )
   })
 
 export const print = Effect.fnUntraced(function*(pair: KeyPair, passphrase: Redacted.Redacted | undefined) {

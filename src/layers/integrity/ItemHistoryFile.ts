@@ -58,14 +58,20 @@ export const make = Effect.gen(function*() {
     return past
   }
 
-  const write = Effect.fnUntraced(function*(location: ItemLocation, change: (past: ItemPast.ItemPast) => ItemPast.ItemPast | undefined) {
-    const path = relative(home, fileOf(location))
-    yield* locks.withLock(home, "history")(Effect.suspend(() => {
-      const next = change(read(location))
-      return next === undefined ? Effect.void : files.write(home, path, `${JSON.stringify(next)}\n`, { mode: 0o600 })
-    })).pipe(Effect.catchTag(["LockTimeout", "LockUnavailable"], (error) =>
-      Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message }))))
-  })
+  const write = Effect.fnUntraced(
+    function*(location: ItemLocation, change: (past: ItemPast.ItemPast) => ItemPast.ItemPast | undefined) {
+      const path = relative(home, fileOf(location))
+      yield* locks.withLock(home, "history")(Effect.suspend(() => {
+        const next = change(read(location))
+        return next === undefined ? Effect.void : files.write(home, path, `${JSON.stringify(next)}\n`, { mode: 0o600 })
+      })).pipe(
+        Effect.catchTag(
+          ["LockTimeout", "LockUnavailable"],
+          (error) => Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message }))
+        )
+      )
+    }
+  )
 
   const past = (location: ItemLocation) => Effect.sync(() => read(location))
 
@@ -81,7 +87,10 @@ export const make = Effect.gen(function*() {
     // What is known in memory may be old, but the newest version only ever grows.
     const remembered = known.get(fileOf(location))?.past ?? read(location)
     if (!ItemPast.isNewer(remembered, version)) return
-    yield* write(location, (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined)
+    yield* write(
+      location,
+      (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined
+    )
   })
 
   const signed = Effect.fn("ItemHistory.signed")(

@@ -17,7 +17,14 @@ import { ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/It
 import { isCategory, parseItemRef, printItemRef, tiers } from "../../services/item/ItemId.ts"
 import type { ItemRef, ItemType, Tier } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
-import { commentSyntax, normalize, printClaim, signedMessage, splitSignature, withSignature } from "../../services/item/SignatureLine.ts"
+import {
+  commentSyntax,
+  normalize,
+  printClaim,
+  signedMessage,
+  splitSignature,
+  withSignature
+} from "../../services/item/SignatureLine.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
@@ -244,7 +251,8 @@ export const make = Effect.gen(function*() {
     if (raw === undefined || text === undefined) return yield* stale(location)
     // What is written over is this file as it is now, which may be later than what the store has just read.
     if (!Buffer.from(splitSignature(text, syntax).canonical).equals(snapshot.bytes)) return yield* stale(location)
-    return (claim: SignatureClaim) => files.write(root, path, withSignature(new TextDecoder().decode(raw), syntax, claim))
+    return (claim: SignatureClaim) =>
+      files.write(root, path, withSignature(new TextDecoder().decode(raw), syntax, claim))
   })
 
   /** Reads back what was written, keeps a copy for the next diff, and remembers that a person accepted it. */

@@ -4,7 +4,7 @@ import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { maxOutputRange, OutputNotFound, Outputs, outputId, outputUri } from "../../services/primitive/Outputs.ts"
+import { maxOutputRange, outputId, OutputNotFound, Outputs, outputUri } from "../../services/primitive/Outputs.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 

@@ -152,16 +152,20 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
       const stderr = makeCapture(outputs, options)
       const report = makeReporter(input.emit)
 
-      const exit = yield* runChild({ argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }, live, {
-        stdout: (chunk) => {
-          if (!json) report.push("stdout", chunk)
-          return stdout.take(chunk)
-        },
-        stderr: (chunk) => {
-          report.push("stderr", chunk)
-          return stderr.take(chunk)
+      const exit = yield* runChild(
+        { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace },
+        live,
+        {
+          stdout: (chunk) => {
+            if (!json) report.push("stdout", chunk)
+            return stdout.take(chunk)
+          },
+          stderr: (chunk) => {
+            report.push("stderr", chunk)
+            return stderr.take(chunk)
+          }
         }
-      }).pipe(
+      ).pipe(
         report.during,
         Effect.timeoutOrElse({
           duration: Duration.millis(millis),

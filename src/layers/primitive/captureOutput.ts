@@ -119,7 +119,9 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       return { text: decodeText(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
     }
     const spilled = written > 0 ? writer?.uri : undefined
-    const kept = spilled === undefined ? "" : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
+    const kept = spilled === undefined
+      ? ""
+      : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
     const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
     const start = decodeText(head.subarray(0, completeLength(head)))
     const left = Math.max(0, bytes - head.length - last.length)

@@ -12,7 +12,13 @@ const maxWaiting = 65_536
 const maxLine = 4_096
 
 export const makeReporter = (emit: PrimitiveInput["emit"]) => {
-  const lines = (channel: Channel) => ({ channel, decoder: new StringDecoder("utf8"), open: "", waiting: "", missed: 0 })
+  const lines = (channel: Channel) => ({
+    channel,
+    decoder: new StringDecoder("utf8"),
+    open: "",
+    waiting: "",
+    missed: 0
+  })
   const channels = { stdout: lines("stdout"), stderr: lines("stderr") }
 
   const push = (channel: Channel, chunk: Buffer): void => {

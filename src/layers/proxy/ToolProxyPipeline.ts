@@ -3,7 +3,7 @@
 import { Cause, Clock, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import { AuditLog } from "../../services/audit/AuditLog.ts"
-import type { ChainLink } from "../../services/chain/Chain.ts"
+import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
@@ -17,6 +17,7 @@ import type { Verified } from "../../services/integrity/Verifier.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
+import { places } from "../../services/primitive/places.ts"
 import type { Isolation, PrimitiveInput, PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata, CallWarning, ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
@@ -33,7 +34,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { redactText, redactValue, secretsOf } from "./redaction.ts"
+import { isSecretName, redactText, redactValue, secretsOf } from "./redaction.ts"
 
 /** What the steps have found out about one call so far. */
 interface Run {
@@ -47,8 +48,11 @@ interface Run {
   env: ResolvedEnv | undefined
   parameters: Schema.JsonObject
   config: Schema.JsonObject
+  /** Names of the parameters that the config placed itself. */
+  placed: ReadonlySet<string>
+  /** Values that Kiwi put into the call and that must not come back out. */
+  secrets: ReadonlyArray<Redacted.Redacted<string>>
   primitive: PrimitiveResult | undefined
-  primitiveMillis: number
   result: ToolResult | undefined
   warnings: ReadonlyArray<CallWarning>
 }
@@ -71,8 +75,9 @@ const begin = (call: ToolCall, startedAt: number): Run => ({
   env: undefined,
   parameters: call.parameters,
   config: {},
+  placed: new Set(),
+  secrets: [],
   primitive: undefined,
-  primitiveMillis: 0,
   result: undefined,
   warnings: []
 })
@@ -215,6 +220,7 @@ export const make = Effect.gen(function*() {
       (reason) => failedIn(run, reason._tag === "EnvConfigInvalid" ? declaring : chain.leaf, reason)
     )
     run.env = env
+    run.secrets = secretsOf(env)
     run.warnings = [
       ...run.warnings,
       ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
@@ -235,15 +241,30 @@ export const make = Effect.gen(function*() {
     }
   })
 
+  const templates = new WeakMap<Chain, Template.CompiledTemplate>()
+  const templateOf = (chain: Chain): Template.CompiledTemplate => {
+    const known = templates.get(chain)
+    if (known !== undefined) return known
+    const compiled = Template.compile(chain.config, places.get(chain.primitive.tool.location.id) ?? [])
+    templates.set(chain, compiled)
+    return compiled
+  }
+
   const renderConfig = (run: Run): Effect.Effect<void, ToolCallError> => {
     const chain = chainOf(run)
-    const rendered = Template.render(Template.compile(chain.config), {
+    const template = templateOf(chain)
+    const rendered = Template.render(template, {
       parameters: run.parameters,
       declared: new Set(Object.keys(propertiesOf(chain.leaf.tool.parameters))),
       variables: variablesOf(run)
     })
     if (Result.isFailure(rendered)) return Effect.fail(failedIn(run, chain.leaf, rendered.failure))
     run.config = rendered.success.config
+    run.placed = template.parameters
+    run.secrets = [
+      ...run.secrets,
+      ...rendered.success.substituted.filter(({ name }) => isSecretName(run.env, name)).map(({ text }) => text)
+    ]
     return Effect.void
   }
 
@@ -269,6 +290,7 @@ export const make = Effect.gen(function*() {
     config: run.config,
     signed: chainOf(run).config,
     parameters: run.parameters,
+    placed: run.placed,
     env: run.env?.child ?? new Map<string, EnvVariable>(),
     toolFile: run.toolFile,
     cwd: workspace.cwd,
@@ -294,9 +316,7 @@ export const make = Effect.gen(function*() {
         (reason) => failedIn(run, link, reason)
       )
     }
-    const before = yield* Clock.currentTimeNanos
     run.primitive = yield* Effect.mapError(primitives.run(id, input), failed)
-    run.primitiveMillis = Math.round(Number((yield* Clock.currentTimeNanos) - before) / 1e3) / 1e3
   })
 
   const shapeResult = (run: Run) =>
@@ -304,10 +324,11 @@ export const make = Effect.gen(function*() {
       const chain = chainOf(run)
       const { tool } = chain.leaf
       const { data, metadata } = run.primitive!
-      const secrets = secretsOf(run.env)
+      const { secrets } = run
+      const spilled = metadata.body ?? metadata.stdout
       const shaped: CallMetadata = {
         call_id: run.call.callId,
-        duration_ms: run.primitiveMillis,
+        duration_ms: metadata.duration_ms ?? 0,
         tool: { id: tool.location.id, version: tool.version, tier: tool.location.tier, digest: tool.digest },
         chain: chainIds(chain.links),
         chain_digest: chain.digest,
@@ -318,9 +339,7 @@ export const make = Effect.gen(function*() {
         ...(metadata.stderr === undefined || metadata.stderr.text === ""
           ? {}
           : { stderr: redactText(metadata.stderr.text.slice(-4096), secrets) }),
-        ...(metadata.stdout?.spilled === undefined
-          ? {}
-          : { output: { uri: metadata.stdout.spilled, bytes: metadata.stdout.bytes } })
+        ...(spilled?.spilled === undefined ? {} : { output: { uri: spilled.spilled, bytes: spilled.bytes } })
       }
       run.result = {
         status: run.call.dryRun ? "validation_passed" : "success",
@@ -369,7 +388,7 @@ export const make = Effect.gen(function*() {
       ...(run.isolation === undefined ? {} : { isolation: run.isolation }),
       ...(failure === undefined || code === undefined ? {} : { error: { code, message: failure.message } }),
       duration_ms: (yield* Clock.currentTimeMillis) - run.startedAt
-    }, secretsOf(run.env)))
+    }, run.secrets))
   })
 
   const call = Effect.fn("ToolProxy.call")(function*(request: ToolCall) {
@@ -444,12 +463,13 @@ const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
   return properties !== undefined && isRecord(properties) ? properties : {}
 }
 
-/** What `${VAR}` in config may name: what the chain declares, the verified file, and the project. */
-const variablesOf = (run: Run): ReadonlyMap<string, Redacted.Redacted<string>> => {
-  const variables = new Map<string, Redacted.Redacted<string>>()
-  for (const [name, variable] of run.env?.declared ?? []) variables.set(name, variable.value)
-  if (run.toolFile !== undefined) variables.set("TOOL_FILE", Redacted.make(run.toolFile))
-  return variables
+/** What `${VAR}` in config may name: what the chain declares, and the verified file. */
+const variablesOf = (run: Run): ReadonlyMap<string, { readonly value: Redacted.Redacted<string> }> => {
+  const declared = run.env?.declared ?? new Map<string, EnvVariable>()
+  return run.toolFile === undefined
+    ? declared
+    : new Map<string, { readonly value: Redacted.Redacted<string> }>(declared)
+      .set("TOOL_FILE", { value: Redacted.make(run.toolFile) })
 }
 
 export const layer = Layer.effect(ToolProxy, make)

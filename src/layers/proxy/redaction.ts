@@ -20,6 +20,12 @@ export const secretsOf = (env: ResolvedEnv | undefined): ReadonlyArray<Redacted.
   return secrets
 }
 
+/** Whether the variable of this name holds a secret in this environment. */
+export const isSecretName = (env: ResolvedEnv | undefined, name: string): boolean => {
+  const variable = env?.declared.get(name)
+  return variable !== undefined && isSecret(variable)
+}
+
 export const redactText = (text: string, secrets: ReadonlyArray<Redacted.Redacted<string>>): string =>
   secrets.reduce((acc, secret) => acc.replaceAll(Redacted.value(secret), mark), text)
 

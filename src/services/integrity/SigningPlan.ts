@@ -83,7 +83,9 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
     tool.executorId === undefined
       ? "is a primitive: it says how something is run"
       : `runs by ${tool.executorId}, as a tool of type ${tool.toolType}`,
-    ...(tool.legacy ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"] : []),
+    ...(tool.legacy
+      ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
+      : []),
     ...(tool.mutatesState ? ["changes things outside itself"] : []),
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
     ...(commands.length > 0 ? [`needs the commands ${list(commands)}`] : []),

@@ -106,7 +106,9 @@ const checkConfig = (config: SubprocessConfig, input: Pick<PrimitiveInput, "tool
   for (const [name, value] of Object.entries(config.env ?? {})) {
     texts.push([`env/${name}`, String(value)])
     if (!variableName.test(name)) issues.push({ field: `env/${name}`, error: "is not the name of a variable" })
-    else if (name.startsWith("KIWI_")) issues.push({ field: `env/${name}`, error: "names beginning with KIWI_ are Kiwi's" })
+    else if (name.startsWith("KIWI_")) {
+      issues.push({ field: `env/${name}`, error: "names beginning with KIWI_ are Kiwi's" })
+    }
   }
   for (const [field, text] of texts) {
     const issue = textIssue(text)
@@ -120,7 +122,10 @@ const checkConfig = (config: SubprocessConfig, input: Pick<PrimitiveInput, "tool
     })
   }
   if (config.input === "stdin" && config.input_data !== undefined) {
-    issues.push({ field: "input_data", error: "cannot be combined with input: stdin, which writes the parameters there" })
+    issues.push({
+      field: "input_data",
+      error: "cannot be combined with input: stdin, which writes the parameters there"
+    })
   }
   return issues
 }
@@ -136,7 +141,9 @@ export const planSubprocess = (
   }
   const config = decoded.success
   const configIssues = checkConfig(config, input)
-  if (configIssues.length > 0) return Result.fail(new PrimitiveConfigInvalid({ tool: input.tool, issues: configIssues }))
+  if (configIssues.length > 0) {
+    return Result.fail(new PrimitiveConfigInvalid({ tool: input.tool, issues: configIssues }))
+  }
 
   const mode = config.input ?? "args"
   const all = Object.entries(input.parameters)

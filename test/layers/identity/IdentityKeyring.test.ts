@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url"
 import * as IdentityKeyring from "../../../src/layers/identity/IdentityKeyring.ts"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
-import * as ProcessLockMemory from "../../../src/layers/sqlite/ProcessLockMemory.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 import type { Keychain } from "../../../src/services/identity/Keychain.ts"
@@ -98,11 +98,13 @@ describe("IdentityKeyring", () => {
       const signer = yield* within(encrypted, (i) => i.ensure)
       const [signature] = yield* within(encrypted, (i) => i.sign(["m"], signing))
       assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
-      for (const [config, words] of [
-        [{ KIWI_PASSPHRASE: `${passphrase}.` }, "does not open by this passphrase"],
-        [{ KIWI_PASSPHRASE: "" }, "KIWI_PASSPHRASE is not set"],
-        [{}, "KIWI_PASSPHRASE is not set"]
-      ] as const) {
+      for (
+        const [config, words] of [
+          [{ KIWI_PASSPHRASE: `${passphrase}.` }, "does not open by this passphrase"],
+          [{ KIWI_PASSPHRASE: "" }, "KIWI_PASSPHRASE is not set"],
+          [{}, "KIWI_PASSPHRASE is not set"]
+        ] as const
+      ) {
         const error = yield* within(
           open(home, KeychainMemory.layerUnavailable, config),
           (i) => Effect.flip(i.sign(["m"], signing))

@@ -54,25 +54,29 @@ describe("KeychainOs without one", () => {
       assert.strictEqual((yield* Effect.flip(get("a")))._tag, "KeychainUnavailable")
     }))
 
-  it.live("gives up on a session bus that never answers, and lets other work go on meanwhile", () =>
-    Effect.gen(function*() {
-      const folder = yield* temporary
-      const path = join(folder, "bus")
-      yield* Effect.acquireRelease(
-        Effect.callback<ReturnType<typeof createServer>>((resume) => {
-          const server = createServer((socket) => socket.on("error", () => undefined))
-          server.listen(path, () => resume(Effect.succeed(server)))
-        }),
-        (server) => Effect.sync(() => server.close())
-      )
-      const { set } = yield* Effect.provide(Keychain, keychainOn({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${path}` }))
-      let ticks = 0
-      const work = Effect.forever(Effect.delay(Effect.sync(() => ticks++), Duration.millis(50)))
-      const [elapsed, error] = yield* Effect.timed(Effect.raceFirst(Effect.flip(set("a", secret)), work))
-      assert.include(String(error), "did not answer within 3 s")
-      assert.isAbove(ticks, 30)
-      assert.isBelow(Duration.toSeconds(elapsed), 10)
-    }), 15_000)
+  it.live(
+    "gives up on a session bus that never answers, and lets other work go on meanwhile",
+    () =>
+      Effect.gen(function*() {
+        const folder = yield* temporary
+        const path = join(folder, "bus")
+        yield* Effect.acquireRelease(
+          Effect.callback<ReturnType<typeof createServer>>((resume) => {
+            const server = createServer((socket) => socket.on("error", () => undefined))
+            server.listen(path, () => resume(Effect.succeed(server)))
+          }),
+          (server) => Effect.sync(() => server.close())
+        )
+        const { set } = yield* Effect.provide(Keychain, keychainOn({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${path}` }))
+        let ticks = 0
+        const work = Effect.forever(Effect.delay(Effect.sync(() => ticks++), Duration.millis(50)))
+        const [elapsed, error] = yield* Effect.timed(Effect.raceFirst(Effect.flip(set("a", secret)), work))
+        assert.include(String(error), "did not answer within 3 s")
+        assert.isAbove(ticks, 30)
+        assert.isBelow(Duration.toSeconds(elapsed), 10)
+      }),
+    15_000
+  )
 
   it.live("is off when KIWI_KEYCHAIN says so", () =>
     Effect.gen(function*() {

@@ -2,8 +2,8 @@
 import { ConfigProvider, Effect, Layer, Logger } from "effect"
 import * as IdentityKeyring from "../../../src/layers/identity/IdentityKeyring.ts"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
-import * as ProcessLockSqlite from "../../../src/layers/sqlite/ProcessLockSqlite.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 

@@ -16,7 +16,9 @@ const folder = Effect.acquireRelease(
 )
 
 const variables = (values: Record<string, string>): ReadonlyMap<string, EnvVariable> =>
-  new Map(Object.entries(values).map(([name, value]) => [name, { name, value: Redacted.make(value), origin: "process" }]))
+  new Map(
+    Object.entries(values).map(([name, value]) => [name, { name, value: Redacted.make(value), origin: "process" }])
+  )
 
 const path = process.env["PATH"] ?? "/usr/bin:/bin"
 

@@ -6,8 +6,7 @@ import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig
 const planned = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}) =>
   planSubprocess({ tool: "t", parameters: {}, toolFile: undefined, ...more, config: { command: "x", ...config } })
 
-const plan = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}) =>
-  Effect.fromResult(planned(config, more))
+const plan = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}) => Effect.fromResult(planned(config, more))
 
 const issues = (result: ReturnType<typeof planned>) =>
   Result.isFailure(result) ? result.failure.issues.map((i) => i.field) : "planned"
@@ -72,7 +71,9 @@ describe("planSubprocess", () => {
 
   it("refuses names that are no options, doubles and NUL, all at once", () => {
     assert.deepStrictEqual(
-      issues(planned({}, { parameters: { "a b": 1, "-x": 1, "": 1, "a=b": 1, a_b: 1, "a-b": 2, z: "\0", y: "\ud800" } })),
+      issues(
+        planned({}, { parameters: { "a b": 1, "-x": 1, "": 1, "a=b": 1, a_b: 1, "a-b": 2, z: "\0", y: "\ud800" } })
+      ),
       ["a b", "-x", "", "a=b", "a-b", "z", "y"]
     )
   })

@@ -1,0 +1,23 @@
+// Which places of a primitive's config are more than JSON to what reads them: how templating guards the data there.
+import type { Place } from "../template/Template.ts"
+
+const subprocess: ReadonlyArray<Place> = [
+  { at: "/command", mode: "text" },
+  { at: "/runtime_args/*", mode: "argument" },
+  { at: "/args/*", mode: "argument" },
+  { at: "/env/*", mode: "text" },
+  { at: "/cwd", mode: "text" },
+  { at: "/input_data", mode: "text" }
+]
+
+const httpClient: ReadonlyArray<Place> = [
+  { at: "/url", mode: "url" },
+  { at: "/headers/*", mode: "header" },
+  { at: "/auth/*", mode: "header" }
+]
+
+/** By primitive id. `builtin` has none: its handlers take JSON. */
+export const places: ReadonlyMap<string, ReadonlyArray<Place>> = new Map([
+  ["subprocess", subprocess],
+  ["http_client", httpClient]
+])
