@@ -1,0 +1,59 @@
+// Running a tool from a program that embeds Kiwi: one call, a typed result, a closed union of errors.
+import { Effect, Schema } from "effect"
+import type { Tier } from "../services/item/ItemId.ts"
+import type { Caller, ToolResult } from "../services/proxy/ToolCall.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { newCallId } from "./callId.ts"
+
+/** The tool answered, but not with what the caller's schema says. */
+export class ResultUnexpected extends Schema.TaggedError<ResultUnexpected>()("ResultUnexpected", {
+  tool: Schema.String,
+  issue: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} answered something else than expected: ${this.issue}`
+  }
+  get remediation() {
+    return "Compare the schema that was given with what the tool prints"
+  }
+}
+
+export interface RunOptions {
+  readonly tier?: Tier | undefined
+  readonly dryRun?: boolean | undefined
+  /** Name under which policy and audit know the caller. Default: "embedder". */
+  readonly client?: string | undefined
+}
+
+export const embedder = (client: string | undefined, session: string): Caller => ({
+  surface: "embed",
+  client: client ?? "embedder",
+  session
+})
+
+/** Runs a tool; the whole result with its metadata. */
+export const runTool = Effect.fn("runTool")(function*(
+  tool: string,
+  parameters: Schema.JsonObject = {},
+  options: RunOptions = {}
+) {
+  const proxy = yield* ToolProxy
+  const callId = yield* newCallId
+  return yield* proxy.call({
+    callId,
+    caller: embedder(options.client, callId),
+    item: tool,
+    ...(options.tier === undefined ? {} : { tier: options.tier }),
+    parameters,
+    dryRun: options.dryRun ?? false
+  })
+})
+
+/** Runs a tool and decodes what it answered. */
+export const runToolAs = <A, I, RD>(schema: Schema.Codec<A, I, RD>) =>
+  Effect.fn("runToolAs")(function*(tool: string, parameters: Schema.JsonObject = {}, options: RunOptions = {}) {
+    const result: ToolResult = yield* runTool(tool, parameters, options)
+    return yield* Schema.decodeUnknownEffect(schema)(result.data).pipe(
+      Effect.mapError((error) => new ResultUnexpected({ tool, issue: error.message }))
+    )
+  })
