@@ -1,12 +1,14 @@
 // The signature line and canonical bytes: pure text work, shared by whoever reads, signs and verifies. One anchored
-// ASCII pattern decides; whatever merely resembles a signature line is malformed, never "unsigned".
+// ASCII pattern decides; whatever merely resembles a signature line is malformed, never "unsigned". What a signer
+// takes off a file and what a reader takes off it is one function, so that no text can mean two things to the two.
 import { Result } from "effect"
 import type { SignatureClaim } from "./Item.ts"
 
-const pattern = /^kiwi-mcp:signed:2:([0-9]{8}T[0-9]{6}Z):([pa]):([0-9a-f]{64}):([0-9a-f]{16}):([A-Za-z0-9_-]{86})$/
+const pattern =
+  /^kiwi-mcp:signed:2:([0-9]{8}T[0-9]{6}Z):([pa]):([0-9a-f]{64}):([0-9a-f]{16}):([A-Za-z0-9_-]{85}[AQgw])$/
 const marker = "kiwi-mcp:signed:"
 
-interface CommentSyntax {
+export interface CommentSyntax {
   readonly open: string
   readonly close: string
 }
@@ -37,7 +39,7 @@ export const commentSyntax = (fileName: string): CommentSyntax | undefined => {
   }
 }
 
-/** Reads the text of a claim, without its comment marks. */
+/** Reads the text of a claim, without its comment marks. The last character of a signature has one spelling only. */
 export const parseClaim = (text: string): SignatureClaim | undefined => {
   const match = pattern.exec(text)
   if (match === null) return undefined
@@ -120,46 +122,91 @@ export interface SplitText {
     | { readonly _tag: "Malformed"; readonly issue: string }
 }
 
-const lineEnd = (text: string, from: number): number => {
+const byteOrderMark = 0xfeff
+
+/** The index after the line that starts at `from`. */
+const nextLine = (text: string, from: number): number => {
   const end = text.indexOf("\n", from)
-  return end === -1 ? text.length : end
+  return end === -1 ? text.length : end + 1
+}
+
+interface Head {
+  /** What stays: the `#!` line, or "". */
+  readonly shebang: string
+  /** What stays after it. */
+  readonly rest: string
+  /** Lines that resemble a signature, without line ends, in order. */
+  readonly before: ReadonlyArray<string>
+  readonly after: ReadonlyArray<string>
+}
+
+/** Takes a text's head apart. Byte order marks and lines that resemble a signature are no content there. */
+const readHead = (text: string): Head => {
+  let at = 0
+  const take = (): ReadonlyArray<string> => {
+    const lines: Array<string> = []
+    while (at < text.length) {
+      const next = nextLine(text, at)
+      const line = text.slice(at, next)
+      if (!line.includes(marker)) break
+      lines.push(line.replace(/\r?\n$/, ""))
+      at = next
+    }
+    return lines
+  }
+  const before: Array<string> = []
+  while (true) {
+    const start = at
+    while (text.charCodeAt(at) === byteOrderMark) at++
+    before.push(...take())
+    if (at === start) break
+  }
+  if (!text.startsWith("#!", at)) return { shebang: "", rest: text.slice(at), before, after: [] }
+  const start = at
+  at = nextLine(text, at)
+  const shebang = text.slice(start, at)
+  const after = take()
+  // A text that is nothing but `#!…` has no line end of its own: the one before a last, unended line is the signer's.
+  const unended = after.length > 0 && at === text.length && !text.endsWith("\n")
+  return { shebang: unended ? shebang.replace(/\r?\n$/, "") : shebang, rest: text.slice(at), before, after }
 }
 
 /** Takes the signature line off a normalised text. `syntax` as `commentSyntax` gives it. */
 export const splitSignature = (text: string, syntax: CommentSyntax | undefined): SplitText => {
   if (syntax === undefined) return { canonical: text, claim: { _tag: "None" } }
-  const start = text.startsWith("#!") ? Math.min(lineEnd(text, 0) + 1, text.length) : 0
-  const end = lineEnd(text, start)
-  const line = text.slice(start, end)
-  if (!line.includes(marker)) return { canonical: text, claim: { _tag: "None" } }
-  const rest = text.slice(Math.min(end + 1, text.length))
-  const canonical = text.slice(0, start) + rest
+  const head = readHead(text)
+  const canonical = head.shebang + head.rest
+  const lines = [...head.before, ...head.after]
+  const line = lines[0]
+  if (line === undefined) return { canonical, claim: { _tag: "None" } }
   const malformed = (issue: string): SplitText => ({ canonical, claim: { _tag: "Malformed", issue } })
+  if (lines.length > 1) return malformed("there is a second signature line")
+  if (head.before.length > 0 && head.shebang !== "") return malformed("the signature line stands before the #! line")
   if (!line.startsWith(syntax.open) || !line.endsWith(syntax.close)) {
     return malformed("the signature line has something before or after it")
   }
   const claim = parseClaim(line.slice(syntax.open.length, line.length - syntax.close.length))
-  if (claim === undefined) return malformed("the signature line does not have the form that Kiwi writes")
-  if (rest.slice(0, lineEnd(rest, 0)).includes(marker)) return malformed("there is a second signature line")
-  if (start === 0 && rest.startsWith("#!")) return malformed("the signature line stands before the #! line")
-  return { canonical, claim: { _tag: "Claim", claim } }
+  return claim === undefined
+    ? malformed("the signature line does not have the form that Kiwi writes")
+    : { canonical, claim: { _tag: "Claim", claim } }
 }
 
-/** A file's own text (not normalised) with `line` as its only signature line, in the file's own line ends. */
+/** A file's own text (not normalised) with `claim` as its only signature line, in the file's own line ends. */
 export const withSignature = (raw: string, syntax: CommentSyntax, claim: SignatureClaim): string => {
   const eol = raw.includes("\r\n") ? "\r\n" : "\n"
-  const bare = withoutSignature(raw)
-  const line = `${syntax.open}${printClaim(claim)}${syntax.close}${eol}`
-  if (!bare.startsWith("#!")) return line + bare
-  const end = bare.indexOf("\n")
-  return end === -1 ? `${bare}${eol}${line}` : bare.slice(0, end + 1) + line + bare.slice(end + 1)
+  const { rest, shebang } = readHead(raw)
+  const line = `${syntax.open}${printClaim(claim)}${syntax.close}`
+  return shebang === "" || shebang.endsWith("\n")
+    ? `${shebang}${line}${eol}${rest}`
+    : `${shebang}${eol}${line}`
 }
 
-/** A file's own text without any line at its head that resembles a signature. */
+/** A file's own text without byte order mark and without any line at its head that resembles a signature. */
 export const withoutSignature = (raw: string): string => {
-  const text = raw.startsWith("\uFEFF") ? raw.slice(1) : raw
-  const lines = text.split("\n")
-  const at = lines[0]?.startsWith("#!") === true ? 1 : 0
-  while (lines[at]?.includes(marker) === true) lines.splice(at, 1)
-  return lines.join("\n")
+  const { rest, shebang } = readHead(raw)
+  return shebang + rest
 }
+
+/** The text of a detached signature (`<name>.kiwi-sig`): the claim alone, with at most one line end after it. */
+export const parseDetached = (text: string): SignatureClaim | undefined =>
+  parseClaim(text.endsWith("\n") ? text.slice(0, -1) : text)

@@ -1,0 +1,169 @@
+// Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
+// their libraries when they are first needed.
+import { Effect, Layer, Result } from "effect"
+import { ChildProcessSpawner } from "effect/process"
+import { Extractors } from "../../services/format/Extractors.ts"
+import type { LoadedExtractor } from "../../services/format/Extractors.ts"
+import { ItemParser } from "../../services/format/ItemParser.ts"
+import { toKnowledge } from "../../services/format/KnowledgeMetadata.ts"
+import { problem } from "../../services/format/Metadata.ts"
+import type { Problem } from "../../services/format/Metadata.ts"
+import { toTool } from "../../services/format/ToolMetadata.ts"
+import type { Item, ItemSnapshot } from "../../services/item/Item.ts"
+import { showLocation } from "../../services/item/Item.ts"
+import { ItemInvalid } from "../../services/item/ItemErrors.ts"
+import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
+import { checkForSigning } from "./checkForSigning.ts"
+import type { Spawner } from "./checkForSigning.ts"
+import { extract } from "./extract.ts"
+import { readDirective } from "./readDirective.ts"
+import { readJavascript } from "./readJavascript.ts"
+import { readPython, toLegacyTool } from "./readPython.ts"
+import { readBash, readFrontMatter, readYaml } from "./readYaml.ts"
+
+/** Parsed items in memory; beyond it the oldest are parsed again. */
+const maxCached = 5000
+
+type Read = Effect.Effect<Result.Result<Item, Problem>>
+
+const extensionOf = ({ location }: ItemSnapshot): string =>
+  location.kind === "folder" ? ".yaml" : location.path.slice(location.path.lastIndexOf("."))
+
+const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
+  return Result.flatMap(yield* readPython(text), (module) =>
+    module.legacy
+      ? Result.succeed(toLegacyTool(snapshot, text, module))
+      : toTool({
+        snapshot,
+        metadata: module.metadata,
+        description: module.description,
+        toolType: "python",
+        runs: true
+      }))
+})
+
+const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, typed: boolean) {
+  return Result.flatMap(yield* readJavascript(text, typed), ({ description, metadata }) =>
+    metadata.size === 0
+      ? Result.fail(
+        problem(
+          "the file has no metadata",
+          "Write export const __version__ = \"1.0.0\" and __executor_id__ = \"node_runtime\""
+        )
+      )
+      : toTool({ snapshot, metadata, description, toolType: "node", runs: true }))
+})
+
+const readTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
+  const extension = extensionOf(snapshot)
+  switch (extension) {
+    case ".py":
+      return yield* readPythonTool(snapshot, text)
+    case ".js":
+    case ".mjs":
+    case ".cjs":
+    case ".ts":
+      return yield* readJavascriptTool(snapshot, text, extension === ".ts")
+    case ".sh":
+      return Result.flatMap(
+        yield* readBash(text),
+        (script) => toTool({ snapshot, ...script, toolType: "bash", runs: true })
+      )
+    default:
+      return Result.flatMap(
+        yield* readYaml(text),
+        (metadata) => toTool({ snapshot, metadata, description: "", toolType: undefined, runs: false })
+      )
+  }
+})
+
+const readKnowledge = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
+  return Result.flatMap(yield* readFrontMatter(text), (front) => toKnowledge(snapshot, front))
+})
+
+const readExtracted = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, extractor: LoadedExtractor) {
+  return Result.flatMap(
+    yield* extract(extractor, text),
+    (found): Result.Result<Item, Problem> =>
+      snapshot.location.type === "knowledge"
+        ? toKnowledge(snapshot, found)
+        : toTool({
+          snapshot,
+          metadata: found.metadata,
+          description: "",
+          toolType: undefined,
+          runs: extractor.parser !== "yaml"
+        })
+  )
+})
+
+const readItem = (snapshot: ItemSnapshot, text: string, extractor: LoadedExtractor | undefined): Read => {
+  if (extractor !== undefined) return readExtracted(snapshot, text, extractor)
+  switch (snapshot.location.type) {
+    case "directive":
+      return readDirective(snapshot, text)
+    case "tool":
+      return readTool(snapshot, text)
+    case "knowledge":
+      return readKnowledge(snapshot, text)
+  }
+}
+
+const show = ({ location }: ItemSnapshot): string =>
+  location.kind === "folder" ? `${showLocation(location)}/${folderManifest}` : showLocation(location)
+
+/** Without a spawner, bash scripts are not checked by bash. */
+const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
+  const extractors = yield* Extractors
+  const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
+
+  const extractorFor = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+    const { tier, type } = snapshot.location
+    const extension = extensionOf(snapshot)
+    if (isReadByKiwi(extension) || type === "directive" || tier === "system") return undefined
+    const found = (yield* extractors.of(type)).get(extension)
+    return found ?? (yield* new ItemInvalid({
+      item: show(snapshot),
+      ...problem(
+        `no extractor for ${extension} files is in force`,
+        `Write one to .ai/extractors/${type}/ and accept it with: kiwi trust project`
+      )
+    }))
+  })
+
+  const invalid = (snapshot: ItemSnapshot) => (found: Problem): ItemInvalid =>
+    new ItemInvalid({ item: show(snapshot), ...found })
+
+  const parse: ItemParser["Service"]["parse"] = Effect.fnUntraced(function*(snapshot) {
+    const extractor = yield* extractorFor(snapshot)
+    const { location } = snapshot
+    const key = `${location.type}:${location.file}:${location.path}:${snapshot.digest}:${extractor?.digest ?? ""}`
+    const known = cache.get(key)
+    if (known !== undefined) return yield* Effect.fromResult(known)
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(snapshot.bytes)
+    const item = Result.mapError(yield* readItem(snapshot, text, extractor), invalid(snapshot))
+    if (cache.size >= maxCached) {
+      for (const oldest of cache.keys()) {
+        cache.delete(oldest)
+        break
+      }
+    }
+    cache.set(key, item)
+    return yield* Effect.fromResult(item)
+  })
+
+  const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
+    const item = yield* parse(snapshot)
+    const wrong = yield* checkForSigning(item, snapshot, spawner)
+    return wrong === undefined ? item : yield* invalid(snapshot)(wrong)
+  })
+
+  return ItemParser.of({ parse, check })
+})
+
+export const make = Effect.flatMap(ChildProcessSpawner.ChildProcessSpawner, makeWith)
+
+export const layer = Layer.effect(ItemParser, make)
+
+/** For programs that must start no process: `check` does everything but `bash -n`. */
+export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined))

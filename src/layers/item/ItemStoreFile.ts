@@ -1,0 +1,160 @@
+// Items on disk. Listings are kept in memory and compared with the folders' times on every call; snapshots by the
+// identity of what was read.
+import { Clock, Effect, Layer, Option, Result } from "effect"
+import { Extractors } from "../../services/format/Extractors.ts"
+import { showLocation, typeFolder } from "../../services/item/Item.ts"
+import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import { ItemUnreadable } from "../../services/item/ItemErrors.ts"
+import { ItemType, tiers } from "../../services/item/ItemId.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import * as Catalog from "./makeCatalog.ts"
+import * as MakeItemStore from "./makeItemStore.ts"
+import { currentIdentity, readItem } from "./readItem.ts"
+import { watchTiers } from "./watchTiers.ts"
+
+/** What the snapshots in memory may take together. */
+const maxCached = 64 * 1024 * 1024
+const settleTime = 2000
+
+interface CachedSnapshot {
+  readonly snapshot: ItemSnapshot
+  readonly identity: string
+  readonly size: number
+}
+
+/** Least recently used first; bounded by what the snapshots hold. */
+const makeSnapshotCache = () => {
+  const entries = new Map<string, CachedSnapshot>()
+  let total = 0
+  const drop = (key: string): void => {
+    total -= entries.get(key)?.size ?? 0
+    entries.delete(key)
+  }
+  return {
+    get: (key: string): CachedSnapshot | undefined => {
+      const entry = entries.get(key)
+      if (entry !== undefined) {
+        entries.delete(key)
+        entries.set(key, entry)
+      }
+      return entry
+    },
+    drop,
+    set: (key: string, snapshot: ItemSnapshot, identity: string): void => {
+      const size = snapshot.files.reduce((sum, f) => sum + f.bytes.length + 256, snapshot.bytes.length + 1024)
+      drop(key)
+      if (size > maxCached) return
+      entries.set(key, { snapshot, identity, size })
+      total += size
+      for (const oldest of entries.keys()) {
+        if (total <= maxCached) break
+        drop(oldest)
+      }
+    }
+  }
+}
+
+/** The real root of a tier. The project's own must not lie outside the project; the user's may be a link. */
+const findRoot =
+  (tier: Tier, root: string, inside: string | undefined) => (): Result.Result<string | undefined, ItemUnreadable> => {
+    const real = Catalog.realPathOf(root)
+    if (real === undefined || Catalog.statOf(real)?.isDirectory() !== true) return Result.succeed(undefined)
+    return inside === undefined || real.startsWith(`${inside}/`) ? Result.succeed(real) : Result.fail(
+      new ItemUnreadable({
+        item: `${tier}:`,
+        issue: "escapes",
+        detail: "the tier's folder is a link out of the project"
+      })
+    )
+  }
+
+/** A link leads to a regular file below the same type folder, or it is refused. */
+const resolveLink = (location: ItemLocation): Result.Result<ItemLocation, ItemUnreadable> => {
+  const item = showLocation(location)
+  const real = Catalog.realPathOf(location.file)
+  if (real === undefined) {
+    return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is a link to nothing" }))
+  }
+  if (!real.startsWith(`${location.root}/${typeFolder[location.type]}/`)) {
+    return Result.fail(
+      new ItemUnreadable({
+        item,
+        issue: "escapes",
+        detail: `it is a link out of ${location.tier}:${typeFolder[location.type]}`
+      })
+    )
+  }
+  if (Catalog.statOf(real)?.isFile() !== true) {
+    return Result.fail(
+      new ItemUnreadable({ item, issue: "not-a-file", detail: "it is a link to something else than a file" })
+    )
+  }
+  return Result.succeed({ ...location, file: real })
+}
+
+const resolve: MakeItemStore.Backend["resolve"] = ({ kind, location }) => {
+  if (kind === "plain") return Result.succeed(location)
+  if (kind === "link") return resolveLink(location)
+  return Result.fail(
+    new ItemUnreadable({ item: showLocation(location), issue: "not-a-file", detail: "it is not a regular file" })
+  )
+}
+
+export const make = Effect.gen(function*() {
+  const home = yield* KiwiHome
+  const workspace = yield* Workspace
+  const extractors = yield* Extractors
+  const project = Option.getOrUndefined(workspace.project)
+
+  const roots: Record<Tier, () => Result.Result<string | undefined, ItemUnreadable>> = {
+    project: project === undefined ? () => Result.succeed(undefined) : findRoot("project", project.ai, project.root),
+    user: findRoot("user", home.userSpace, undefined),
+    system: findRoot("system", home.systemSpace, undefined)
+  }
+  const catalogs = new Map(
+    tiers.flatMap((tier) =>
+      ItemType.literals.map((type) =>
+        [`${tier}:${type}`, Catalog.make({ tier, type, root: roots[tier], fixed: tier === "system" })] as const
+      )
+    )
+  )
+
+  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
+    const further = tier === "system" || type === "directive" ? [] : Array.from((yield* extractors.of(type)).keys())
+    return yield* catalogs.get(`${tier}:${type}`)!(further)
+  })
+
+  const cache = makeSnapshotCache()
+
+  const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
+    const key = `${location.type}:${location.file}:${location.path}`
+    const known = cache.get(key)
+    if (known !== undefined && currentIdentity(location) === known.identity) return known.snapshot
+    cache.drop(key)
+    const found = yield* Effect.fromResult(readItem(location))
+    const now = yield* Clock.currentTimeMillis
+    if (now - found.changed > settleTime) cache.set(key, found.snapshot, found.identity)
+    return found.snapshot
+  })
+
+  return MakeItemStore.make({
+    listing,
+    resolve,
+    read,
+    rootOf: (tier) =>
+      tier === "project"
+        ? Option.map(workspace.project, (p) => p.ai)
+        : Option.some(tier === "user" ? home.userSpace : home.systemSpace),
+    changes: watchTiers(
+      (["project", "user"] as const).map((tier) => ({
+        tier,
+        root: () => Result.getOrUndefined(roots[tier]())
+      }))
+    )
+  })
+})
+
+export const layer = Layer.effect(ItemStore, make)

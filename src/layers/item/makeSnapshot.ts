@@ -1,0 +1,92 @@
+// From the bytes of an item to its snapshot, the same for every store.
+import { Result } from "effect"
+import { hash } from "node:crypto"
+import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import { showLocation } from "../../services/item/Item.ts"
+import { ItemInvalid } from "../../services/item/ItemErrors.ts"
+import { folderManifest } from "../../services/item/ItemPath.ts"
+import { commentSyntax, normalize, parseDetached, splitSignature } from "../../services/item/SignatureLine.ts"
+
+export const sha256 = (data: Uint8Array | string): string => hash("sha256", data, "hex")
+
+type Claim = ItemSnapshot["claim"]
+
+const none: Claim = { _tag: "None" }
+
+/** Reads the bytes of a detached signature; `undefined`: there is none. */
+const readDetached = (bytes: Uint8Array | undefined): Claim => {
+  if (bytes === undefined) return none
+  const text = Result.getOrUndefined(normalize(bytes))
+  const claim = text === undefined ? undefined : parseDetached(text)
+  return claim === undefined
+    ? { _tag: "Malformed", issue: "the file of its detached signature does not have the form that Kiwi writes" }
+    : { _tag: "Claim", claim, detached: true }
+}
+
+const canonicalText = (location: ItemLocation, bytes: Uint8Array): Result.Result<string, ItemInvalid> =>
+  Result.mapError(
+    normalize(bytes),
+    (problem) => new ItemInvalid({ item: showLocation(location), found: "", ...problem })
+  )
+
+/** Whether the signature of an item is a file of its own, `<name>.kiwi-sig`. */
+export const isDetached = (location: ItemLocation): boolean =>
+  location.kind === "folder" || commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1)) === undefined
+
+export const fileSnapshot = (location: ItemLocation, source: {
+  readonly bytes: Uint8Array
+  readonly executable: boolean
+  readonly detached: Uint8Array | undefined
+}): Result.Result<ItemSnapshot, ItemInvalid> =>
+  Result.map(canonicalText(location, source.bytes), (text): ItemSnapshot => {
+    const syntax = commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1))
+    const { canonical, claim } = splitSignature(text, syntax)
+    const bytes = new TextEncoder().encode(canonical)
+    return {
+      location,
+      bytes,
+      digest: sha256(bytes),
+      claim: syntax === undefined
+        ? readDetached(source.detached)
+        : claim._tag === "Claim"
+        ? { ...claim, detached: false }
+        : claim,
+      files: [],
+      executable: source.executable
+    }
+  })
+
+/** Compares by UTF-16 code units, as RFC 8785 sorts keys. */
+const byPath = (a: FolderFile, b: FolderFile): number => a.path < b.path ? -1 : 1
+
+/** What a folder's signature is over: the RFC 8785 JSON of the sorted list of [path, sha256, executable]. */
+export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>
+  sha256(JSON.stringify(files.toSorted(byPath).map((f) => [f.path, f.digest, f.executable])))
+
+export const folderSnapshot = (location: ItemLocation, source: {
+  readonly files: ReadonlyArray<FolderFile>
+  readonly detached: Uint8Array | undefined
+}): Result.Result<ItemSnapshot, ItemInvalid> => {
+  const files = source.files.toSorted(byPath)
+  const manifest = files.find((f) => f.path === folderManifest)
+  if (manifest === undefined) {
+    return Result.fail(
+      new ItemInvalid({
+        item: showLocation(location),
+        line: 0,
+        column: 0,
+        issue: `the folder has no ${folderManifest}`,
+        found: "",
+        hint: `Write its metadata to ${folderManifest}`
+      })
+    )
+  }
+  return Result.map(canonicalText(location, manifest.bytes), (text): ItemSnapshot => ({
+    location,
+    bytes: new TextEncoder().encode(text),
+    digest: folderDigest(files),
+    claim: readDetached(source.detached),
+    files,
+    executable: false
+  }))
+}

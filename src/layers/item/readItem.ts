@@ -1,0 +1,231 @@
+// Reads an item in one go: one open that neither follows a link nor waits on a pipe, a look at what was opened, a
+// bounded read. Everything later uses these bytes and never the file again. A folder is read whole: a file that the
+// signer did not see must not be passed over.
+import { Result } from "effect"
+import { Buffer } from "node:buffer"
+import * as Fs from "node:fs"
+import { showLocation, typeFolder } from "../../services/item/Item.ts"
+import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
+import { detachedSuffix, folderManifest } from "../../services/item/ItemPath.ts"
+import { codeOfFailure, unreadable } from "./makeCatalog.ts"
+import { fileSnapshot, folderSnapshot, isDetached, sha256 } from "./makeSnapshot.ts"
+
+const maxItem = 1024 * 1024
+const maxFolder = 16 * 1024 * 1024
+const maxFiles = 1000
+const maxDepth = 16
+const maxSignature = 1024
+
+export type ReadFailure = ItemInvalid | ItemUnreadable
+
+/** What tells one state of a file from another. */
+export const identityOf = (stat: Fs.BigIntStats): string =>
+  `${stat.dev}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeNs}:${stat.ctimeNs}`
+
+export interface ReadItem {
+  readonly snapshot: ItemSnapshot
+  readonly identity: string
+  /** The newest change time of anything that was read, in milliseconds. */
+  readonly changed: number
+}
+
+interface OpenedFile {
+  readonly bytes: Buffer
+  readonly executable: boolean
+  readonly stat: Fs.BigIntStats
+}
+
+const fail = (item: string, issue: ItemUnreadable["issue"], detail: string): Result.Result<never, ItemUnreadable> =>
+  Result.fail(new ItemUnreadable({ item, issue, detail }))
+
+const readAll = (descriptor: number, size: number): Buffer => {
+  const buffer = Buffer.allocUnsafeSlow(size + 1)
+  let length = 0
+  while (length < buffer.length) {
+    const count = Fs.readSync(descriptor, buffer, length, buffer.length - length, null)
+    if (count === 0) break
+    length += count
+  }
+  return buffer.subarray(0, length)
+}
+
+/** Windows has no such flags; there the look before and after the open has to do. */
+const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
+
+const readFile = (item: string, file: string, limit: number): Result.Result<OpenedFile, ItemUnreadable> => {
+  let descriptor: number
+  try {
+    descriptor = Fs.openSync(file, openFlags)
+  } catch (cause) {
+    return Result.fail(unreadable(item, cause))
+  }
+  try {
+    const stat = Fs.fstatSync(descriptor, { bigint: true })
+    if (!stat.isFile()) return fail(item, "not-a-file", "it is not a regular file")
+    if (stat.size > BigInt(limit)) return fail(item, "too-large", `it has ${stat.size} bytes`)
+    // No folder on the way may have become a link since the file was found.
+    if (Fs.realpathSync.native(file) !== file) return fail(item, "escapes", "a folder on the way to it is a link")
+    const bytes = readAll(descriptor, Number(stat.size))
+    if (BigInt(bytes.length) !== stat.size) return fail(item, "io", "it changed while it was read")
+    return Result.succeed({ bytes, executable: (stat.mode & 0o100n) !== 0n, stat })
+  } catch (cause) {
+    return Result.fail(unreadable(item, cause))
+  } finally {
+    Fs.closeSync(descriptor)
+  }
+}
+
+const milliseconds = (stat: Fs.BigIntStats): number =>
+  Number((stat.ctimeNs > stat.mtimeNs ? stat.ctimeNs : stat.mtimeNs) / 1_000_000n)
+
+interface Detached {
+  readonly bytes: Uint8Array | undefined
+  readonly identity: string
+  readonly changed: number
+}
+
+const noSignature: Detached = { bytes: undefined, identity: "-", changed: 0 }
+
+const readDetached = (location: ItemLocation): Result.Result<Detached, ItemUnreadable> => {
+  const file = location.file + detachedSuffix
+  if (Fs.lstatSync(file, { throwIfNoEntry: false }) === undefined) return Result.succeed(noSignature)
+  return Result.map(readFile(showLocation(location) + detachedSuffix, file, maxSignature), (opened) => ({
+    bytes: opened.bytes,
+    identity: identityOf(opened.stat),
+    changed: milliseconds(opened.stat)
+  }))
+}
+
+interface Walked {
+  readonly path: string
+  readonly stat: Fs.BigIntStats
+}
+
+const unprintable = /[\u0000-\u001f\u007f\\\ufffd]/
+
+/** Every file and folder below a folder item, files first refused that are none. */
+const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, ReadFailure> => {
+  const found: Array<Walked> = []
+  const waiting = [""]
+  let files = 0
+  while (waiting.length > 0) {
+    const at = waiting.pop()!
+    const absolute = at === "" ? location.file : `${location.file}/${at}`
+    const stat = Fs.lstatSync(absolute, { bigint: true })
+    if (!stat.isDirectory()) return fail(showLocation(location), "not-a-file", "it is not a folder any more")
+    found.push({ path: at === "" ? "/" : `${at}/`, stat })
+    if (found.length - files > maxFiles) {
+      return fail(showLocation(location), "too-large", `it has more than ${maxFiles} folders`)
+    }
+    for (const name of Fs.readdirSync(absolute)) {
+      const path = at === "" ? name : `${at}/${name}`
+      const item = `${showLocation(location)}/${path}`
+      if (unprintable.test(name)) {
+        return Result.fail(
+          new ItemInvalid({
+            item: showLocation(location),
+            line: 0,
+            column: 0,
+            issue: "a file of the folder has a control character, a backslash or invalid UTF-8 in its name",
+            found: JSON.stringify(name).slice(0, 200),
+            hint: "Rename the file"
+          })
+        )
+      }
+      const entry = Fs.lstatSync(`${location.file}/${path}`, { bigint: true })
+      if (entry.isDirectory()) {
+        if (path.split("/").length > maxDepth) {
+          return fail(item, "too-large", `it lies more than ${maxDepth} folders deep`)
+        }
+        waiting.push(path)
+      } else if (entry.isFile()) {
+        files++
+        if (files > maxFiles) return fail(showLocation(location), "too-large", `it has more than ${maxFiles} files`)
+        found.push({ path, stat: entry })
+      } else {
+        return fail(
+          item,
+          "not-a-file",
+          entry.isSymbolicLink() ? "a folder tool holds no links" : "it is not a regular file"
+        )
+      }
+    }
+  }
+  return Result.succeed(found)
+}
+
+const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure> =>
+  Result.gen(function*() {
+    const walked = yield* walk(location)
+    const files: Array<FolderFile> = []
+    let total = 0
+    let changed = 0
+    for (const { path, stat } of walked) {
+      changed = Math.max(changed, milliseconds(stat))
+      if (path.endsWith("/")) continue
+      const item = `${showLocation(location)}/${path}`
+      const limit = path === folderManifest ? maxItem : maxFolder - total
+      const opened = yield* readFile(item, `${location.file}/${path}`, limit)
+      if (identityOf(opened.stat) !== identityOf(stat)) return yield* fail(item, "io", "it changed while it was read")
+      total += opened.bytes.length
+      files.push({ path, digest: sha256(opened.bytes), executable: opened.executable, bytes: opened.bytes })
+    }
+    const detached = yield* readDetached(location)
+    const snapshot = yield* folderSnapshot(location, { files, detached: detached.bytes })
+    return {
+      snapshot,
+      identity: `${walked.map((w) => `${w.path}=${identityOf(w.stat)}`).join("|")}|${detached.identity}`,
+      changed: Math.max(changed, detached.changed)
+    }
+  })
+
+const readSingle = (location: ItemLocation): Result.Result<ReadItem, ReadFailure> =>
+  Result.gen(function*() {
+    const opened = yield* readFile(showLocation(location), location.file, maxItem)
+    const detached = isDetached(location) ? yield* readDetached(location) : noSignature
+    const snapshot = yield* fileSnapshot(location, { ...opened, detached: detached.bytes })
+    return {
+      snapshot,
+      identity: `${identityOf(opened.stat)}|${detached.identity}`,
+      changed: Math.max(milliseconds(opened.stat), detached.changed)
+    }
+  })
+
+/** What a file system failure below is to the item; anything else is a bug and goes on. */
+const guarded = <A>(
+  location: ItemLocation,
+  body: () => Result.Result<A, ReadFailure>
+): Result.Result<A, ReadFailure> => {
+  try {
+    return body()
+  } catch (cause) {
+    if (codeOfFailure(cause) === "unknown") throw cause
+    return Result.fail(unreadable(showLocation(location), cause))
+  }
+}
+
+export const readItem = (location: ItemLocation): Result.Result<ReadItem, ReadFailure> => {
+  if (!location.file.startsWith(`${location.root}/${typeFolder[location.type]}/`)) {
+    return fail(showLocation(location), "escapes", "it lies outside its tier's folder")
+  }
+  return guarded(location, () => location.kind === "folder" ? readFolder(location) : readSingle(location))
+}
+
+/** The identity that `readItem` would find now; `undefined` where it cannot be told. A few stats, no read. */
+export const currentIdentity = (location: ItemLocation): string | undefined => {
+  const answer = guarded(location, () => {
+    const signature = isDetached(location)
+      ? Fs.lstatSync(location.file + detachedSuffix, { bigint: true, throwIfNoEntry: false })
+      : undefined
+    const detached = signature === undefined ? noSignature.identity : identityOf(signature)
+    if (location.kind === "folder") {
+      return Result.map(
+        walk(location),
+        (walked) => `${walked.map((w) => `${w.path}=${identityOf(w.stat)}`).join("|")}|${detached}`
+      )
+    }
+    return Result.succeed(`${identityOf(Fs.lstatSync(location.file, { bigint: true }))}|${detached}`)
+  })
+  return Result.getOrUndefined(answer)
+}

@@ -1,0 +1,128 @@
+// Tells that something below the tiers changed: file system events where they work, and a slow walk for where they do
+// not (network mounts, no inotify watches left). Folders are watched one by one, since Node's recursive watching
+// takes a watch for every single file.
+import { Clock, Duration, Effect, Queue, Stream } from "effect"
+import type { Scope } from "effect"
+import * as Fs from "node:fs"
+import { typeFolder } from "../../services/item/Item.ts"
+import { ItemType } from "../../services/item/ItemId.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
+import { statOf } from "./makeCatalog.ts"
+
+const maxWatched = 4000
+const batch = 512
+
+interface WatchedTier {
+  readonly tier: Tier
+  readonly root: () => string | undefined
+}
+
+const namesIn = (folder: string): ReadonlyArray<Fs.Dirent> | undefined => {
+  try {
+    return Fs.readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return undefined
+  }
+}
+
+/** Everything below a tier's type folders: its folders, and a number that changes with any file. */
+const survey = Effect.fnUntraced(function*(root: string | undefined) {
+  const folders: Array<string> = []
+  let state = 0
+  const mix = (text: string): void => {
+    for (let i = 0; i < text.length; i++) state = (Math.imul(state, 31) + text.charCodeAt(i)) | 0
+  }
+  if (root === undefined) return { folders, state }
+  const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
+  folders.push(root)
+  let seen = 0
+  while (waiting.length > 0) {
+    const folder = waiting.pop()!
+    const names = namesIn(folder)
+    if (names === undefined) continue
+    folders.push(folder)
+    mix(folder)
+    for (const name of names) {
+      const file = `${folder}/${name.name}`
+      if (name.isDirectory()) {
+        waiting.push(file)
+        continue
+      }
+      if (++seen % batch === 0) yield* Effect.yieldNow
+      const stat = statOf(file)
+      if (stat !== undefined) mix(`${name.name}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeMs}:${stat.ctimeMs}`)
+    }
+  }
+  return { folders, state }
+})
+
+const watchTier = Effect.fnUntraced(function*(
+  { root, tier }: WatchedTier,
+  queue: Queue.Enqueue<Tier>
+): Effect.fn.Return<never, never, Scope.Scope> {
+  const watchers = new Map<string, Fs.FSWatcher>()
+  const wake = yield* Queue.sliding<void>(1)
+  let complete = true
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const watcher of watchers.values()) watcher.close()
+    })
+  )
+  const typeFolders: ReadonlyArray<string> = ItemType.literals.map((type) => typeFolder[type])
+  const changed = (): void => {
+    Queue.offerUnsafe(queue, tier)
+    Queue.offerUnsafe(wake, undefined)
+  }
+  const watch = (folder: string, isRoot: boolean): void => {
+    try {
+      // In the root itself only its type folders are of interest; logs and caches lie beside them.
+      const watcher = Fs.watch(folder, { persistent: false }, (_event, name) => {
+        if (!isRoot || name === null || typeFolders.includes(name)) changed()
+      })
+      watcher.on("error", () => {
+        watcher.close()
+        watchers.delete(folder)
+        complete = false
+        Queue.offerUnsafe(wake, undefined)
+      })
+      watchers.set(folder, watcher)
+    } catch {
+      complete = false
+    }
+  }
+  const follow = (folders: ReadonlyArray<string>): void => {
+    const wanted = new Set(folders.slice(0, maxWatched))
+    complete = wanted.size === folders.length
+    for (const [folder, watcher] of watchers) {
+      if (wanted.has(folder)) continue
+      watcher.close()
+      watchers.delete(folder)
+    }
+    for (const folder of wanted) {
+      if (!watchers.has(folder)) watch(folder, folder === folders[0])
+    }
+  }
+  let known: number | undefined
+  while (true) {
+    const start = yield* Clock.currentTimeMillis
+    const { folders, state } = yield* survey(root())
+    if (known !== undefined && known !== state) yield* Queue.offer(queue, tier)
+    known = state
+    follow(folders)
+    const cost = (yield* Clock.currentTimeMillis) - start
+    // Never more than a few percent of the time for looking; a missing root is one cheap look.
+    const pause = folders.length > 0 && complete ? Math.max(10_000, cost * 100) : Math.max(500, cost * 20)
+    yield* Effect.timeoutOption(Queue.take(wake), Duration.millis(pause))
+    // A burst of events is one look, and their folder is in a settled state by then.
+    yield* Effect.sleep(Duration.millis(100))
+  }
+})
+
+/** Emits the tiers that changed, collected over a fifth of a second. Works only while somebody listens. */
+export const watchTiers = (tiers: ReadonlyArray<WatchedTier>): Stream.Stream<ReadonlyArray<Tier>> =>
+  Stream.callback<Tier>((queue) =>
+    Effect.forEach(tiers, (tier) => watchTier(tier, queue), { concurrency: "unbounded", discard: true })
+  ).pipe(
+    Stream.groupedWithin(1000, Duration.millis(200)),
+    Stream.map((seen) => Array.from(new Set(seen)))
+  )

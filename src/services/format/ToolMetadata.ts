@@ -1,0 +1,264 @@
+// From metadata to a tool, the same for every language. Unknown fields are kept for later readers; known ones that are
+// not what they must be are errors, never ignored.
+import type { Schema } from "effect"
+import { Result } from "effect"
+import type { ItemSnapshot, Tool } from "../item/Item.ts"
+import { isItemId } from "../item/ItemId.ts"
+import type { ItemId } from "../item/ItemId.ts"
+import { cut, fieldProblem, firstParagraph, isRecord, isVersion, problem } from "./Metadata.ts"
+import type { Field, Metadata, Problem } from "./Metadata.ts"
+import { parametersSchema } from "./parametersSchema.ts"
+
+type Read<A> = Result.Result<A, Problem>
+
+export const textField = (metadata: Metadata, name: string): Read<string | undefined> => {
+  const field = metadata.get(name)
+  if (field === undefined || field.value === null) return Result.succeed(undefined)
+  return typeof field.value === "string"
+    ? Result.succeed(field.value)
+    : Result.fail(fieldProblem(field, `${field.spelling} is not text`, `Write ${field.spelling} as text in quotes`))
+}
+
+export const textsField = (metadata: Metadata, name: string): Read<ReadonlyArray<string>> => {
+  const field = metadata.get(name)
+  if (field === undefined || field.value === null) return Result.succeed([])
+  return texts(field, field.value, field.spelling)
+}
+
+const texts = (field: Field, value: Schema.Json, what: string): Read<ReadonlyArray<string>> =>
+  Array.isArray(value) && value.every((v) => typeof v === "string")
+    ? Result.succeed(value)
+    : Result.fail(fieldProblem(field, `${what} is not a list of texts`, `Write ${what} as a list: ["a", "b"]`))
+
+const recordField = (metadata: Metadata, name: string): Read<Schema.JsonObject | undefined> => {
+  const field = metadata.get(name)
+  if (field === undefined || field.value === null) return Result.succeed(undefined)
+  return isRecord(field.value)
+    ? Result.succeed(field.value)
+    : Result.fail(
+      fieldProblem(field, `${field.spelling} is not an object`, `Write ${field.spelling} with named members`)
+    )
+}
+
+export const flagField = (metadata: Metadata, name: string): Read<boolean> => {
+  const field = metadata.get(name)
+  if (field === undefined || field.value === null) return Result.succeed(false)
+  return typeof field.value === "boolean"
+    ? Result.succeed(field.value)
+    : Result.fail(
+      fieldProblem(field, `${field.spelling} is neither true nor false`, `Write ${field.spelling} as a boolean`)
+    )
+}
+
+/** "0.0.0" where there is none: found and shown, never signed. */
+export const versionField = (metadata: Metadata): Read<string> => {
+  const field = metadata.get("version")
+  if (field === undefined) return Result.succeed("0.0.0")
+  if (typeof field.value !== "string") {
+    return Result.fail(fieldProblem(field, "the version is not text", `Put it in quotes: "1.0.0"`))
+  }
+  return isVersion(field.value) ? Result.succeed(field.value) : Result.fail(
+    fieldProblem(field, "the version is not a semantic version", `Write three numbers: "1.0.0"`)
+  )
+}
+
+/** Names and category inside the file must agree with where it lies. */
+export const checkPlace = (metadata: Metadata, snapshot: ItemSnapshot): Read<void> => {
+  const { category, id } = snapshot.location
+  for (const name of ["name", "tool_id", "id"]) {
+    const field = metadata.get(name)
+    if (field !== undefined && field.value !== id) {
+      return Result.fail(
+        fieldProblem(field, `${field.spelling} is not the file's name, "${id}"`, `Write "${id}", or rename the file`)
+      )
+    }
+  }
+  const declared = metadata.get("category")
+  if (declared === undefined || declared.value === null || declared.value === category) return Result.void
+  const place = category === "" ? "the type's own folder" : `the folder "${category}"`
+  return Result.fail(
+    fieldProblem(
+      declared,
+      `the declared category is not where the file lies, ${place}`,
+      `Write "${category}", or move the file`
+    )
+  )
+}
+
+const capability = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){1,7}$/
+
+const requiresField = (field: Field | undefined): Read<Tool["requires"]> =>
+  Result.gen(function*() {
+    const none = { commands: [], environment: [], capabilities: [] }
+    if (field === undefined || field.value === null) return none
+    const { spelling, value } = field
+    const requires = isRecord(value) ? value : { capabilities: value }
+    for (const key of Object.keys(requires)) {
+      if (!Object.hasOwn(none, key)) {
+        return yield* Result.fail(
+          fieldProblem(
+            field,
+            `${spelling} has an unknown member "${cut(key, 40)}"`,
+            "It may have commands, environment and capabilities"
+          )
+        )
+      }
+    }
+    const read = (key: keyof typeof none): Read<ReadonlyArray<string>> =>
+      requires[key] === undefined ? Result.succeed([]) : texts(field, requires[key], `${key} of ${spelling}`)
+    const capabilities = yield* read("capabilities")
+    const wrong = capabilities.find((c) => !capability.test(c))
+    if (wrong !== undefined) {
+      return yield* Result.fail(
+        fieldProblem(
+          field,
+          `"${cut(wrong, 80)}" is not a capability`,
+          "Write resource.action, like fs.read; commands go under commands"
+        )
+      )
+    }
+    return { commands: yield* read("commands"), environment: yield* read("environment"), capabilities }
+  })
+
+/** What a legacy manifest's `executor` object leaves to the type: the runtime. */
+const runtimes: Readonly<Record<string, string>> = {
+  python: "python_runtime",
+  bash: "bash_runtime",
+  node: "node_runtime",
+  api: "http_client",
+  http: "http_client"
+}
+
+const executorId = (metadata: Metadata, toolType: string): Read<ItemId | undefined> => {
+  const field = metadata.get("executor_id") ?? metadata.get("executor")
+  const value = field === undefined || isRecord(field.value) ? runtimes[toolType] : field.value
+  if (field === undefined || value === undefined || value === null) {
+    return toolType === "primitive"
+      ? Result.succeed(undefined)
+      : Result.fail({
+        ...(field === undefined ? problem("", "") : fieldProblem(field, "", "")),
+        issue: "the tool names no executor",
+        hint:
+          "Name the parent that runs it, like python_runtime, node_runtime, bash_runtime or http_client, as executor_id"
+      })
+  }
+  if (toolType === "primitive") {
+    return Result.fail(fieldProblem(field, "a primitive has no executor", `Remove ${field.spelling}`))
+  }
+  return typeof value === "string" && isItemId(value)
+    ? Result.succeed(value)
+    : Result.fail(fieldProblem(field, `${field.spelling} is not the id of a tool`, "Write an id, like python_runtime"))
+}
+
+/** Fields that have a place of their own in a Tool, or that only say again what the file's place says. */
+const known: ReadonlySet<string> = new Set([
+  "name",
+  "tool_id",
+  "id",
+  "category",
+  "version",
+  "title",
+  "description",
+  "tags",
+  "tool_type",
+  "executor_id",
+  "executor",
+  "input_schema",
+  "config",
+  "config_schema",
+  "env_config",
+  "dependencies",
+  "requires",
+  "parameters",
+  "mutates_state",
+  "overridable",
+  "entrypoint"
+])
+
+const bareEntrypoint = /^[^/\\\0][^\\\0]*$/
+
+const folderEntrypoint = (
+  snapshot: ItemSnapshot,
+  field: Field | undefined,
+  toolType: string
+): Read<string | undefined> => {
+  const value = isRecord(field?.value) ? field.value.entrypoint : field?.value
+  if (field === undefined || value === undefined) {
+    return ["python", "bash", "node", "script"].includes(toolType)
+      ? Result.fail(
+        problem("the folder does not say which file runs", "Write entrypoint: main.py (its path in the folder)")
+      )
+      : Result.succeed(undefined)
+  }
+  if (typeof value === "string" && bareEntrypoint.test(value) && snapshot.files.some((f) => f.path === value)) {
+    return Result.succeed(value)
+  }
+  return Result.fail(
+    fieldProblem(field, "the entrypoint is no file of the folder", "Write its path in the folder, like main.py")
+  )
+}
+
+export interface ToolSource {
+  readonly snapshot: ItemSnapshot
+  readonly metadata: Metadata
+  /** From a docstring or leading comment; `description` in the metadata wins. */
+  readonly description: string
+  /** The type where the file's language says it. */
+  readonly toolType: string | undefined
+  /** Whether the file itself is what runs. */
+  readonly runs: boolean
+}
+
+export const toTool = ({ description, metadata, runs, snapshot, toolType: fallback }: ToolSource): Read<Tool> =>
+  Result.gen(function*() {
+    const { location } = snapshot
+    yield* checkPlace(metadata, snapshot)
+    const toolType = (yield* textField(metadata, "tool_type")) ?? fallback
+    if (toolType === undefined || toolType.trim() === "") {
+      return yield* Result.fail(
+        problem(
+          "the tool has no tool_type",
+          "Write tool_type: one of python, bash, node, http, api, mcp, runtime, script"
+        )
+      )
+    }
+    const manifest = metadata.get("executor")
+    const executor: Schema.JsonObject = isRecord(manifest?.value) ? manifest.value : {}
+    const { dependencies: oldDependencies, entrypoint: _entrypoint, requires: oldRequires, type: _type, ...oldConfig } =
+      executor
+    const within = (name: string, value: Schema.Json | undefined): Metadata =>
+      value === undefined || metadata.has(name) ? metadata : new Map([[name, { ...manifest!, value, spelling: name }]])
+    const configSchema = yield* recordField(metadata, "config_schema")
+    const inputSchema = yield* recordField(metadata, "input_schema")
+    const parameters = yield* parametersSchema(metadata, inputSchema, configSchema)
+    const extra: Record<string, Schema.Json> = {}
+    for (const [name, field] of metadata) {
+      if (!known.has(name)) extra[name] = field.value
+    }
+    return {
+      _tag: "tool",
+      location,
+      digest: snapshot.digest,
+      version: yield* versionField(metadata),
+      title: cut((yield* textField(metadata, "title")) ?? "").replaceAll("\n", " "),
+      description: firstParagraph((yield* textField(metadata, "description")) ?? description),
+      tags: yield* textsField(metadata, "tags"),
+      overridable: yield* flagField(metadata, "overridable"),
+      toolType,
+      executorId: yield* executorId(metadata, toolType),
+      parameters,
+      config: (yield* recordField(metadata, "config")) ?? oldConfig,
+      configSchema,
+      envConfig: yield* recordField(metadata, "env_config"),
+      dependencies: yield* textsField(within("dependencies", oldDependencies), "dependencies"),
+      requires: yield* requiresField(within("requires", oldRequires).get("requires")),
+      mutatesState: yield* flagField(metadata, "mutates_state"),
+      entrypoint: location.kind === "folder"
+        ? yield* folderEntrypoint(snapshot, metadata.get("entrypoint") ?? manifest, toolType)
+        : runs
+        ? location.path.slice(location.path.lastIndexOf("/") + 1)
+        : undefined,
+      legacy: false,
+      extra
+    } satisfies Tool
+  })
