@@ -1,0 +1,53 @@
+// Compiles schemas of verified items, once each: a compiled schema is code, so nobody whose signature does not count
+// gets that far. The compiler is loaded on first use.
+import { Effect, Layer, Result, type Schema } from "effect"
+import { type Checks, checkValue, topLevelKeys } from "../../services/schema/checkValue.ts"
+import { prepareSchema } from "../../services/schema/schemaText.ts"
+import { SchemaUnusable, SchemaValidator } from "../../services/schema/SchemaValidator.ts"
+
+type Validate = SchemaValidator["Service"]["validate"]
+type Request = Parameters<Validate>[0]
+
+/** Compiled schemas that are kept; the one unused for longest goes first. */
+const maxKept = 500
+
+const loadCompiler = Effect.cached(
+  Effect.promise(() => Promise.all([import("./ajv.ts"), import("./linearPatterns.ts")] as const))
+)
+
+export const make = Effect.gen(function*() {
+  const compiler = yield* loadCompiler
+  const kept = new Map<string, Checks>()
+
+  const compile = Effect.fnUntraced(function*({ closed, schema, what }: Request) {
+    const unusable = (issue: string) => new SchemaUnusable({ what, issue })
+    const prepared = yield* Effect.fromResult(prepareSchema(schema, what))
+    const [ajv, { linearPattern }] = yield* compiler
+    const check = yield* Effect.fromResult(Result.mapError(ajv.compile(prepared), unusable))
+    const failures = (value: Schema.Json) => Result.mapError(check(value), unusable)
+    const known = topLevelKeys(prepared, closed)
+    const patterns = yield* Effect.forEach(
+      known?.patterns ?? [],
+      (p) => Effect.fromResult(Result.mapError(linearPattern(p), unusable))
+    )
+    return { prepared, failures, known: known === undefined ? undefined : { keys: known.keys, patterns } }
+  })
+
+  const validate: Validate = Effect.fnUntraced(function*(request: Request) {
+    const { closed, origin, value, what } = request
+    if (origin._tag === "foreign") {
+      return yield* new SchemaUnusable({ what, issue: "it comes from no verified item, and only those are compiled" })
+    }
+    const key = JSON.stringify([origin.digest, what, closed])
+    const checks = kept.get(key) ?? (yield* compile(request))
+    kept.delete(key)
+    kept.set(key, checks)
+    const oldest = kept.keys().next()
+    if (kept.size > maxKept && oldest.done !== true) kept.delete(oldest.value)
+    return yield* Effect.fromResult(checkValue(checks, value))
+  })
+
+  return SchemaValidator.of({ validate })
+})
+
+export const layer = Layer.effect(SchemaValidator, make)

@@ -1,0 +1,133 @@
+// The compiling validator behind one door, so that it is loaded on first use and its types stay here.
+import { Ajv } from "ajv"
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js"
+import { Result, type Schema } from "effect"
+import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
+import { isJsonObject, type PreparedSchema } from "../../services/schema/schemaText.ts"
+import { linearPattern } from "./linearPatterns.ts"
+
+class PatternRefused extends Error {}
+
+/** Ajv tells patterns apart by `toString`, and wants source text that is only used for generated modules. */
+const engine = Object.assign(
+  (pattern: string) => ({
+    test: Result.getOrThrowWith(linearPattern(pattern), (issue) => new PatternRefused(issue)),
+    toString: () => pattern
+  }),
+  { code: "linearPattern" }
+)
+
+const options: Options = {
+  allErrors: true,
+  verbose: true,
+  strict: false,
+  // Inherited names such as `constructor` are not keys of the data.
+  ownProperties: true,
+  // Formats are annotations, as 2020-12 has them.
+  validateFormats: false,
+  // Keyword values are checked while compiling; compiling the meta-schema would cost ten times the rest.
+  validateSchema: false,
+  messages: false,
+  logger: false,
+  code: { regExp: engine }
+}
+
+export type Check = (value: Schema.Json) => Result.Result<ReadonlyArray<SchemaFailure>, string>
+
+/** A fresh Ajv for every schema: it never forgets what it has compiled, and making one costs less than compiling. */
+export const compile = (prepared: PreparedSchema): Result.Result<Check, string> =>
+  Result.map(
+    Result.try({
+      try: () => (prepared.draft === "draft-07" ? new Ajv(options) : new Ajv2020(options)).compile(prepared.schema),
+      catch: (e) => e instanceof Error ? e.message : "it cannot be compiled"
+    }),
+    (validate: ValidateFunction) => (value) =>
+      Result.try({
+        try: () => validate(value) ? [] : failuresOf(validate.errors ?? [], prepared),
+        catch: (e) => e instanceof RangeError ? "it refers to itself without end" : `it cannot be run: ${String(e)}`
+      })
+  )
+
+interface Collected {
+  readonly failure: SchemaFailure
+  readonly parent: AnySchemaObject | undefined
+}
+
+/** Every schema below an alternative, through local references. */
+const reachable = (schema: unknown, prepared: PreparedSchema): ReadonlySet<unknown> => {
+  const seen = new Set<unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || seen.has(value)) return
+    seen.add(value)
+    for (const inner of Object.values(value)) visit(inner)
+    if ("$ref" in value && typeof value.$ref === "string") visit(prepared.resolve(value.$ref))
+  }
+  visit(schema)
+  return seen
+}
+
+const keyPointer = (pointer: string, key: unknown) =>
+  `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+
+/** Ajv reports alternatives after everything that their branches said; here it is put back below them. */
+const failuresOf = (errors: ReadonlyArray<ErrorObject>, prepared: PreparedSchema): ReadonlyArray<SchemaFailure> => {
+  const collected: Array<Collected> = []
+  /** Takes out what the schemas below `alternative` said about the value at `pointer`. */
+  const takeBelow = (alternative: unknown, pointer: string): ReadonlyArray<SchemaFailure> => {
+    const schemas = reachable(alternative, prepared)
+    const taken: Array<SchemaFailure> = []
+    for (let i = collected.length - 1; i >= 0; i--) {
+      const entry = collected[i]
+      if (entry === undefined || !schemas.has(entry.parent) || !isWithin(entry.failure.pointer, pointer)) continue
+      taken.unshift(entry.failure)
+      collected.splice(i, 1)
+    }
+    return taken
+  }
+  for (const e of errors) {
+    const { instancePath: pointer, keyword, params } = e
+    // `if` repeats what its branch said; the names inside propertyNames are no places in the value.
+    if (keyword === "if" || e.propertyName !== undefined) continue
+    const parent: Schema.Json | undefined = e.parentSchema
+    // The schema was JSON when it was compiled, so its keywords' values are.
+    const constraint = e.schema as Schema.Json | undefined
+    const base = { keyword, pointer, constraint, parent: isJsonObject(parent) ? parent : undefined }
+    const add = (failure: Partial<SchemaFailure>) =>
+      collected.push({ failure: { ...base, ...failure }, parent: e.parentSchema })
+    switch (keyword) {
+      case "anyOf":
+      case "oneOf": {
+        const branches = Array.isArray(e.schema) ? e.schema : []
+        const passing = new Set(Array.isArray(params["passingSchemas"]) ? params["passingSchemas"] : [])
+        add({ branches: branches.map((b, i) => passing.has(i) ? [] : takeBelow(b, pointer)) })
+        break
+      }
+      case "contains":
+        takeBelow(e.schema, pointer)
+        add({})
+        break
+      case "propertyNames":
+        add({ pointer: keyPointer(pointer, params["propertyName"]) })
+        break
+      case "additionalProperties":
+        add({ pointer: keyPointer(pointer, params["additionalProperty"]) })
+        break
+      case "unevaluatedProperties":
+        add({ pointer: keyPointer(pointer, params["unevaluatedProperty"]) })
+        break
+      case "false schema":
+        add({ keyword: "false" })
+        break
+      case "items":
+      case "additionalItems":
+      case "unevaluatedItems":
+        add({ keyword: "additionalItems", pointer: keyPointer(pointer, params["limit"] ?? params["len"]) })
+        break
+      default:
+        add({})
+    }
+  }
+  return collected.map((c) => c.failure)
+}
+
+const isWithin = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`)

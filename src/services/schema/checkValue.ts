@@ -1,0 +1,44 @@
+// The frame around both validators: bounds first, then defaults, then what the validator finds, then the keys that a
+// silent schema does not have. One frame, so that a schema means the same whoever checks it.
+import { Result, type Schema } from "effect"
+import { explainFailures, type SchemaFailure, unknownKey } from "./schemaIssues.ts"
+import { applyDefaults, isJsonObject, knownKeys, type PreparedSchema, tooMuch, valueLimits } from "./schemaText.ts"
+import type { SchemaUnusable, ValidatedValue } from "./SchemaValidator.ts"
+
+export interface Checks {
+  readonly prepared: PreparedSchema
+  readonly failures: (value: Schema.Json) => Result.Result<ReadonlyArray<SchemaFailure>, SchemaUnusable>
+  /** The keys that the top level has; `undefined` where any may come, or the schema says itself which. */
+  readonly known: {
+    readonly keys: ReadonlySet<string>
+    readonly patterns: ReadonlyArray<(key: string) => boolean>
+  } | undefined
+}
+
+/** What `closed` asks for, where the schema is silent. */
+export const topLevelKeys = (prepared: PreparedSchema, closed: boolean) => {
+  const { keys, open, patterns } = knownKeys(prepared)
+  return closed && !open ? { keys, patterns } : undefined
+}
+
+export const checkValue = (checks: Checks, value: Schema.Json): Result.Result<ValidatedValue, SchemaUnusable> => {
+  const { known, prepared } = checks
+  const excess = tooMuch(value, {
+    ...valueLimits,
+    nodes: prepared.uniqueItems ? valueLimits.comparedNodes : valueLimits.nodes
+  })
+  const unchecked = (why: string) =>
+    Result.succeed({ value, issues: [{ field: "", error: `cannot be checked: ${why}` }] })
+  if (excess !== undefined) return unchecked(excess)
+  const complete = applyDefaults(prepared, value)
+  if (complete === undefined) return unchecked("the schema's defaults have no end")
+  return Result.map(checks.failures(complete), (failures) => {
+    const issues = explainFailures(failures, complete, prepared.secrets)
+    if (known === undefined || !isJsonObject(complete)) return { value: complete, issues }
+    const unknown = Object.keys(complete).filter((key) => !known.keys.has(key) && !known.patterns.some((p) => p(key)))
+    return {
+      value: complete,
+      issues: [...issues, ...unknown.map((key) => ({ field: key, error: unknownKey(key, [...known.keys]) }))]
+    }
+  })
+}
