@@ -138,7 +138,7 @@ export const make = Effect.gen(function*() {
 
   /** What the item's id names for everybody else. */
   const used = (location: ItemLocation) =>
-    store.find({ id: printItemRef(refOf(location)), type: location.type }).pipe(
+    store.find({ id: location.id, type: location.type }).pipe(
       Effect.map((found) => found.location),
       Effect.orElseSucceed(() => undefined)
     )

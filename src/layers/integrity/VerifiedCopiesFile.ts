@@ -29,6 +29,9 @@ import { folderDigest } from "./VerifierEd25519.ts"
 /** A change within this time of a check could leave the times as they are. */
 const settled = 2000
 
+/** How often a copy is made anew while others are at it too. */
+const rounds = 5
+
 /** What is left of writers that were killed. */
 const leftoverAge = 3_600_000
 
@@ -127,7 +130,7 @@ const discard = (folder: string): void => {
   rmSync(folder, { recursive: true, force: true })
 }
 
-const isTaken = (error: unknown): boolean => isCode(error, "ENOTEMPTY") || isCode(error, "EEXIST")
+const isTaken = (error: unknown): boolean => ["ENOTEMPTY", "EEXIST", "ENOTDIR"].some((code) => isCode(error, code))
 
 const refusal = (path: string, error: unknown): WriteRefused => {
   const refuse = (issue: WriteRefused["issue"], detail: string) => new WriteRefused({ path, issue, detail })
@@ -154,19 +157,22 @@ export const make = Effect.gen(function*() {
     Effect.try({ try: run, catch: (error) => refusal(`verified/${path}`, error) })
 
   /** Two files of one content and two names are two folders: each holds one. */
-  const namesOf = (digest: string, fileName: string | undefined): ReadonlyArray<string> =>
+  const namesOf = (digest: string, fileName: string | undefined): readonly [string, string?] =>
     fileName === undefined ? [digest] : [digest, `${digest}.${sha256(fileName).slice(0, 16)}`]
 
-  const belongsTo = (folder: string, fileName: string): boolean => {
-    const entries = readdirSync(folder)
-    return entries.length === 0 || entries.includes(fileName)
+  /** Whether the folder is that of a file of another name. */
+  const isOthers = (folder: string, fileName: string): boolean => {
+    try {
+      const entries = readdirSync(folder)
+      return entries.length > 0 && !entries.includes(fileName)
+    } catch {
+      return false
+    }
   }
 
   const nameFor = (digest: string, fileName: string | undefined): string => {
-    const [plain, own] = namesOf(digest, fileName) as [string, string | undefined]
-    if (own === undefined || fileName === undefined) return plain
-    const stat = statOf(join(verified, plain))
-    return stat === undefined || !stat.isDirectory() || belongsTo(join(verified, plain), fileName) ? plain : own
+    const [plain, own] = namesOf(digest, fileName)
+    return own !== undefined && fileName !== undefined && isOthers(join(verified, plain), fileName) ? own : plain
   }
 
   const isUnchanged = ({ stamps }: Checked): boolean => {
@@ -197,24 +203,28 @@ export const make = Effect.gen(function*() {
         if (!isTaken(error)) throw error
       }
       const old = join(verified, `.old-${randomUUID()}`)
-      renameSync(join(verified, name), old)
-      discard(old)
       try {
+        renameSync(join(verified, name), old)
         renameSync(fresh, join(verified, name))
       } catch (error) {
-        if (!isTaken(error)) throw error
+        if (!isTaken(error) && !isCode(error, "ENOENT")) throw error
       }
+      discard(old)
     } finally {
       discard(fresh)
     }
   }
 
+  /** What lies at `name`, if it is what it should be. */
   const look = (name: string, content: ReadonlyMap<string, CopiedFile>): Found | undefined => {
-    const folder = join(verified, name)
-    const stat = statOf(folder)
-    if (stat === undefined) return undefined
-    const found = survey(folder)
-    return stat.isDirectory() && holds(found, content) ? found : undefined
+    try {
+      const found = survey(join(verified, name))
+      return holds(found, content) ? found : undefined
+    } catch (error) {
+      // There is none, or another process is just replacing it.
+      if (isCode(error, "ENOENT")) return undefined
+      throw error
+    }
   }
 
   const prepare = Effect.fnUntraced(function*(
@@ -231,8 +241,8 @@ export const make = Effect.gen(function*() {
     return yield* attempt(digest, () => {
       const name = nameFor(digest, fileName)
       let found = look(name, content)
-      if (found === undefined) {
-        sweep(now)
+      if (found === undefined) sweep(now)
+      for (let round = 0; found === undefined && round < rounds; round++) {
         place(name, content)
         found = look(name, content)
       }
@@ -278,7 +288,7 @@ export const make = Effect.gen(function*() {
     )
 
   const recall = Effect.fn("VerifiedCopies.recall")(function*(digest: string, fileName: string) {
-    for (const name of namesOf(digest, fileName)) {
+    for (const name of namesOf(digest, fileName).filter((each) => each !== undefined)) {
       const file = (yield* surveyed(name))?.files.get(fileName)
       if (file?.digest === digest) return file.bytes
     }

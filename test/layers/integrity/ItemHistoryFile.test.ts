@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as ItemHistoryFile from "../../../src/layers/integrity/ItemHistoryFile.ts"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
+import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
+import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
+import { Workspace } from "../../../src/services/workspace/Workspace.ts"
+import { contract } from "../../services/integrity/ItemHistory.contract.ts"
+import { locationOf } from "../../support/snapshots.ts"
+import { temporary } from "../../support/temporary.ts"
+
+/** A history as a new process would see it. */
+const open = (home: string) => {
+  const homeLayer = KiwiHomeNode.layerWith({ home })
+  return ItemHistoryFile.layer.pipe(
+    Layer.provide([
+      homeLayer,
+      ProcessLockSqlite.layer,
+      Layer.provide(SafeFilesNode.layer, homeLayer),
+      Layer.succeed(Workspace, { project: Option.none(), state: join(home, "projects/p"), cwd: home })
+    ])
+  )
+}
+
+contract("ItemHistoryFile", Layer.unwrap(Effect.map(temporary, (folder) => open(join(folder, "home")))))
+
+const item = locationOf("tools/math/add.py")
+const own = locationOf("tools/math/add.py", { tier: "user" })
+
+describe("ItemHistoryFile", () => {
+  it.effect("keeps a project's past with the project and the user's with the user, for its owner alone", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      yield* Effect.provide(
+        Effect.flatMap(ItemHistory, (history) =>
+          Effect.andThen(history.ran(item, "1.0.0", "a"), history.signed(own, "b", false))),
+        open(home)
+      )
+      const [project] = globSync("projects/p/history/*.json", { cwd: home })
+      const [user] = globSync("user/history/*.json", { cwd: home })
+      assert.include(readFileSync(join(home, project!), "utf8"), "project:tools/math/add.py")
+      assert.include(readFileSync(join(home, user!), "utf8"), "user:tools/math/add.py")
+      assert.strictEqual(statSync(join(home, project!)).mode & 0o777, 0o600)
+      yield* Effect.provide(
+        Effect.flatMap(ItemHistory, (history) => Effect.flip(history.checkForward(item, "0.9.0", "x"))),
+        open(home)
+      )
+    }))
+
+  it.effect("sees what another process has written", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      const [first, second] = yield* Effect.all([
+        Effect.provide(ItemHistory, open(home)),
+        Effect.provide(ItemHistory, open(home))
+      ])
+      yield* first.ran(item, "1.0.0", "a")
+      yield* second.ran(item, "2.0.0", "b")
+      assert.strictEqual((yield* Effect.flip(first.checkForward(item, "1.0.0", "a"))).from, "2.0.0")
+      yield* first.ran(item, "1.5.0", "c")
+      assert.strictEqual((yield* second.past(item)).newest?.version, "2.0.0")
+    }))
+
+  it.effect("loses no change when several are made at once", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      const histories = yield* Effect.all(Array.from({ length: 4 }, () => Effect.provide(ItemHistory, open(home))))
+      yield* Effect.all(
+        [
+          histories[0]!.ran(item, "1.0.0", "a"),
+          histories[1]!.ran(item, "3.0.0", "c"),
+          histories[2]!.ran(item, "2.0.0", "b"),
+          histories[3]!.signed(item, "s", true)
+        ],
+        { concurrency: "unbounded" }
+      )
+      const past = yield* histories[0]!.past(item)
+      assert.strictEqual(past.newest?.version, "3.0.0")
+      assert.deepStrictEqual(past.lastSigned, { digest: "s", hides: true })
+    }))
+
+  it.effect("takes a damaged file for no past, and writes through no link", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      const history = yield* Effect.provide(ItemHistory, open(home))
+      yield* history.signed(item, "a", true)
+      const folder = join(home, "projects/p/history")
+      const file = join(folder, readdirSync(folder)[0]!)
+      for (const text of ["", "{", "[]", "{\"format\":2}", "\0"]) {
+        writeFileSync(file, text)
+        assert.isFalse(yield* history.acceptedHiding(item, "a"))
+        assert.isUndefined((yield* history.past(item)).newest)
+      }
+      yield* history.signed(item, "a", true)
+      assert.isTrue(yield* history.acceptedHiding(item, "a"))
+      rmSync(folder, { recursive: true })
+      mkdirSync(join(home, "elsewhere"))
+      symlinkSync(join(home, "elsewhere"), folder)
+      assert.strictEqual((yield* Effect.flip(history.signed(item, "a", true)))._tag, "WriteRefused")
+      assert.deepStrictEqual(readdirSync(join(home, "elsewhere")), [])
+    }))
+
+  it.effect("writes nothing for a version that is not newer", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      const history = yield* Effect.provide(ItemHistory, open(home))
+      yield* history.ran(item, "1.0.0", "a")
+      const [file] = globSync("projects/p/history/*.json", { cwd: home })
+      const before = statSync(join(home, file!), { bigint: true })
+      yield* history.ran(item, "1.0.0", "b")
+      yield* history.ran(item, "0.5.0", "c")
+      assert.deepStrictEqual(statSync(join(home, file!), { bigint: true }).ino, before.ino)
+      assert.deepStrictEqual((yield* history.past(item)).newest, { version: "1.0.0", digest: "a" })
+    }))
+})

@@ -1,0 +1,4 @@
+import * as ItemHistoryMemory from "../../../src/layers/integrity/ItemHistoryMemory.ts"
+import { contract } from "../../services/integrity/ItemHistory.contract.ts"
+
+contract("ItemHistoryMemory", ItemHistoryMemory.layer)
