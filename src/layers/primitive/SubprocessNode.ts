@@ -17,21 +17,28 @@ import {
   ToolUnstartable
 } from "../../services/primitive/Primitive.ts"
 import { defaultTimeout, planSubprocess, type SubprocessPlan } from "../../services/primitive/SubprocessConfig.ts"
-import { type ChildExit, makeLiveChildren, runChild, type SpawnFailure } from "../process/childProcess.ts"
+import { type ChildExit, type ChildSinks, type ChildSpec, makeLiveChildren, runChild, type SpawnFailure } from "../process/childProcess.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
 import { makeReporter } from "./reportLines.ts"
 
 /** How much of what a tool said goes into an error. */
 const errorTail = 4_096
 
+/** What starts processes: this machine, or a fake. */
+export interface ProcessHost {
+  /** The folder `asked` below `root`, or `root` itself; what is wrong with it otherwise. */
+  readonly folder: (root: string, asked: string | undefined) => Result.Result<string, string>
+  readonly run: (spec: ChildSpec, sinks: ChildSinks) => Effect.Effect<ChildExit, SpawnFailure>
+}
+
 /** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
-const workingDirectory = (input: PrimitiveInput, asked: string | undefined): Result.Result<string, string> => {
-  if (asked === undefined) return Fs.existsSync(input.cwd) ? Result.succeed(input.cwd) : Result.fail("is gone")
+const workingDirectory: ProcessHost["folder"] = (cwd, asked) => {
+  if (asked === undefined) return Fs.existsSync(cwd) ? Result.succeed(cwd) : Result.fail("is gone")
   if (asked.includes("\0")) return Result.fail("holds a NUL character")
   return Result.flatMap(
     Result.try({
       try: () => {
-        const root = Fs.realpathSync(input.cwd)
+        const root = Fs.realpathSync(cwd)
         const folder = Fs.realpathSync(Path.resolve(root, asked))
         return { root, folder, isFolder: Fs.statSync(folder).isDirectory() }
       },
@@ -97,9 +104,8 @@ export interface SubprocessOptions extends CaptureLimits {
   readonly grace: number
 }
 
-export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
+export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: SubprocessOptions) {
   const outputs = yield* Outputs
-  const live = yield* makeLiveChildren
 
   const shape = Effect.fnUntraced(
     function*(
@@ -134,7 +140,7 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
     function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
       const plan = yield* Effect.fromResult(planSubprocess(input))
       const { config } = plan
-      const cwd = workingDirectory(input, config.cwd)
+      const cwd = host.folder(input.cwd, config.cwd)
       if (Result.isFailure(cwd)) {
         return yield* new ToolUnstartable({
           tool: input.tool,
@@ -152,20 +158,17 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
       const stderr = makeCapture(outputs, options)
       const report = makeReporter(input.emit)
 
-      const exit = yield* runChild(
-        { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace },
-        live,
-        {
-          stdout: (chunk) => {
-            if (!json) report.push("stdout", chunk)
-            return stdout.take(chunk)
-          },
-          stderr: (chunk) => {
-            report.push("stderr", chunk)
-            return stderr.take(chunk)
-          }
+      const spec = { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
+      const exit = yield* host.run(spec, {
+        stdout: (chunk) => {
+          if (!json) report.push("stdout", chunk)
+          return stdout.take(chunk)
+        },
+        stderr: (chunk) => {
+          report.push("stderr", chunk)
+          return stderr.take(chunk)
         }
-      ).pipe(
+      }).pipe(
         report.during,
         Effect.timeoutOrElse({
           duration: Duration.millis(millis),
@@ -182,4 +185,9 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
   )
 
   return { run, plan: planSubprocess }
+})
+
+export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
+  const live = yield* makeLiveChildren
+  return yield* makeWith({ folder: workingDirectory, run: (spec, sinks) => runChild(spec, live, sinks) }, options)
 })

@@ -9,6 +9,8 @@ export interface CaptureLimits {
   readonly inline: number
   /** Bytes of one output that are kept on disk. */
   readonly spill: number
+  /** Default: UTF-8, leniently. */
+  readonly decode?: (bytes: Uint8Array) => string
 }
 
 /** Bytes of head and of tail that stand for an output that was spilled, at most. */
@@ -44,12 +46,17 @@ const cutAfter = (bytes: Buffer, index: number): number => {
 /** Lenient: what is not UTF-8 becomes U+FFFD. */
 export const decodeText = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
-const lastText = (bytes: Buffer, count: number): string =>
-  bytes.length <= count ? decodeText(bytes) : decodeText(bytes.subarray(cutAfter(bytes, bytes.length - count)))
+/** The last `count` bytes; `subarray(-0)` would be all of them. */
+const lastBytes = (bytes: Buffer, count: number): Buffer => bytes.subarray(Math.max(0, bytes.length - count))
 
 const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
 export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits): Capture => {
+  const decode = limits.decode ?? decodeText
+  const lastText = (all: Buffer, count: number): string => {
+    const end = lastBytes(all, count)
+    return decode(end.length === all.length ? end : end.subarray(cutAfter(end, 0)))
+  }
   const edge = Math.min(maxEdge, Math.floor(limits.inline / 2))
   let bytes = 0
   let dropped = 0
@@ -99,11 +106,11 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       const all = Buffer.concat(whole)
       whole = undefined
       head = Buffer.from(all.subarray(0, edge))
-      last = Buffer.from(all.subarray(-edge))
+      last = Buffer.from(lastBytes(all, edge))
       return overflow(all)
     }
     last = chunk.length >= edge
-      ? Buffer.from(chunk.subarray(-edge))
+      ? Buffer.from(lastBytes(chunk, edge))
       : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
     if (problem !== "" || written >= limits.spill) {
       dropped += chunk.length
@@ -116,17 +123,17 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
 
   const finish = Effect.map(close, (): CapturedOutput => {
     if (whole !== undefined) {
-      return { text: decodeText(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
+      return { text: decode(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
     }
     const spilled = written > 0 ? writer?.uri : undefined
     const kept = spilled === undefined
       ? ""
       : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
     const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
-    const start = decodeText(head.subarray(0, completeLength(head)))
+    const start = decode(head.subarray(0, completeLength(head)))
     const left = Math.max(0, bytes - head.length - last.length)
     return {
-      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${lastText(last, edge)}`,
+      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${decode(last.subarray(cutAfter(last, 0)))}`,
       bytes,
       spilled,
       dropped

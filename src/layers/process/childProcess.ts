@@ -70,13 +70,13 @@ const follow = (running: Running, stream: Readable, consume: Consume): void => {
   stream.on("error", end)
 }
 
-interface Sinks {
+export interface ChildSinks {
   /** Takes a chunk; returns an effect only where no more may be read until it is done. */
   readonly stdout: Consume
   readonly stderr: Consume
 }
 
-const start = (spec: ChildSpec, live: Set<number>, sinks: Sinks): Effect.Effect<Running, SpawnFailure> =>
+const start = (spec: ChildSpec, live: Set<number>, sinks: ChildSinks): Effect.Effect<Running, SpawnFailure> =>
   Effect.callback((resume) => {
     let child: ChildProcess
     try {
@@ -159,7 +159,7 @@ export const makeLiveChildren = Effect.acquireRelease(
 export const runChild = (
   spec: ChildSpec,
   live: Set<number>,
-  sinks: Sinks
+  sinks: ChildSinks
 ): Effect.Effect<ChildExit, SpawnFailure> =>
   Effect.acquireUseRelease(
     start(spec, live, sinks),

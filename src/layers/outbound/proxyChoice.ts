@@ -1,0 +1,49 @@
+// Which proxy, if any, a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as curl reads them. A person set
+// them, so the proxy itself may have any address.
+import { Config, Effect, Option } from "effect"
+
+export interface ProxySettings {
+  readonly http: string | undefined
+  readonly https: string | undefined
+  /** Hosts that are reached directly: `host`, `.domain`, `host:port`, `*`. */
+  readonly except: ReadonlyArray<string>
+}
+
+export const noProxy: ProxySettings = { http: undefined, https: undefined, except: [] }
+
+const variable = (name: string) =>
+  Config.option(Config.String(name)).pipe(
+    Config.map(Option.filter((value: string) => value.trim() !== ""))
+  )
+
+const either = (name: string) =>
+  Effect.gen(function*() {
+    const lower = yield* variable(name.toLowerCase())
+    return Option.getOrUndefined(Option.isSome(lower) ? lower : yield* variable(name))
+  })
+
+export const proxyFromEnvironment: Effect.Effect<ProxySettings, Config.ConfigError> = Effect.gen(function*() {
+  const all = yield* either("ALL_PROXY")
+  const except = yield* either("NO_PROXY")
+  return {
+    http: (yield* either("HTTP_PROXY")) ?? all,
+    https: (yield* either("HTTPS_PROXY")) ?? all,
+    except: (except ?? "").split(/[\s,]+/).filter((entry) => entry !== "").map((entry) => entry.toLowerCase())
+  }
+})
+
+export const portOf = (url: URL): number => url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
+
+export const proxyFor = (url: URL, settings: ProxySettings): string | undefined => {
+  const proxy = url.protocol === "https:" ? settings.https : settings.http
+  if (proxy === undefined) return undefined
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
+  const direct = settings.except.some((entry) => {
+    if (entry === "*") return true
+    const [, name, port] = /^(.*?)(?::([0-9]+))?$/.exec(entry) ?? []
+    if (name === undefined || (port !== undefined && Number(port) !== portOf(url))) return false
+    const domain = name.replace(/^\*?\./, "")
+    return host === domain || host.endsWith(`.${domain}`)
+  })
+  return direct ? undefined : proxy
+}

@@ -1,0 +1,77 @@
+// The `builtin` primitive: Effect handlers by id. Whoever composes a kernel registers handlers; Kiwi's own come last,
+// so that none of them can be replaced.
+import { Effect, Layer, Result, Schema } from "effect"
+import { maxOutputRange, Outputs } from "../../services/primitive/Outputs.ts"
+import {
+  BuiltinFailed,
+  Builtins,
+  type PrimitiveError,
+  type PrimitiveHandler,
+  type PrimitiveInput
+} from "../../services/primitive/Primitive.ts"
+import { decodeText } from "./captureOutput.ts"
+
+export const layerWith = (handlers: ReadonlyMap<string, PrimitiveHandler>) =>
+  Layer.succeed(Builtins, Builtins.of({ handlers }))
+
+export const layer = layerWith(new Map())
+
+const Config = Schema.Struct({ handler: Schema.NonEmptyString })
+const decodeConfig = Schema.decodeUnknownResult(Config)
+
+const Range = Schema.Struct({
+  id: Schema.String,
+  offset: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  length: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxOutputRange })))
+})
+const decodeRange = Schema.decodeUnknownResult(Range)
+
+const defaultLength = 65_536
+
+const wrongParameters = (input: PrimitiveInput, error: Schema.SchemaError) =>
+  new BuiltinFailed({ tool: input.tool, issue: error.message, hint: `kiwi load tool ${input.tool}` })
+
+/** Answers with nothing at all: what a call costs without what it does. */
+const noop: PrimitiveHandler = () => Effect.succeed({ data: null, metadata: {} })
+
+/** A range of a kept output as text. A character that a range splits is a replacement character in both. */
+const outputRead = (outputs: Outputs["Service"]): PrimitiveHandler =>
+  Effect.fnUntraced(function*(input) {
+    const { id, length, offset } = yield* Effect.fromResult(
+      Result.mapError(decodeRange(input.parameters), (error) => wrongParameters(input, error))
+    )
+    const from = offset ?? 0
+    const { bytes, total } = yield* Effect.mapError(
+      outputs.read(id, { offset: from, length: length ?? defaultLength }),
+      (error) => new BuiltinFailed({ tool: input.tool, issue: error.message, hint: error.remediation })
+    )
+    const next = from + bytes.length
+    return {
+      data: { text: decodeText(bytes), offset: from, length: bytes.length, total, next: next < total ? next : null },
+      metadata: {}
+    }
+  })
+
+export const make = Effect.gen(function*() {
+  const builtins = yield* Builtins
+  const outputs = yield* Outputs
+  const handlers = new Map<string, PrimitiveHandler>([
+    ...builtins.handlers,
+    ["noop", noop],
+    ["output_read", outputRead(outputs)]
+  ])
+  const find = Effect.fnUntraced(function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveHandler, PrimitiveError> {
+    const config = decodeConfig(input.config)
+    const handler = Result.isSuccess(config) ? handlers.get(config.success.handler) : undefined
+    if (handler !== undefined) return handler
+    return yield* new BuiltinFailed({
+      tool: input.tool,
+      issue: Result.isSuccess(config)
+        ? `this kernel has no builtin "${config.success.handler}"`
+        : "its config names no handler",
+      hint: `Builtins here: ${[...handlers.keys()].toSorted().join(", ")}`
+    })
+  })
+  const run = (input: PrimitiveInput) => Effect.flatMap(find(input), (handler) => handler(input))
+  return { run, find }
+})

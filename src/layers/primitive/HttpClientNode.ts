@@ -1,0 +1,202 @@
+// The `http_client` primitive: one request over Outbound, repeated where that is safe and promising, its answer shaped
+// into data. Everything happens within the tool's timeout.
+import { Clock, Duration, Effect, Option, Random, Result, type Scope, Stream } from "effect"
+import { Outbound, type OutboundError, OutboundFailed, type OutboundResponse } from "../../services/outbound/Outbound.ts"
+import {
+  defaultAttempts,
+  defaultRequestTimeout,
+  type HttpClientPlan,
+  idempotent,
+  planRequest
+} from "../../services/primitive/HttpClientConfig.ts"
+import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
+import { Outputs } from "../../services/primitive/Outputs.ts"
+import {
+  type CapturedOutput,
+  type PrimitiveError,
+  type PrimitiveInput,
+  type PrimitiveResult,
+  RequestFailed,
+  RequestRefused,
+  ToolFailed,
+  ToolOutputInvalid
+} from "../../services/primitive/Primitive.ts"
+import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
+
+/** Statuses that say "not now". */
+const promising: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
+
+/** Milliseconds. */
+const firstWait = 500
+const longestWait = 30_000
+
+const safeHeaders = ["content-type", "content-length", "etag", "last-modified", "link", "retry-after", "x-request-id"]
+
+/** Milliseconds that the server asks to wait: seconds or a date. */
+export const retryAfter = (value: string | undefined, now: number): number | undefined => {
+  if (value === undefined) return undefined
+  const text = value.trim()
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1_000
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+const mediaType = (contentType: string | undefined): string =>
+  (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
+
+/** A charset that the platform does not know is read as UTF-8, leniently. */
+const decoderFor = (contentType: string | undefined): Pick<CaptureLimits, "decode"> => {
+  const charset = /;\s*charset="?([A-Za-z0-9_:.-]{1,40})/i.exec(contentType ?? "")?.[1]?.toLowerCase()
+  if (charset === undefined || charset === "utf-8" || charset === "utf8") return {}
+  const decoder = Result.try(() => new TextDecoder(charset))
+  return Result.isSuccess(decoder) ? { decode: (bytes) => decoder.success.decode(bytes) } : {}
+}
+
+const isText = (type: string): boolean =>
+  type === "" || type.startsWith("text/") || /[/+](?:json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson)$/.test(type)
+
+const isJson = (type: string): boolean => /[/+]json$/.test(type)
+
+/** One answer, read to its end. */
+interface Answer {
+  readonly status: number
+  readonly origin: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: CapturedOutput
+}
+
+type Attempt = Result.Result<Answer, OutboundError>
+
+export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
+  const outbound = yield* Outbound
+  const outputs = yield* Outputs
+
+  const readBody = Effect.fnUntraced(function*(response: OutboundResponse) {
+    const contentType = response.headers.get("content-type")
+    const type = mediaType(contentType)
+    const decode = decoderFor(contentType)
+    // What is no text is kept as the bytes that it is, whatever its size.
+    const capture = makeCapture(outputs, { ...limits, ...(isText(type) ? {} : { inline: 0 }), ...decode })
+    yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
+      Effect.onExit(() => capture.close)
+    )
+    return yield* capture.finish
+  })
+
+  const attempt = (plan: HttpClientPlan): Effect.Effect<Answer, OutboundError> =>
+    Effect.scoped(Effect.gen(function*(): Effect.fn.Return<Answer, OutboundError, Scope.Scope> {
+      const response = yield* outbound.send({
+        method: plan.method,
+        url: plan.url,
+        headers: plan.headers,
+        body: plan.body === undefined ? undefined : new TextEncoder().encode(plan.body),
+        privateHosts: plan.privateHosts,
+        maxBytes: limits.spill
+      })
+      const body = yield* readBody(response)
+      return { status: response.status, origin: response.origin, headers: response.headers, body }
+    }))
+
+  const backOff = Effect.fnUntraced(function*(plan: HttpClientPlan, attempts: number) {
+    const growth = plan.config.retry?.backoff === "constant" ? 1 : 2 ** (attempts - 1)
+    const most = Math.min(longestWait, firstWait * growth)
+    return Math.round(most / 2 + (yield* Random.next) * (most / 2))
+  })
+
+  /** Milliseconds until another attempt; `undefined` when this one stands. */
+  const waitAfter = Effect.fnUntraced(function*(plan: HttpClientPlan, outcome: Attempt, attempts: number, left: number) {
+    if (attempts >= (plan.config.retry?.max_attempts ?? defaultAttempts)) return undefined
+    const repeatable = (plan.config.retry?.methods ?? idempotent).includes(plan.method)
+    if (Result.isFailure(outcome)) {
+      const { failure } = outcome
+      if (failure._tag === "OutboundRefused" || !failure.transient) return undefined
+      if (failure.sent && !repeatable) return undefined
+    } else if (!repeatable || !promising.has(outcome.success.status)) return undefined
+    const asked = Result.isSuccess(outcome)
+      ? retryAfter(outcome.success.headers.get("retry-after"), yield* Clock.currentTimeMillis)
+      : undefined
+    const wait = asked ?? (yield* backOff(plan, attempts))
+    // Coming back earlier than the server asked would be worse than not coming back.
+    return wait > longestWait || wait >= left ? undefined : wait
+  })
+
+  const shape = Effect.fnUntraced(function*(
+    input: PrimitiveInput,
+    plan: HttpClientPlan,
+    answer: Answer,
+    attempts: number
+  ): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
+    const { body, status } = answer
+    if (status < 200 || status > 299) {
+      return yield* new ToolFailed({ tool: input.tool, how: `HTTP ${status}`, output: body.text.trim().slice(0, 4_096) })
+    }
+    const type = mediaType(answer.headers.get("content-type"))
+    const headers: Record<string, string> = {}
+    for (const name of safeHeaders) {
+      const value = answer.headers.get(name)
+      if (value !== undefined) headers[name] = value
+    }
+    const metadata = { status_code: status, attempts, headers, body }
+    const output = plan.config.output ?? "auto"
+    if (output === "json" || (output === "auto" && isJson(type) && body.spilled === undefined)) {
+      if (body.bytes === 0 && output === "auto") return { data: null, metadata }
+      const parsed = body.spilled === undefined && body.dropped === 0
+        ? parseJsonOutput(body.text)
+        : Result.fail(`it is ${body.bytes.toLocaleString("en-US")} bytes long`)
+      if (Result.isSuccess(parsed)) return { data: parsed.success, metadata }
+      if (output === "json") {
+        return yield* new ToolOutputInvalid({
+          tool: input.tool,
+          issue: parsed.failure,
+          output: body.text.slice(0, 4_096)
+        })
+      }
+    }
+    if (body.bytes === 0 && output === "auto") return { data: null, metadata }
+    if (isText(type) || body.spilled === undefined) return { data: body.text, metadata }
+    return { data: { content_type: type, bytes: body.bytes, output: body.spilled }, metadata }
+  })
+
+  const failed = (input: PrimitiveInput, error: OutboundError, attempts: number): PrimitiveError =>
+    error._tag === "OutboundRefused"
+      ? new RequestRefused({ tool: input.tool, target: error.target, issue: error.issue, hint: error.hint })
+      : new RequestFailed({
+        tool: input.tool,
+        target: error.target,
+        issue: error.issue,
+        attempts,
+        transient: error.transient
+      })
+
+  const run = Effect.fnUntraced(
+    function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
+      const plan = yield* Effect.fromResult(planRequest(input))
+      const deadline = (yield* Clock.currentTimeMillis) + (plan.config.timeout ?? defaultRequestTimeout) * 1_000
+      for (let attempts = 1;; attempts++) {
+        const left = deadline - (yield* Clock.currentTimeMillis)
+        const done = yield* attempt(plan).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
+        const outcome = Option.getOrElse(done, (): Attempt =>
+          Result.fail(
+            new OutboundFailed({
+              target: new URL(plan.url).origin,
+              issue: `there was no complete answer within ${plan.config.timeout ?? defaultRequestTimeout} s`,
+              transient: true,
+              sent: true
+            })
+          ))
+        const wait = Option.isNone(done)
+          ? undefined
+          : yield* waitAfter(plan, outcome, attempts, deadline - (yield* Clock.currentTimeMillis))
+        if (wait === undefined) {
+          return Result.isSuccess(outcome)
+            ? yield* shape(input, plan, outcome.success, attempts)
+            : yield* failed(input, outcome.failure, attempts)
+        }
+        yield* Effect.forkChild(input.emit({ _tag: "Progress", message: `attempt ${attempts} failed, next in ${wait} ms` }))
+        yield* Effect.sleep(wait)
+      }
+    }
+  )
+
+  return { run, plan: planRequest }
+})

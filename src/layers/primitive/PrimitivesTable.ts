@@ -1,0 +1,95 @@
+// The table of primitives, and their turns: how many of each run at once. Time is measured here, inside the turn.
+import { Clock, Effect, Layer, Semaphore } from "effect"
+import {
+  type PrimitiveError,
+  type PrimitiveHandler,
+  type PrimitiveInput,
+  Primitives,
+  PrimitiveUnknown
+} from "../../services/primitive/Primitive.ts"
+import type { Schema } from "effect"
+import * as BuiltinRegistry from "./BuiltinRegistry.ts"
+import type { CaptureLimits } from "./captureOutput.ts"
+import * as HttpClientNode from "./HttpClientNode.ts"
+import * as SubprocessNode from "./SubprocessNode.ts"
+
+export interface PrimitivesOptions {
+  readonly output: Pick<CaptureLimits, "inline" | "spill">
+  /** Milliseconds between TERM and KILL. */
+  readonly grace: number
+  readonly concurrency: { readonly subprocess: number; readonly http_client: number }
+}
+
+export const defaults: PrimitivesOptions = {
+  output: { inline: 1_048_576, spill: 268_435_456 },
+  grace: 2_000,
+  concurrency: { subprocess: 16, http_client: 64 }
+}
+
+type Subprocess = Effect.Success<ReturnType<typeof SubprocessNode.make>>
+
+interface Entry {
+  readonly run: PrimitiveHandler
+  readonly plan: (input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
+}
+
+const timed = (run: PrimitiveHandler): PrimitiveHandler =>
+  Effect.fnUntraced(function*(input) {
+    const before = yield* Clock.monotonicTimeNanos
+    const result = yield* run(input)
+    const millis = Math.round(Number((yield* Clock.monotonicTimeNanos) - before) / 1e6)
+    return { ...result, metadata: { ...result.metadata, duration_ms: millis } }
+  })
+
+const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
+  const turns = Semaphore.makeUnsafe(permits)
+  const measured = timed(run)
+  return (input) => turns.withPermit(measured(input))
+}
+
+export const makeWith = Effect.fnUntraced(function*(subprocess: Subprocess, options: PrimitivesOptions) {
+  const http = yield* HttpClientNode.make(options.output)
+  const builtin = yield* BuiltinRegistry.make
+  const table = new Map<string, Entry>([
+    ["subprocess", {
+      run: inTurn(options.concurrency.subprocess, subprocess.run),
+      plan: (input) =>
+        Effect.map(Effect.fromResult(subprocess.plan(input)), (plan) => ({
+          primitive: "subprocess",
+          argv: [...plan.argv],
+          environment: [...new Set([...input.env.keys(), ...plan.env.keys()])].toSorted()
+        }))
+    }],
+    ["http_client", {
+      run: inTurn(options.concurrency.http_client, http.run),
+      plan: (input) =>
+        Effect.map(Effect.fromResult(http.plan(input)), (plan) => ({
+          primitive: "http_client",
+          request: { method: plan.method, url: plan.url },
+          environment: []
+        }))
+    }],
+    ["builtin", {
+      run: timed(builtin.run),
+      plan: (input) => Effect.as(builtin.find(input), { primitive: "builtin", environment: [] })
+    }]
+  ])
+  const known = [...table.keys()]
+  const entry = (primitive: string): Effect.Effect<Entry, PrimitiveUnknown> => {
+    const found = table.get(primitive)
+    return found === undefined ? Effect.fail(new PrimitiveUnknown({ primitive, known })) : Effect.succeed(found)
+  }
+  return Primitives.of({
+    run: (primitive, input) => Effect.flatMap(entry(primitive), ({ run }) => run(input)),
+    plan: (primitive, input) => Effect.flatMap(entry(primitive), ({ plan }) => plan(input)),
+    known
+  })
+})
+
+export const make = Effect.fnUntraced(function*(options: PrimitivesOptions) {
+  const subprocess = yield* SubprocessNode.make({ ...options.output, grace: options.grace })
+  return yield* makeWith(subprocess, options)
+})
+
+export const layerWith = (options: PrimitivesOptions) => Layer.effect(Primitives, make(options))
+export const layer = layerWith(defaults)

@@ -1,0 +1,228 @@
+// What `http_client` reads from the merged config, and how it becomes a request. Pure, so that a dry run shows the
+// request that a run would send.
+import { Result, Schema } from "effect"
+import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
+
+const Scalar = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const hostPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4}$/
+
+export const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const
+
+export const HttpClientConfig = Schema.Struct({
+  url: Schema.NonEmptyString,
+  method: Schema.optionalKey(Schema.Literals(methods)),
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Scalar)),
+  /** Added to the url; a list repeats its name, null leaves it out. */
+  query: Schema.optionalKey(Schema.Record(Schema.String, Schema.Union([Scalar, Schema.Array(Scalar)]))),
+  /** A string is sent as it is, anything else as JSON. */
+  body: Schema.optionalKey(Schema.Json),
+  /** Sent as application/x-www-form-urlencoded. */
+  form: Schema.optionalKey(Schema.Record(Schema.String, Schema.Union([Scalar, Schema.Array(Scalar)]))),
+  /** How parameters that no `{name}` places are sent. */
+  input: Schema.optionalKey(Schema.Literals(["none", "query", "body"])),
+  auth: Schema.optionalKey(Schema.Union([
+    Schema.Struct({ type: Schema.Literal("bearer"), token: Schema.NonEmptyString }),
+    Schema.Struct({
+      type: Schema.Literal("api_key"),
+      key: Schema.NonEmptyString,
+      header: Schema.optionalKey(Schema.String)
+    }),
+    Schema.Struct({ type: Schema.Literal("basic"), username: Schema.String, password: Schema.String })
+  ])),
+  /** Seconds for everything together: attempts, waits, redirects and the answer. */
+  timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))),
+  retry: Schema.optionalKey(Schema.Struct({
+    max_attempts: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10 }))),
+    backoff: Schema.optionalKey(Schema.Literals(["exponential", "constant"])),
+    /** Methods that may be repeated; by default those that are idempotent. */
+    methods: Schema.optionalKey(Schema.Array(Schema.Literals(methods)))
+  })),
+  output: Schema.optionalKey(Schema.Literals(["auto", "json", "text"])),
+  /** `host:port` of hosts at a private address. Read from the signed config only. */
+  private_hosts: Schema.optionalKey(Schema.Array(Schema.String))
+})
+export type HttpClientConfig = typeof HttpClientConfig.Type
+
+export const defaultRequestTimeout = 30
+export const defaultAttempts = 3
+export const idempotent: ReadonlyArray<string> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
+
+export interface HttpClientPlan {
+  readonly config: HttpClientConfig
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly privateHosts: ReadonlyArray<string>
+}
+
+type Issue = { readonly field: string; readonly error: string }
+type Values = NonNullable<HttpClientConfig["query"]>
+
+const decodeConfig = Schema.decodeUnknownResult(HttpClientConfig)
+
+/** Set by the connection itself; a tool that sets them could make one request into two. */
+const connectionHeaders = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade"
+])
+
+const addAll = (target: URLSearchParams, values: Values): void => {
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null) target.append(name, String(one))
+    }
+  }
+}
+
+/** Latin-1 and no control characters: what a header's value can be. */
+const isHeaderValue = (value: string): boolean => {
+  for (let i = 0; i < value.length; i++) {
+    const c = value.charCodeAt(i)
+    if (c > 0xff || c === 0x7f || (c < 0x20 && c !== 0x09)) return false
+  }
+  return true
+}
+
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+
+const withAuth = (headers: Map<string, string>, auth: HttpClientConfig["auth"]): void => {
+  switch (auth?.type) {
+    case undefined:
+      return
+    case "bearer":
+      headers.set("authorization", `Bearer ${auth.token}`)
+      return
+    case "api_key":
+      headers.set((auth.header ?? "x-api-key").toLowerCase(), auth.key)
+      return
+    case "basic":
+      headers.set("authorization", `Basic ${base64(`${auth.username}:${auth.password}`)}`)
+  }
+}
+
+/** The grants of a config, as it was signed; what is not literally `host:port` grants nothing and is reported. */
+const grants = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<string> => {
+  const listed = signed["private_hosts"]
+  if (listed === undefined) return []
+  if (!Array.isArray(listed)) {
+    issues.push({ field: "private_hosts", error: "is not a list" })
+    return []
+  }
+  return listed.flatMap((entry: Schema.Json, index) => {
+    const host = typeof entry === "string" ? entry.toLowerCase() : ""
+    if (hostPort.test(host)) return [host]
+    issues.push({
+      field: `private_hosts/${index}`,
+      error: "is not a literal host and port like 127.0.0.1:8080; it cannot come from a parameter or a variable"
+    })
+    return []
+  })
+}
+
+const bodyOf = (
+  config: HttpClientConfig,
+  rest: Schema.JsonObject,
+  headers: Map<string, string>,
+  issues: Array<Issue>
+): string | undefined => {
+  const given = [
+    ...(config.body === undefined ? [] : ["body"]),
+    ...(config.form === undefined ? [] : ["form"]),
+    ...(config.input === "body" ? ["input"] : [])
+  ]
+  if (given.length > 1) {
+    issues.push({ field: given[1] ?? "", error: `cannot be combined with ${given[0]}: a request has one body` })
+  }
+  if (given.length === 0) return undefined
+  const method = config.method ?? "GET"
+  if (method === "GET" || method === "HEAD") {
+    issues.push({ field: given[0] ?? "", error: `a ${method} request has no body: set method` })
+  }
+  const typed = (type: string) => {
+    if (!headers.has("content-type")) headers.set("content-type", type)
+  }
+  if (config.form !== undefined) {
+    const form = new URLSearchParams()
+    addAll(form, config.form)
+    typed("application/x-www-form-urlencoded")
+    return form.toString()
+  }
+  const body = config.input === "body" ? rest : config.body
+  typed(typeof body === "string" ? "text/plain; charset=utf-8" : "application/json")
+  return typeof body === "string" ? body : JSON.stringify(body)
+}
+
+export const planRequest = (
+  input: Pick<PrimitiveInput, "tool" | "config" | "signed" | "parameters" | "placed">
+): Result.Result<HttpClientPlan, PrimitiveConfigInvalid | ParametersUnpassable> => {
+  const decoded = decodeConfig(input.config)
+  if (Result.isFailure(decoded)) {
+    return Result.fail(
+      new PrimitiveConfigInvalid({ tool: input.tool, issues: [{ field: "", error: decoded.failure.message }] })
+    )
+  }
+  const config = decoded.success
+  const rest = Object.fromEntries(Object.entries(input.parameters).filter(([name]) => input.placed?.has(name) !== true))
+  const issues: Array<Issue> = []
+
+  const headers = new Map<string, string>()
+  for (const [name, value] of Object.entries(config.headers ?? {})) {
+    if (value === null) continue
+    const lower = name.toLowerCase()
+    if (!token.test(name)) issues.push({ field: `headers/${name}`, error: "is not the name of a header" })
+    else if (connectionHeaders.has(lower)) issues.push({ field: `headers/${name}`, error: "is set by Kiwi" })
+    else if (headers.has(lower)) issues.push({ field: `headers/${name}`, error: "is given twice" })
+    else headers.set(lower, String(value))
+  }
+  withAuth(headers, config.auth)
+  const body = bodyOf(config, rest, headers, issues)
+  for (const [name, value] of headers) {
+    if (!token.test(name)) issues.push({ field: "auth/header", error: "is not the name of a header" })
+    if (!isHeaderValue(value)) {
+      issues.push({ field: `headers/${name}`, error: "holds a character that no header can hold, like a line end" })
+    }
+  }
+  const privateHosts = grants(input.signed, issues)
+
+  const url = URL.parse(config.url)
+  if (url === null) issues.push({ field: "url", error: "is not a whole URL like https://host/path" })
+  else {
+    url.hash = ""
+    addAll(url.searchParams, config.query ?? {})
+  }
+  if (issues.length > 0) return Result.fail(new PrimitiveConfigInvalid({ tool: input.tool, issues }))
+
+  if (config.input === "query") {
+    const wrong = Object.entries(rest).filter(([, value]) =>
+      typeof value === "object" && value !== null && !(Array.isArray(value) && value.every((v) => typeof v !== "object"))
+    )
+    if (wrong.length > 0) {
+      return Result.fail(
+        new ParametersUnpassable({
+          tool: input.tool,
+          issues: wrong.map(([field]) => ({ field, error: "is no value or list of values that a query can hold" }))
+        })
+      )
+    }
+    addAll(url!.searchParams, rest as Values)
+  }
+  return Result.succeed({
+    config,
+    method: config.method ?? "GET",
+    url: url!.href,
+    headers: Object.fromEntries(headers),
+    body,
+    privateHosts
+  })
+}
