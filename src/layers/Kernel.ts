@@ -1,0 +1,107 @@
+// The kernel's graph. `layerProcess` is what all projects of a process share; `layerProject` is one project on top of
+// it. Every layer that takes options is made here, once, so that nothing is opened twice.
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Layer } from "effect"
+import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import { Settings } from "../services/workspace/Settings.ts"
+import * as AuditLogFile from "./audit/AuditLogFile.ts"
+import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
+import * as EnvResolverNode from "./env/EnvResolverNode.ts"
+import * as ExtractorsFile from "./format/ExtractorsFile.ts"
+import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
+import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
+import * as KeychainOs from "./identity/KeychainOs.ts"
+import * as ItemHistoryFile from "./integrity/ItemHistoryFile.ts"
+import * as SignaturesFile from "./integrity/SignaturesFile.ts"
+import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
+import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
+import * as ItemStoreFile from "./item/ItemStoreFile.ts"
+import * as OutboundNode from "./outbound/OutboundNode.ts"
+import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
+import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
+import * as OutputsFile from "./primitive/OutputsFile.ts"
+import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
+import * as Projects from "./Projects.ts"
+import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
+import * as SchemaValidatorByOrigin from "./schema/SchemaValidatorByOrigin.ts"
+import * as ItemIndexSqlite from "./search/ItemIndexSqlite.ts"
+import * as ProjectTrustFile from "./trust/ProjectTrustFile.ts"
+import * as SignerTrustFile from "./trust/SignerTrustFile.ts"
+import * as KiwiHomeNode from "./workspace/KiwiHomeNode.ts"
+import * as ProcessLockSqlite from "./workspace/ProcessLockSqlite.ts"
+import * as SafeFilesNode from "./workspace/SafeFilesNode.ts"
+import * as SettingsFile from "./workspace/SettingsFile.ts"
+import * as WorkspaceNode from "./workspace/WorkspaceNode.ts"
+
+export interface KernelOptions {
+  /** The project's folder; without one only the user and system tiers are there. */
+  readonly project?: string | undefined
+  /** `$KIWI_HOME`. Default: the variable, else `~/.kiwi`. */
+  readonly home?: string | undefined
+  /** The user tier. Default: `$USER_SPACE`, else `~/.ai`. */
+  readonly userSpace?: string | undefined
+  /** Handlers of the `builtin` primitive, besides Kiwi's own. */
+  readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+}
+
+/** What the projects of one process share: folders, locks, your identity, the way out to the network. */
+export const layerProcess = (options: Omit<KernelOptions, "project"> = {}) =>
+  Layer.mergeAll(
+    IdentityKeyring.layer.pipe(Layer.provide(KeychainOs.layer)),
+    OutboundNode.layer,
+    BuiltinRegistry.layerWith(options.builtins ?? new Map())
+  ).pipe(
+    Layer.provideMerge(ProcessLockSqlite.layer),
+    Layer.provideMerge(SafeFilesNode.layer),
+    Layer.provideMerge(
+      options.home === undefined && options.userSpace === undefined
+        ? KiwiHomeNode.layer
+        : KiwiHomeNode.layerWith({ home: options.home, userSpace: options.userSpace })
+    ),
+    Layer.provideMerge(NodeServices.layer)
+  )
+
+const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
+  const settings = yield* Settings
+  const { callsConcurrency, outputInline, outputKeep, outputMax } = yield* settings.current
+  return PrimitivesTable.layerWith({
+    ...PrimitivesTable.defaults,
+    output: { inline: outputInline, spill: outputMax },
+    concurrency: { ...PrimitivesTable.defaults.concurrency, subprocess: callsConcurrency }
+  }).pipe(Layer.provideMerge(OutputsFile.layer({ keep: outputKeep })))
+}))
+
+/** One project, or none. */
+export const layerProject = (dir: string | undefined) =>
+  ToolProxyPipeline.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(
+      AuditLogFile.layer,
+      ChainResolverStore.layer,
+      EnvResolverNode.layer,
+      ItemIndexSqlite.layer,
+      layerPrimitives,
+      PermissionGateDefault.layer,
+      SchemaValidatorByOrigin.layer,
+      SignaturesFile.layer
+    )),
+    Layer.provideMerge(VerifiedCopiesFile.layer),
+    Layer.provideMerge(ItemHistoryFile.layer),
+    Layer.provideMerge(VerifierEd25519.layer),
+    Layer.provideMerge(ItemParserBuiltin.layer),
+    Layer.provideMerge(ItemStoreFile.layer),
+    Layer.provideMerge(ExtractorsFile.layer),
+    Layer.provideMerge(SettingsFile.layer),
+    Layer.provideMerge(SignerTrustFile.layer),
+    Layer.provideMerge(ProjectTrustFile.layer),
+    Layer.provideMerge(WorkspaceNode.layer(dir))
+  )
+
+/** A whole kernel for one project, for programs that embed Kiwi. */
+export const layer = (options: KernelOptions = {}) =>
+  layerProject(options.project).pipe(Layer.provideMerge(layerProcess(options)))
+
+/** Kernels of many projects over one process, for the surfaces. */
+export const layerProjects = (options: Omit<KernelOptions, "project"> = {}) =>
+  Projects.layerWith((key) => layerProject(key === "" ? undefined : key)).pipe(
+    Layer.provideMerge(layerProcess(options))
+  )
