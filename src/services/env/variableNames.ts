@@ -1,0 +1,50 @@
+// Names of variables, and which of them only the machine's owner may set.
+
+export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+const denied: ReadonlyArray<string> = [
+  "PATH",
+  "HOME",
+  "LD_*",
+  "DYLD_*",
+  "NODE_OPTIONS",
+  "NODE_PATH",
+  "NODE_EXTRA_CA_CERTS",
+  "NPM_CONFIG_*",
+  "PYTHON*",
+  "BASH_ENV",
+  "ENV",
+  "IFS",
+  "SHELLOPTS",
+  "PERL5*",
+  "RUBY*",
+  "JAVA_TOOL_OPTIONS",
+  "GIT_*",
+  "SSH_*",
+  "*_PROXY",
+  "SSL_CERT_*",
+  "KIWI_*",
+  "XDG_*"
+]
+
+const matches = (name: string, pattern: string): boolean =>
+  pattern.endsWith("*")
+    ? name.startsWith(pattern.slice(0, -1))
+    : pattern.startsWith("*")
+    ? name.endsWith(pattern.slice(1))
+    : name === pattern
+
+/**
+ * Variables that decide what a program loads, where it looks and whom it believes. No `.env` file supplies one and no
+ * item but a system one sets one, in any spelling: programs read some of them in lower case.
+ */
+export const isDeniedVariable = (name: string): boolean => {
+  const upper = name.toUpperCase()
+  return denied.some((pattern) => matches(upper, pattern))
+}
+
+/** Kiwi's own: its passphrase and tokens are among them, so they are passed on from nowhere. */
+export const isKiwiVariable = (name: string): boolean => name.toUpperCase().startsWith("KIWI_")
+
+/** What the kernel itself puts into a config, besides the environment: the verified copy that runs. */
+export const kernelVariables: ReadonlySet<string> = new Set(["TOOL_FILE"])
