@@ -23,7 +23,9 @@ const isPart = (systemSpace: string, file: string): boolean => {
 const digestOf = (systemSpace: string, file: string): string => {
   const bytes = readFileSync(file)
   const text = isPart(systemSpace, file) ? Result.fail(undefined) : normalize(bytes)
-  const canonical = Result.isSuccess(text) ? splitSignature(text.success, commentSyntax(basename(file))).canonical : bytes
+  const canonical = Result.isSuccess(text)
+    ? splitSignature(text.success, commentSyntax(basename(file))).canonical
+    : bytes
   return createHash("sha256").update(canonical).digest("hex")
 }
 
@@ -41,7 +43,7 @@ ${lines.join(",\n")}
 `
 }
 
-export const write = () =>
+export const writeSystemManifest = () =>
   writeFileSync(`${root}src/layers/integrity/systemManifest.generated.ts`, generate(`${root}.ai`))
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) write()
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeSystemManifest()

@@ -69,7 +69,9 @@ const world = Effect.gen(function*() {
   const base = Layer.mergeAll(home, ProcessLockMemory.layer, IdentityMemory.layer, ExtractorsMemory.layer)
   const files = SafeFilesNode.layer.pipe(Layer.provideMerge(base))
   const workspace = WorkspaceNode.layer(project).pipe(Layer.provideMerge(files))
-  const items = Layer.mergeAll(ItemStoreFile.layer, ItemParserBuiltin.layerNoProcess).pipe(Layer.provideMerge(workspace))
+  const items = Layer.mergeAll(ItemStoreFile.layer, ItemParserBuiltin.layerNoProcess).pipe(
+    Layer.provideMerge(workspace)
+  )
   const integrity = Layer.mergeAll(
     VerifierEd25519.layer.pipe(Layer.provide(onlyYou)),
     VerifiedCopiesFile.layer,
@@ -154,7 +156,8 @@ describe("SignaturesFile", () => {
   it.effect("signs a folder beside it, over all of its files", () =>
     Effect.gen(function*() {
       const { signatures, store, verifier, write } = yield* world
-      const manifest = "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\ndescription: Fetch.\n"
+      const manifest =
+        "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\ndescription: Fetch.\n"
       write("tools/web/fetch/tool.yaml", manifest)
       const run = write("tools/web/fetch/run.sh", "echo hi\n", 0o755)
       const data = write("tools/web/fetch/data.bin", Uint8Array.from([0, 200, 255]))
@@ -219,13 +222,18 @@ describe("SignaturesFile", () => {
   it.effect("asks about all that a glob names, and says what it cannot sign", () =>
     Effect.gen(function*() {
       const { signatures, write } = yield* world
-      for (const path of ["math/add", "math/adder", "math/deep/add3", "text/cut"]) write(`tools/${path}.py`, python("1.0.0"))
+      for (const path of ["math/add", "math/adder", "math/deep/add3", "text/cut"]) {
+        write(`tools/${path}.py`, python("1.0.0"))
+      }
       write("tools/math/broken.py", python("0.0.0"))
       write("tools/mine.py", python("1.0.0"), 0o644, "user")
       const ids = (id: string, more: object = {}) =>
         Effect.map(
           signatures.plan({ id, type: "tool", ...more }),
-          ({ items, refused }) => [items.map(({ location }) => location.id).toSorted(), refused.map(({ item }) => item)]
+          ({ items, refused }) => [
+            items.map(({ location }) => location.id).toSorted(),
+            refused.map(({ item }) => item)
+          ]
         )
       const broken = ["project:tools/math/broken.py"]
       assert.deepStrictEqual(yield* ids("*"), [["add", "add3", "adder", "cut"], broken])

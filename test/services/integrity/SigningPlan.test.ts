@@ -28,8 +28,12 @@ describe("diffItem", () => {
 
   it("tells text from what is none", () => {
     const at = locationOf("tools/web", { kind: "folder" })
+    const manifest = folderFile("tool.yaml", "a: 1\n")
     const diff = (before: Uint8Array, after: Uint8Array) =>
-      diffItem({ _tag: "Folder", files: [folderFile("x", before)] }, folderSnapshot(at, [folderFile("x", after)]))
+      diffItem(
+        { _tag: "Folder", files: [manifest, folderFile("x", before)] },
+        folderSnapshot(at, [manifest, folderFile("x", after)])
+      )
     assert.strictEqual(
       diff(Buffer.from("a\n"), Buffer.from([0xff])),
       "binary file web/x has changed, from 2 bytes to 1\n"
