@@ -8,6 +8,7 @@ import { globSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { rolldown, type RolldownOutput } from "rolldown"
+import { writeSystemManifest } from "./systemManifest.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const dist = join(root, "dist")
@@ -54,5 +55,6 @@ const collectLicenses = ({ output }: RolldownOutput) => {
 }
 
 rmSync(dist, { recursive: true, force: true })
+writeSystemManifest()
 compileLibrary()
 writeFileSync(join(dist, "bin", "LICENSES.txt"), collectLicenses(await bundlePrograms()))

@@ -10,7 +10,6 @@ import { fileURLToPath } from "node:url"
 import { commentSyntax, normalize, splitSignature } from "../src/services/item/SignatureLine.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const target = `${root}src/layers/integrity/systemManifest.generated.ts`
 
 /** Whether a file is part of a folder that is one tool: its bytes count as they are. */
 const isPart = (systemSpace: string, file: string): boolean => {
@@ -24,7 +23,9 @@ const isPart = (systemSpace: string, file: string): boolean => {
 const digestOf = (systemSpace: string, file: string): string => {
   const bytes = readFileSync(file)
   const text = isPart(systemSpace, file) ? Result.fail(undefined) : normalize(bytes)
-  const canonical = Result.isSuccess(text) ? splitSignature(text.success, commentSyntax(basename(file))).canonical : bytes
+  const canonical = Result.isSuccess(text)
+    ? splitSignature(text.success, commentSyntax(basename(file))).canonical
+    : bytes
   return createHash("sha256").update(canonical).digest("hex")
 }
 
@@ -42,4 +43,7 @@ ${lines.join(",\n")}
 `
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(target, generate(`${root}.ai`))
+export const writeSystemManifest = () =>
+  writeFileSync(`${root}src/layers/integrity/systemManifest.generated.ts`, generate(`${root}.ai`))
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeSystemManifest()

@@ -1,23 +1,12 @@
 // Items made of text, signed by a key of the test's own: what a store would have read.
 import { Result } from "effect"
-import { createHash } from "node:crypto"
 import * as Ed25519 from "../../src/layers/identity/ed25519.ts"
-import { folderDigest } from "../../src/layers/integrity/VerifierEd25519.ts"
+import * as MakeSnapshot from "../../src/layers/item/makeSnapshot.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../../src/services/item/Item.ts"
 import { typeFolder } from "../../src/services/item/Item.ts"
 import { isItemId } from "../../src/services/item/ItemId.ts"
 import type { ItemType, Tier } from "../../src/services/item/ItemId.ts"
-import {
-  commentSyntax,
-  normalize,
-  parseClaim,
-  printClaim,
-  signedMessage,
-  splitSignature,
-  withSignature
-} from "../../src/services/item/SignatureLine.ts"
-
-const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest("hex")
+import { commentSyntax, printClaim, signedMessage, withSignature } from "../../src/services/item/SignatureLine.ts"
 
 export const time = "20261121T210900Z"
 
@@ -35,50 +24,40 @@ export const locationOf = (
   const name = rest.at(-1) ?? ""
   const id = kind === "folder" ? name : name.slice(0, name.lastIndexOf("."))
   if (type === undefined || !isItemId(id)) throw new Error(`${path} is no item`)
-  return { type, tier, id, category: rest.slice(0, -1).join("/"), path: rest.join("/"), file: `${root}/${path}`, root, kind }
-}
-
-/** `undefined`: the store refuses these bytes. */
-export const fileSnapshot = (location: ItemLocation, raw: Uint8Array | string): ItemSnapshot | undefined => {
-  const text = Result.getOrUndefined(normalize(Buffer.from(raw)))
-  if (text === undefined) return undefined
-  const { canonical, claim } = splitSignature(text, commentSyntax(location.path.split("/").at(-1)!))
-  const bytes = Buffer.from(canonical)
   return {
-    location,
-    bytes,
-    digest: sha256(bytes),
-    claim: claim._tag === "Claim" ? { ...claim, detached: false } : claim,
-    files: [],
-    executable: false
+    type,
+    tier,
+    id,
+    category: rest.slice(0, -1).join("/"),
+    path: rest.join("/"),
+    file: `${root}/${path}`,
+    root,
+    kind
   }
 }
 
+/** `undefined`: the store refuses these bytes. */
+export const fileSnapshot = (location: ItemLocation, raw: Uint8Array | string): ItemSnapshot | undefined =>
+  Result.getOrUndefined(
+    MakeSnapshot.fileSnapshot(location, { bytes: Buffer.from(raw), executable: false, detached: undefined })
+  )
+
 export const folderFile = (path: string, content: Uint8Array | string, executable = false): FolderFile => {
   const bytes = Buffer.from(content)
-  return { path, bytes, digest: sha256(bytes), executable }
+  return { path, bytes, digest: MakeSnapshot.sha256(bytes), executable }
 }
 
 export const folderSnapshot = (
   location: ItemLocation,
   files: ReadonlyArray<FolderFile>,
   detached?: string
-): ItemSnapshot => {
-  const sorted = files.toSorted((a, b) => a.path < b.path ? -1 : 1)
-  const claim = detached === undefined ? undefined : parseClaim(detached)
-  return {
-    location,
-    bytes: sorted.find((file) => file.path === "tool.yaml")?.bytes ?? new Uint8Array(),
-    digest: folderDigest(sorted),
-    claim: detached === undefined
-      ? { _tag: "None" }
-      : claim === undefined
-      ? { _tag: "Malformed", issue: "no signature" }
-      : { _tag: "Claim", claim, detached: true },
-    files: sorted,
-    executable: false
-  }
-}
+): ItemSnapshot =>
+  Result.getOrThrow(
+    MakeSnapshot.folderSnapshot(location, {
+      files,
+      detached: detached === undefined ? undefined : Buffer.from(detached)
+    })
+  )
 
 export interface TestSigner {
   readonly pair: Ed25519.KeyPair

@@ -129,8 +129,10 @@ export const make = Effect.gen(function*() {
   const before = Effect.fnUntraced(function*({ kind, path }: ItemLocation, digest: string | undefined) {
     if (digest === undefined) return { _tag: "None" } satisfies Plan.Before as Plan.Before
     if (kind === "folder") {
-      const files = yield* copies.recallFolder(digest)
-      return (files === undefined ? { _tag: "None" } : { _tag: "Folder", files }) satisfies Plan.Before as Plan.Before
+      const kept = yield* copies.recallFolder(digest)
+      return (kept === undefined
+        ? { _tag: "None" }
+        : { _tag: "Folder", files: kept }) satisfies Plan.Before as Plan.Before
     }
     const bytes = yield* copies.recall(digest, path.slice(path.lastIndexOf("/") + 1))
     return (bytes === undefined ? { _tag: "None" } : { _tag: "File", bytes }) satisfies Plan.Before as Plan.Before
@@ -150,14 +152,12 @@ export const make = Effect.gen(function*() {
     const lastSigned = past.lastSigned?.digest
     const old = yield* before(location, lastSigned)
     const standing = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))
-    const later = tiers.slice(tiers.indexOf(location.tier) + 1)
+    const isLater = (tier: Tier) => tiers.indexOf(tier) > tiers.indexOf(location.tier)
     const named = yield* used(location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
       ? []
-      : (yield* store.list({ type: location.type })).filter((other) =>
-        other.id === location.id && later.includes(other.tier)
-      )
+      : (yield* store.list({ type: location.type })).filter((other) => other.id === location.id && isLater(other.tier))
     const signer = standing?.by._tag === "Signer" ? standing.by.standing : undefined
     const planned: PlannedSignature = {
       location,

@@ -24,7 +24,7 @@ import type { FolderFile, ItemSnapshot } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/ed25519.ts"
-import { folderDigest } from "./VerifierEd25519.ts"
+import { folderDigest } from "../item/makeSnapshot.ts"
 
 /** A change within this time of a check could leave the times as they are. */
 const settled = 2000
@@ -35,15 +35,9 @@ const rounds = 5
 /** What is left of writers that were killed. */
 const leftoverAge = 3_600_000
 
-interface CopiedFile {
-  readonly bytes: Uint8Array
-  readonly digest: string
-  readonly executable: boolean
-}
-
 /** What lies in a copy's folder, by path in it. */
 interface Found {
-  readonly files: ReadonlyMap<string, CopiedFile>
+  readonly files: ReadonlyMap<string, FolderFile>
   readonly stamps: ReadonlyMap<string, string>
   /** The latest change of anything in it, in milliseconds. */
   readonly changed: number
@@ -63,7 +57,7 @@ class LinkFound {
 
 /** Reads a copy's whole folder, following nothing. */
 const survey = (folder: string): Found => {
-  const files = new Map<string, CopiedFile>()
+  const files = new Map<string, FolderFile>()
   const stamps = new Map<string, string>()
   let changed = 0
   const note = (path: string, stat: BigIntStats): void => {
@@ -83,7 +77,7 @@ const survey = (folder: string): Found => {
       const opened = fstatSync(descriptor, { bigint: true })
       const bytes = opened.isFile() ? readFileSync(descriptor) : Buffer.alloc(0)
       note(path, opened)
-      files.set(relative, { bytes, digest: sha256(bytes), executable: (opened.mode & 0o100n) !== 0n })
+      files.set(relative, { path: relative, bytes, digest: sha256(bytes), executable: (opened.mode & 0o100n) !== 0n })
     } finally {
       closeSync(descriptor)
     }
@@ -92,12 +86,13 @@ const survey = (folder: string): Found => {
   return { files, stamps, changed }
 }
 
-const contentOf = ({ bytes, executable, files, location }: ItemSnapshot): ReadonlyMap<string, CopiedFile> =>
-  location.kind === "file"
-    ? new Map([[basename(location.path), { bytes, digest: sha256(bytes), executable }]])
-    : new Map(files.map((file) => [file.path, file]))
+const contentOf = ({ bytes, executable, files, location }: ItemSnapshot): ReadonlyMap<string, FolderFile> => {
+  if (location.kind === "folder") return new Map(files.map((file) => [file.path, file]))
+  const path = basename(location.path)
+  return new Map([[path, { path, bytes, digest: sha256(bytes), executable }]])
+}
 
-const holds = (found: Found, wanted: ReadonlyMap<string, CopiedFile>): boolean =>
+const holds = (found: Found, wanted: ReadonlyMap<string, FolderFile>): boolean =>
   found.files.size === wanted.size && [...wanted].every(([path, file]) => {
     const copy = found.files.get(path)
     return copy !== undefined && copy.digest === file.digest && copy.executable === file.executable
@@ -106,7 +101,7 @@ const holds = (found: Found, wanted: ReadonlyMap<string, CopiedFile>): boolean =
 const isPlain = (path: string): boolean =>
   !isAbsolute(path) && !path.includes("\\") && path.split("/").every((part) => !["", ".", ".."].includes(part))
 
-const writeAll = (folder: string, content: ReadonlyMap<string, CopiedFile>): void => {
+const writeAll = (folder: string, content: ReadonlyMap<string, FolderFile>): void => {
   const folders = new Set([folder])
   mkdirSync(folder, { mode: 0o700 })
   for (const [path, { bytes, executable }] of content) {
@@ -192,7 +187,7 @@ export const make = Effect.gen(function*() {
   }
 
   /** Puts a whole copy at `name`, in place of what is there. Another process may be first: its copy is as good. */
-  const place = (name: string, content: ReadonlyMap<string, CopiedFile>): void => {
+  const place = (name: string, content: ReadonlyMap<string, FolderFile>): void => {
     const fresh = join(verified, `.new-${randomUUID()}`)
     try {
       writeAll(fresh, content)
@@ -216,7 +211,7 @@ export const make = Effect.gen(function*() {
   }
 
   /** What lies at `name`, if it is what it should be. */
-  const look = (name: string, content: ReadonlyMap<string, CopiedFile>): Found | undefined => {
+  const look = (name: string, content: ReadonlyMap<string, FolderFile>): Found | undefined => {
     try {
       const found = survey(join(verified, name))
       return holds(found, content) ? found : undefined
@@ -231,7 +226,7 @@ export const make = Effect.gen(function*() {
     key: string,
     digest: string,
     fileName: string | undefined,
-    content: ReadonlyMap<string, CopiedFile>
+    content: ReadonlyMap<string, FolderFile>
   ) {
     if (![...content.keys()].every(isPlain)) {
       return yield* new WriteRefused({ path: `verified/${digest}`, issue: "outside", detail: "a path leaves the item" })
@@ -298,8 +293,7 @@ export const make = Effect.gen(function*() {
   const recallFolder = Effect.fn("VerifiedCopies.recallFolder")(function*(digest: string) {
     const found = yield* surveyed(digest)
     if (found === undefined) return undefined
-    const files = [...found.files].map(([path, file]): FolderFile => ({ path, ...file }))
-      .toSorted((a, b) => a.path < b.path ? -1 : 1)
+    const files = [...found.files.values()].toSorted((a, b) => a.path < b.path ? -1 : 1)
     return folderDigest(files) === digest ? files : undefined
   })
 

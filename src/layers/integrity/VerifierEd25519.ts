@@ -16,6 +16,7 @@ import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../
 import { normalize, signedMessage } from "../../services/item/SignatureLine.ts"
 import { SignerTrust } from "../../services/trust/SignerTrust.ts"
 import * as Ed25519 from "../identity/ed25519.ts"
+import { folderDigest } from "../item/makeSnapshot.ts"
 import { systemManifest } from "./systemManifest.generated.ts"
 
 /** Canonical digests of every file of the system tier, by path below it. */
@@ -26,10 +27,6 @@ const remembered = 10_000
 const short = (digest: string): string => digest.slice(0, 12)
 
 const signCommand = (location: ItemLocation): string => `kiwi sign ${location.type} ${location.id}`
-
-/** Over an RFC 8785 array (strings and booleans, so JSON.stringify is canonical) of the files as they are sorted. */
-export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>
-  Ed25519.sha256(JSON.stringify(files.map(({ digest, executable, path }) => [path, digest, executable])))
 
 const isSorted = (files: ReadonlyArray<FolderFile>): boolean =>
   files.every((file, index) => index === 0 || files[index - 1]!.path < file.path)

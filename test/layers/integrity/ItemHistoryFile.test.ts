@@ -35,8 +35,10 @@ describe("ItemHistoryFile", () => {
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
       yield* Effect.provide(
-        Effect.flatMap(ItemHistory, (history) =>
-          Effect.andThen(history.ran(item, "1.0.0", "a"), history.signed(own, "b", false))),
+        Effect.flatMap(
+          ItemHistory,
+          (history) => Effect.andThen(history.ran(item, "1.0.0", "a"), history.signed(own, "b", false))
+        ),
         open(home)
       )
       const [project] = globSync("projects/p/history/*.json", { cwd: home })

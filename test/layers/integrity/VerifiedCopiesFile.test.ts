@@ -11,8 +11,8 @@ import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { VerifiedCopies } from "../../../src/services/integrity/VerifiedCopies.ts"
 import type { Verified } from "../../../src/services/integrity/Verifier.ts"
 import type { ItemSnapshot } from "../../../src/services/item/Item.ts"
-import * as Snapshots from "../../support/snapshots.ts"
 import { describeWith } from "../../support/realParts.ts"
+import * as Snapshots from "../../support/snapshots.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const open = (home: string) => {

@@ -35,7 +35,10 @@ const signers = Layer.mock(SignerTrust, {
 })
 
 const layer = VerifierEd25519.layerWith({
-  manifest: new Map([["tools/core/run.py", Snapshots.fileSnapshot(Snapshots.locationOf("tools/core/run.py"), "run")!.digest]])
+  manifest: new Map([[
+    "tools/core/run.py",
+    Snapshots.fileSnapshot(Snapshots.locationOf("tools/core/run.py"), "run")!.digest
+  ]])
 }).pipe(Layer.provide(signers))
 
 const using = <A, E>(body: (verify: Verifier["Service"]["verify"]) => Effect.Effect<A, E>) =>
@@ -97,7 +100,10 @@ describe("VerifierEd25519", () => {
         const note = Snapshots.locationOf("knowledge/a.md")
         const text = Snapshots.signText(you, note, "Text\n")
         yield* verify(read(text, note))
-        assert.strictEqual((yield* Effect.flip(verify(read(text, Snapshots.locationOf("directives/a.md")))))._tag, "Tampered")
+        assert.strictEqual(
+          (yield* Effect.flip(verify(read(text, Snapshots.locationOf("directives/a.md")))))._tag,
+          "Tampered"
+        )
         const forged = signed.replace(you.keyId, colleague.keyId)
         assert.strictEqual((yield* Effect.flip(verify(read(forged))))._tag, "Tampered")
         assert.strictEqual(
@@ -189,16 +195,21 @@ describe("VerifierEd25519", () => {
       })
     ))
 
-  it.effect.prop("refuses a file in which any byte is another", [Schema.Int, Schema.Int], ([where, what]) =>
-    using((verify) =>
-      Effect.gen(function*() {
-        const bytes = Buffer.from(signed)
-        const index = Math.abs(where) % bytes.length
-        bytes[index] = (bytes[index]! + 1 + Math.abs(what) % 255) % 256
-        const snapshot = Snapshots.fileSnapshot(location, bytes)
-        if (snapshot !== undefined) yield* Effect.flip(verify(snapshot))
-      })
-    ), { arbitrary: { runs: 300 } })
+  it.effect.prop(
+    "refuses a file in which any byte is another",
+    [Schema.Int, Schema.Int],
+    ([where, what]) =>
+      using((verify) =>
+        Effect.gen(function*() {
+          const bytes = Buffer.from(signed)
+          const index = Math.abs(where) % bytes.length
+          bytes[index] = (bytes[index]! + 1 + Math.abs(what) % 255) % 256
+          const snapshot = Snapshots.fileSnapshot(location, bytes)
+          if (snapshot !== undefined) yield* Effect.flip(verify(snapshot))
+        })
+      ),
+    { arbitrary: { runs: 300 } }
+  )
 
   it.effect("refuses every other spelling of a byte in the signature line", () =>
     using((verify) =>
@@ -219,8 +230,11 @@ describe("VerifierEd25519", () => {
   it.effect("refuses a folder with another byte, name, executable bit, or one file more or less", () =>
     using((verify) =>
       Effect.gen(function*() {
+        /** Without its manifest a folder is no item for any store. */
         const refused = (changed: ReadonlyArray<FolderFile>) =>
-          Effect.flip(verify(Snapshots.folderSnapshot(folder, changed, folderSignature)))
+          changed.some(({ path }) => path === "tool.yaml")
+            ? Effect.flip(verify(Snapshots.folderSnapshot(folder, changed, folderSignature)))
+            : Effect.void
         for (const [index, file] of files.entries()) {
           yield* refused(files.with(index, { ...file, executable: !file.executable }))
           yield* refused(files.with(index, Snapshots.folderFile(`${file.path}x`, file.bytes, file.executable)))
@@ -279,7 +293,10 @@ describe("the system tier", () => {
           read("run", system("tools/core/extra.py")),
           read("run", system("knowledge/run.md")),
           { ...read("run!", own), digest: read("run", own).digest },
-          Snapshots.folderSnapshot({ ...system("tools/core"), kind: "folder" }, [Snapshots.folderFile("run.py", "run")])
+          Snapshots.folderSnapshot({ ...system("tools/core.py"), path: "core", kind: "folder" }, [
+            Snapshots.folderFile("run.py", "run"),
+            Snapshots.folderFile("tool.yaml", "")
+          ])
         ]
         for (const snapshot of altered) {
           assert.strictEqual((yield* Effect.flip(verify(snapshot)))._tag, "SystemItemAltered")
@@ -297,7 +314,10 @@ describe("the system tier", () => {
       )
       yield* verify(Snapshots.folderSnapshot(at, files))
       for (const changed of [files.slice(0, 3), [...files, Snapshots.folderFile("x.py", "")]]) {
-        assert.strictEqual((yield* Effect.flip(verify(Snapshots.folderSnapshot(at, changed))))._tag, "SystemItemAltered")
+        assert.strictEqual(
+          (yield* Effect.flip(verify(Snapshots.folderSnapshot(at, changed))))._tag,
+          "SystemItemAltered"
+        )
       }
     }))
 

@@ -68,12 +68,14 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
         const history = yield* ItemHistory
         yield* history.ran(locationOf("knowledge/e.md"), "2.0.0", "x")
         yield* history.ran(locationOf("knowledge/e.md", { tier: "system" }), "2.0.0", "x")
-        for (const other of [
-          locationOf("directives/e.md"),
-          locationOf("knowledge/f/e.md"),
-          locationOf("knowledge/e.md", { tier: "user" }),
-          locationOf("knowledge/e.md", { tier: "system" })
-        ]) {
+        for (
+          const other of [
+            locationOf("directives/e.md"),
+            locationOf("knowledge/f/e.md"),
+            locationOf("knowledge/e.md", { tier: "user" }),
+            locationOf("knowledge/e.md", { tier: "system" })
+          ]
+        ) {
           yield* history.checkForward(other, "1.0.0", "y")
         }
         yield* Effect.flip(history.checkForward(locationOf("knowledge/e.md"), "1.0.0", "y"))

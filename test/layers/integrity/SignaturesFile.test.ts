@@ -1,0 +1,334 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as fs from "node:fs"
+import { dirname, join } from "node:path"
+import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.ts"
+import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
+import * as IdentityMemory from "../../../src/layers/identity/IdentityMemory.ts"
+import * as ItemHistoryFile from "../../../src/layers/integrity/ItemHistoryFile.ts"
+import * as SignaturesFile from "../../../src/layers/integrity/SignaturesFile.ts"
+import * as VerifiedCopiesFile from "../../../src/layers/integrity/VerifiedCopiesFile.ts"
+import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import * as ItemStoreFile from "../../../src/layers/item/ItemStoreFile.ts"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
+import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
+import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
+import { Identity } from "../../../src/services/identity/Identity.ts"
+import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import type { SigningPlan } from "../../../src/services/integrity/Signatures.ts"
+import { Verifier } from "../../../src/services/integrity/Verifier.ts"
+import { showLocation } from "../../../src/services/item/Item.ts"
+import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
+import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { temporary } from "../../support/temporary.ts"
+
+const agree = ({ request }: SigningPlan): HumanAct => ({ kind: "sign", digest: request.digest, by: "terminal" })
+
+const unasked = () => assert.fail("signing changes nobody's trust")
+
+/** You, and nobody else. */
+const onlyYou = Layer.effect(
+  SignerTrust,
+  Effect.gen(function*() {
+    const identity = yield* Identity
+    return yield* Effect.map(
+      Layer.build(Layer.mock(SignerTrust, {
+        proposeAdd: unasked,
+        proposeRemove: unasked,
+        candidates: (keyId) =>
+          Effect.map(identity.current, (signer) => signer?.keyId === keyId ? [{ _tag: "You", signer }] : [])
+      })),
+      (context) => Context.get(context, SignerTrust)
+    )
+  })
+)
+
+/** A project, a user and a system tier on disk. */
+const world = Effect.gen(function*() {
+  const folder = yield* temporary
+  const [project, user, system] = [join(folder, "project"), join(folder, "user"), join(folder, "system")]
+  for (const root of [join(project, ".ai"), user, system]) fs.mkdirSync(root, { recursive: true })
+  const roots = { project: join(project, ".ai"), user, system }
+  const write = (path: string, text: Uint8Array | string, mode = 0o644, tier: keyof typeof roots = "project") => {
+    const file = join(roots[tier], path)
+    fs.mkdirSync(dirname(file), { recursive: true })
+    fs.writeFileSync(file, text)
+    fs.chmodSync(file, mode)
+    return file
+  }
+  const home = KiwiHomeNode.layerWith({
+    home: join(folder, "home"),
+    userSpace: user,
+    systemSpace: system,
+    userHome: folder
+  })
+  const base = Layer.mergeAll(home, ProcessLockMemory.layer, IdentityMemory.layer, ExtractorsMemory.layer)
+  const files = SafeFilesNode.layer.pipe(Layer.provideMerge(base))
+  const workspace = WorkspaceNode.layer(project).pipe(Layer.provideMerge(files))
+  const items = Layer.mergeAll(ItemStoreFile.layer, ItemParserBuiltin.layerNoProcess).pipe(
+    Layer.provideMerge(workspace)
+  )
+  const integrity = Layer.mergeAll(
+    VerifierEd25519.layer.pipe(Layer.provide(onlyYou)),
+    VerifiedCopiesFile.layer,
+    ItemHistoryFile.layer
+  ).pipe(Layer.provideMerge(items))
+  const context = yield* Layer.build(SignaturesFile.layer.pipe(Layer.provideMerge(integrity)))
+  return {
+    folder,
+    write,
+    signatures: Context.get(context, Signatures),
+    verifier: Context.get(context, Verifier),
+    history: Context.get(context, ItemHistory),
+    store: Context.get(context, ItemStore)
+  }
+})
+
+const python = (version: string, body = "print(1)", eol = "\n") =>
+  [
+    "#!/usr/bin/env python3",
+    "\"\"\"Add two numbers.\"\"\"",
+    `__version__ = "${version}"`,
+    "__tool_type__ = \"python\"",
+    "__executor_id__ = \"python_runtime\"",
+    body,
+    ""
+  ].join(eol)
+
+describe("SignaturesFile", () => {
+  it.effect("signs exactly what it showed, in the file's own line ends and mode", () =>
+    Effect.gen(function*() {
+      const { signatures, store, verifier, write } = yield* world
+      yield* TestClock.setTime(Date.UTC(2026, 10, 21, 21, 9, 0, 500))
+      for (const [name, eol] of [["lf", "\n"], ["crlf", "\r\n"]] as const) {
+        const file = write(`tools/math/${name}.py`, python("1.0.0", "print(1)", eol), 0o751)
+        const plan = yield* signatures.plan({ id: name, type: "tool" })
+        assert.strictEqual(plan.items.length, 1)
+        assert.strictEqual(plan.items[0]!.change, "new")
+        assert.include(plan.request.details, "+print(1)")
+        assert.include(plan.request.details, plan.items[0]!.snapshot.digest)
+        assert.strictEqual(plan.request.title, `Sign tool ${name} 1.0.0`)
+        assert.strictEqual(plan.request.command, `kiwi sign tool ${name}`)
+        const [signed] = yield* signatures.sign(plan, agree(plan))
+        assert.strictEqual(signed?.time, "20261121T210900Z")
+        const text = fs.readFileSync(file, "utf8")
+        const [shebang, line, ...rest] = text.split(eol)
+        assert.match(line!, /^# kiwi-mcp:signed:2:20261121T210900Z:p:[0-9a-f]{64}:[0-9a-f]{16}:[A-Za-z0-9_-]{86}$/)
+        assert.strictEqual([shebang, ...rest].join(eol), python("1.0.0", "print(1)", eol))
+        assert.strictEqual(fs.statSync(file).mode & 0o777, 0o751)
+        const { location } = yield* store.find({ id: name })
+        const { by } = yield* verifier.verify(yield* store.read(location))
+        assert.strictEqual(by._tag === "Signer" && by.standing._tag, "You")
+      }
+    }))
+
+  it.effect("shows the difference to what was last signed, and where to a person agreed", () =>
+    Effect.gen(function*() {
+      const { history, signatures, write } = yield* world
+      const file = write("tools/add.py", python("1.2.0", "print(1)\nprint(2)"))
+      const first = yield* signatures.plan({ id: "add" })
+      yield* signatures.sign(first, agree(first))
+      const { location } = first.items[0]!
+      yield* history.ran(location, "1.2.0", first.items[0]!.snapshot.digest)
+
+      fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("print(2)", "print(3)").replace("1.2.0", "1.1.0"))
+      const second = yield* signatures.plan({ id: "add" })
+      const [item] = second.items
+      assert.strictEqual(item?.change, "changed")
+      assert.include(item!.diff, "-print(2)\n+print(3)")
+      assert.notInclude(item!.diff, "+print(1)")
+      assert.include(item!.effects, "goes back from 1.2.0 to 1.1.0")
+      const digest = item!.snapshot.digest
+      assert.strictEqual((yield* Effect.flip(history.checkForward(location, "1.1.0", digest)))._tag, "GoesBack")
+      yield* signatures.sign(second, agree(second))
+      yield* history.checkForward(location, "1.1.0", digest)
+
+      const third = yield* signatures.plan({ id: "add" })
+      assert.strictEqual(third.items[0]!.change, "same")
+      assert.strictEqual(third.items[0]!.diff, "")
+      assert.deepStrictEqual((yield* signatures.plan({ id: "add", changedOnly: true })).items, [])
+    }))
+
+  it.effect("signs a folder beside it, over all of its files", () =>
+    Effect.gen(function*() {
+      const { signatures, store, verifier, write } = yield* world
+      const manifest =
+        "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\ndescription: Fetch.\n"
+      write("tools/web/fetch/tool.yaml", manifest)
+      const run = write("tools/web/fetch/run.sh", "echo hi\n", 0o755)
+      const data = write("tools/web/fetch/data.bin", Uint8Array.from([0, 200, 255]))
+      const plan = yield* signatures.plan({ id: "fetch" })
+      assert.include(plan.request.details, "+echo hi")
+      assert.include(plan.request.details, "binary file web/fetch/data.bin was added, 3 bytes")
+      assert.include(plan.request.details, "web/fetch/run.sh is now executable".replace("web/fetch/", ""))
+      yield* signatures.sign(plan, agree(plan))
+      const { location } = plan.items[0]!
+      assert.match(fs.readFileSync(`${location.file}.kiwi-sig`, "utf8"), /^kiwi-mcp:signed:2:[^ ]+\n$/)
+      yield* verifier.verify(yield* store.read(location))
+
+      fs.writeFileSync(run, "echo ho\n")
+      fs.chmodSync(run, 0o644)
+      fs.rmSync(data)
+      const error = yield* Effect.flip(Effect.flatMap(store.read(location), verifier.verify))
+      assert.strictEqual(error._tag, "Tampered")
+      const { diff } = (yield* signatures.plan({ id: "fetch" })).items[0]!
+      assert.include(diff, "-echo hi\n+echo ho")
+      assert.include(diff, "run.sh is no longer executable")
+      assert.include(diff, "binary file web/fetch/data.bin was removed")
+      assert.notInclude(diff, "tool_type")
+    }))
+
+  it.effect("signs nothing when anything has changed since it was shown", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const files = [write("tools/a.py", python("1.0.0")), write("tools/b.py", python("1.0.0"))]
+      const plan = yield* signatures.plan({ id: "*", type: "tool" })
+      assert.strictEqual(plan.items.length, 2)
+      const before = files.map((file) => fs.readFileSync(file, "utf8"))
+      write("tools/b.py", python("1.0.0", "print(9)"))
+      const error = yield* Effect.flip(signatures.sign(plan, agree(plan)))
+      assert.strictEqual(error._tag, "PlanStale")
+      assert.include(error.message, "project:tools/b.py")
+      assert.strictEqual(fs.readFileSync(files[0]!, "utf8"), before[0])
+      write("tools/b.py", before[1]!)
+      yield* signatures.sign(plan, agree(plan))
+    }))
+
+  it.effect("takes no other act, and no plan that was tampered with", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const file = write("tools/a.py", python("1.0.0"))
+      write("tools/b.py", python("1.0.0"))
+      const plan = yield* signatures.plan({ id: "a" })
+      const other = yield* signatures.plan({ id: "b" })
+      const acts: ReadonlyArray<readonly [SigningPlan, HumanAct]> = [
+        [plan, { ...agree(plan), kind: "trust-signer" }],
+        [plan, { ...agree(plan), digest: "" }],
+        [plan, agree(other)],
+        [{ ...plan, items: other.items }, agree(plan)],
+        [{ ...plan, items: [...plan.items, ...other.items] }, agree(plan)],
+        [{ ...plan, request: other.request }, agree(other)]
+      ]
+      for (const [shown, act] of acts) {
+        assert.strictEqual((yield* Effect.flip(signatures.sign(shown, act)))._tag, "PlanStale")
+      }
+      assert.strictEqual(fs.readFileSync(file, "utf8"), python("1.0.0"))
+    }))
+
+  it.effect("asks about all that a glob names, and says what it cannot sign", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      for (const path of ["math/add", "math/adder", "math/deep/add3", "text/cut"]) {
+        write(`tools/${path}.py`, python("1.0.0"))
+      }
+      write("tools/math/broken.py", python("0.0.0"))
+      write("tools/mine.py", python("1.0.0"), 0o644, "user")
+      const ids = (id: string, more: object = {}) =>
+        Effect.map(
+          signatures.plan({ id, type: "tool", ...more }),
+          ({ items, refused }) => [
+            items.map(({ location }) => location.id).toSorted(),
+            refused.map(({ item }) => item)
+          ]
+        )
+      const broken = ["project:tools/math/broken.py"]
+      assert.deepStrictEqual(yield* ids("*"), [["add", "add3", "adder", "cut"], broken])
+      assert.deepStrictEqual(yield* ids("add?"), [["add3"], []])
+      assert.deepStrictEqual(yield* ids("math/*"), [["add", "adder"], broken])
+      assert.deepStrictEqual(yield* ids("math/**"), [["add", "add3", "adder"], broken])
+      assert.deepStrictEqual(yield* ids("**/add*"), [["add", "add3", "adder"], []])
+      assert.deepStrictEqual(yield* ids("*", { category: "text" }), [["cut"], []])
+      assert.deepStrictEqual(yield* ids("*", { tier: "user" }), [["mine"], []])
+      const plan = yield* signatures.plan({ id: "math/*", type: "tool" })
+      assert.strictEqual(plan.request.title, "Sign 2 items")
+      assert.strictEqual(plan.request.command, "kiwi sign tool 'math/*'")
+      yield* signatures.sign(plan, agree(plan))
+      assert.deepStrictEqual(yield* ids("*", { changedOnly: true }), [["add3", "cut"], broken])
+      assert.strictEqual((yield* Effect.flip(signatures.plan({ id: "none*" })))._tag, "ItemNotFound")
+      assert.strictEqual((yield* Effect.flip(signatures.plan({ id: "broken" })))._tag, "ItemInvalid")
+    }))
+
+  it.effect("refuses patterns that are none, and stays quick on those that are meant to hurt", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      write(`tools/${"a".repeat(120)}.py`, python("1.0.0"))
+      for (const id of ["../*", "{a,b}*", "[a-z]*", "!(a)*", "a\\*", "*\0", "*".repeat(257), "", "a/../b", "/a"]) {
+        const error = yield* Effect.flip(signatures.plan({ id }))
+        assert.include(["ItemIdInvalid", "ItemNotFound"], error._tag, id)
+      }
+      const started = yield* Effect.sync(() => performance.now())
+      yield* Effect.flip(signatures.plan({ id: `${"*a".repeat(120)}b` }))
+      assert.isBelow((yield* Effect.sync(() => performance.now())) - started, 1000)
+    }))
+
+  it.effect("says what the item hides, and remembers that it was said", () =>
+    Effect.gen(function*() {
+      const { history, signatures, write } = yield* world
+      write("tools/add.py", python("1.0.0"))
+      const alone = yield* signatures.plan({ id: "add" })
+      yield* signatures.sign(alone, agree(alone))
+      const { location, snapshot } = alone.items[0]!
+      write("tools/math/add.py", python("3.0.0"), 0o644, "user")
+      assert.isFalse(yield* history.acceptedHiding(location, snapshot.digest))
+      const plan = yield* signatures.plan({ id: "add" })
+      assert.deepStrictEqual(plan.items[0]!.hides.map(showLocation), ["user:tools/math/add.py"])
+      assert.include(plan.request.details, "hides the user's tool add (user:tools/math/add.py)")
+      yield* signatures.sign(plan, agree(plan))
+      assert.isTrue(yield* history.acceptedHiding(location, snapshot.digest))
+    }))
+
+  it.effect("never signs the system tier, and says where an item is overruled by it", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      write("tools/core/run.py", python("1.0.0"), 0o644, "system")
+      const error = yield* Effect.flip(signatures.plan({ id: "run" }))
+      assert.strictEqual(error._tag, "ItemInvalid")
+      write("tools/run.py", python("1.0.0"))
+      const plan = yield* signatures.plan({ id: "run" })
+      assert.include(plan.request.details, "the system's system:tools/core/run.py is protected")
+      const forged = { ...plan.items[0]!, location: { ...plan.items[0]!.location, tier: "system" as const } }
+      const stale = yield* Effect.flip(signatures.sign({ ...plan, items: [forged] }, agree(plan)))
+      assert.strictEqual(stale._tag, "PlanStale")
+    }))
+
+  it.effect("does not write through a link", () =>
+    Effect.gen(function*() {
+      const { folder, signatures, write } = yield* world
+      const file = write("tools/add.py", python("1.0.0"))
+      const plan = yield* signatures.plan({ id: "add" })
+      const outside = join(folder, "outside.py")
+      fs.renameSync(file, outside)
+      fs.symlinkSync(outside, file)
+      const error = yield* Effect.flip(signatures.sign(plan, agree(plan)))
+      assert.include(["PlanStale", "WriteRefused"], error._tag)
+      assert.strictEqual(fs.readFileSync(outside, "utf8"), python("1.0.0"))
+    }))
+
+  it.effect("cuts a huge difference, and says how much it cut", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const lines = Array.from({ length: 20_000 }, (_, n) => `x${n} = ${n}`).join("\n")
+      write("tools/long.py", python("1.0.0", lines))
+      write("tools/wide.py", python("1.0.0", `x = "${"y".repeat(5000)}"`))
+      const started = yield* Clock.currentTimeMillis
+      const { items: [long] } = yield* signatures.plan({ id: "long" })
+      assert.match(long!.diff, /… 16\d\d\d more lines not shown: read the file before you sign it$/)
+      const { items: [wide] } = yield* signatures.plan({ id: "wide" })
+      assert.match(wide!.diff, /… 40\d\d more characters in this line not shown/)
+      assert.isAtLeast(yield* Clock.currentTimeMillis, started)
+    }))
+
+  it.effect("takes a malformed line off and signs anew", () =>
+    Effect.gen(function*() {
+      const { signatures, store, verifier, write } = yield* world
+      const file = write("tools/add.py", `# kiwi-mcp:signed:2:nonsense\n${python("1.0.0").slice(23)}`)
+      const plan = yield* signatures.plan({ id: "add" })
+      yield* signatures.sign(plan, agree(plan))
+      assert.notInclude(fs.readFileSync(file, "utf8"), "nonsense")
+      yield* Effect.flatMap(store.read(plan.items[0]!.location), verifier.verify)
+    }))
+})
