@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     const host = hostOf(url)
     const family = Net.isIP(host)
     if (family !== 0) return Effect.succeed([{ address: host, family: family === 6 ? 6 : 4 }])
-    return Effect.mapError(resolve(host), ({ code }) =>
+    return Effect.mapError(resolve(host.replace(/\.$/, "")), ({ code }) =>
       new OutboundFailed({
         target: url.origin,
         issue: code === "ENOTFOUND" ? "there is no such host" : "its name could not be looked up",

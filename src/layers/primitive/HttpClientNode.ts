@@ -32,12 +32,14 @@ const longestWait = 30_000
 
 const safeHeaders = ["content-type", "content-length", "etag", "last-modified", "link", "retry-after", "x-request-id"]
 
-/** Milliseconds that the server asks to wait: seconds or a date. */
+const httpDate = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/
+
+/** Milliseconds that the server asks to wait: seconds or a date. `Date.parse` alone reads "-5" as a year. */
 export const retryAfter = (value: string | undefined, now: number): number | undefined => {
   if (value === undefined) return undefined
   const text = value.trim()
   if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1_000
-  const date = Date.parse(text)
+  const date = httpDate.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
