@@ -29,7 +29,9 @@ export const itemTypeOf = (type: typeof CallerItemType.Type | undefined): ItemTy
 
 const Text = Schema.String.pipe(Schema.check(Schema.isMaxLength(4096)))
 const Id = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(512)))
-const ProjectPath = Schema.optionalKey(Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(4096))))
+const ProjectPath = Schema.optionalKey(
+  Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(4096)))
+)
 
 export const SearchArguments = Schema.Struct({
   query: Text,
@@ -117,7 +119,9 @@ const unknownKeys = (fields: object, value: object, path: string): ReadonlyArray
     const why = explained.get(key) ?? "is not an argument of this tool"
     return {
       field: `${path}${key.slice(0, 64)}`,
-      error: `${show(key)} ${why}${near === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${near}"?`}`
+      error: `${show(key)} ${why}${
+        near === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${near}"?`
+      }`
     }
   })
 }
