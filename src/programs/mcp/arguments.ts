@@ -4,6 +4,7 @@
 import { Effect, Result, Schema, SchemaIssue } from "effect"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
+import { topics } from "../help.ts"
 
 /** What a tool was called with is not what it takes. */
 export class InvalidArguments extends Schema.TaggedError<InvalidArguments>()("InvalidArguments", {
@@ -72,7 +73,7 @@ export const SignArguments = Schema.Struct({
 })
 
 export const HelpArguments = Schema.Struct({
-  topic: Schema.optionalKey(Text),
+  topic: Schema.optionalKey(Schema.Literals(topics)),
   project_path: ProjectPath
 })
 

@@ -32,7 +32,8 @@ export type ToolName = "search" | "load" | "execute" | "sign" | "help"
 export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> = [
   {
     name: "search" as const,
-    description: "Find tools, directives (workflows) and knowledge by words or name. Each hit has an id, how to call it " +
+    description:
+      "Find tools, directives (workflows) and knowledge by words or name. Each hit has an id, how to call it " +
       "and a state: ok can be used now.",
     inputSchema: object({
       query: text,
@@ -72,7 +73,8 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
   },
   {
     name: "sign" as const,
-    description: "Ask the person to sign an item, or all that a glob names, after you wrote or changed it. They see the " +
+    description:
+      "Ask the person to sign an item, or all that a glob names, after you wrote or changed it. They see the " +
       "diff and decide.",
     inputSchema: object({
       item_id: { type: "string", description: "id, category/id or glob" },
