@@ -2,6 +2,7 @@
 import { Console, Effect, Layer, Logger, Redacted } from "effect"
 import { McpServer } from "effect/ai"
 import * as Http from "./http.ts"
+import { httpProtocols, stdioProtocols } from "./protocols.ts"
 import * as Server from "./server.ts"
 import * as Stdio from "./stdio.ts"
 
@@ -9,7 +10,7 @@ import * as Stdio from "./stdio.ts"
 export const serveStdio = Effect.fn("serveStdio")(
   function*(options: Server.ServerOptions & Pick<Stdio.StdioOptions, "input" | "output">) {
     const { gate, registrations } = yield* Server.make(options)
-    const server = McpServer.layerStdio({ ...Server.serverInfo, protocols: Server.stdioProtocols, registrations })
+    const server = McpServer.layerStdio({ ...Server.serverInfo, protocols: stdioProtocols, registrations })
     yield* Stdio.serve(server, { input: options.input, output: options.output, before: gate })
   },
   Effect.provideService(Logger.LogToStderr, true)
@@ -43,7 +44,7 @@ export const serveHttp = Effect.fn("serveHttp")(
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
-      { info: Server.serverInfo, protocols: Server.httpProtocols, registrations, gate },
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate },
       { host: options.host, port: options.port, token, listening }
     )
     return yield* Layer.launch(server)

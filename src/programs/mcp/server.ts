@@ -1,7 +1,7 @@
 // The MCP server: five tools, resources and prompts over one set of projects, for every transport. Nothing here opens a
 // project; `initialize` is answered before any is.
 import { Context, Deferred, Effect, Layer } from "effect"
-import { McpProtocol, McpServer } from "effect/ai"
+import { McpServer } from "effect/ai"
 import type { ProjectKey } from "../../layers/Projects.ts"
 import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
@@ -18,17 +18,6 @@ export interface ServerOptions {
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }
-
-/** Newest first: the first sessionful one answers a client that asks for a revision nobody has heard of. */
-export const httpProtocols = [
-  McpProtocol.v2026_07_28,
-  McpProtocol.v2025_11_25,
-  McpProtocol.v2025_06_18,
-  McpProtocol.v2025_03_26
-] as const
-
-/** 2024-11-05 on stdio only: its HTTP transport is another one. */
-export const stdioProtocols = [...httpProtocols, McpProtocol.v2024_11_05] as const
 
 /** What a transport does before it hands on a request for a list. */
 export interface ListGate {
