@@ -124,7 +124,7 @@ const ask = <A>(
 type Form = McpSchema.ElicitRequestFormParams["requestedSchema"]
 const elicit = (message: string, requestedSchema: Form, prefix: string) =>
   ask(
-    (client) => client.elicit({ message, requestedSchema }),
+    (client) => client.elicit(new McpSchema.ElicitRequestFormParams({ message, requestedSchema })),
     (answer) =>
       `${prefix} action=${answer.action}, content=${JSON.stringify(answer.action === "accept" ? answer.content : {})}`
   )

@@ -3,7 +3,7 @@
 // is what is done. A client that cannot ask gets the command that a person types instead.
 import { Clock, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
-import { InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
+import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
@@ -114,7 +114,9 @@ export const make = Effect.fnUntraced(function*(
     request: HumanRequest,
     message: string
   ) {
-    const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(form(message)))).pipe(
+    // The library encodes this one by its class: a plain object is refused.
+    const question = new ElicitRequestFormParams(form(message))
+    const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(question))).pipe(
       Effect.mapError(() => required(request))
     )
     return agreed(answer) ? act(request) : yield* declined(request)
