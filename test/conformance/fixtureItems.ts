@@ -13,7 +13,12 @@ const resource = (
 ) =>
   Effect.flatMap(McpServer.McpServer, (server) =>
     server.addResource({
-      resource: new McpSchema.Resource({ uri, name: uri.replace("test://", ""), description: `Fixture ${uri}`, mimeType }),
+      resource: new McpSchema.Resource({
+        uri,
+        name: uri.replace("test://", ""),
+        description: `Fixture ${uri}`,
+        mimeType
+      }),
       annotations: Context.empty(),
       handle: Effect.succeed({ contents: [{ uri, mimeType, ...content }] })
     }))
@@ -60,27 +65,30 @@ const prompts: ReadonlyArray<PromptFixture> = [
   {
     name: "test_input_required_result_prompt",
     handle: () =>
-      Effect.flatMap(McpSchema.McpRequestContext, ({ inputResponses = {} }): ReturnType<PromptFixture["handle"]> =>
-        Object.hasOwn(inputResponses, "user_context")
-          ? messages(text(`In this context: ${JSON.stringify(inputResponses["user_context"])}`))
-          : Effect.succeed(
-            new McpSchema.InputRequired({
-              inputRequests: {
-                user_context: {
-                  method: "elicitation/create",
-                  params: {
-                    mode: "form",
-                    message: "What context should the prompt use?",
-                    requestedSchema: {
-                      type: "object",
-                      properties: { context: { type: "string" } },
-                      required: ["context"]
+      Effect.flatMap(
+        McpSchema.McpRequestContext,
+        ({ inputResponses = {} }): ReturnType<PromptFixture["handle"]> =>
+          Object.hasOwn(inputResponses, "user_context")
+            ? messages(text(`In this context: ${JSON.stringify(inputResponses["user_context"])}`))
+            : Effect.succeed(
+              new McpSchema.InputRequired({
+                inputRequests: {
+                  user_context: {
+                    method: "elicitation/create",
+                    params: {
+                      mode: "form",
+                      message: "What context should the prompt use?",
+                      requestedSchema: {
+                        type: "object",
+                        properties: { context: { type: "string" } },
+                        required: ["context"]
+                      }
                     }
                   }
                 }
-              }
-            })
-          ))
+              })
+            )
+      )
   }
 ]
 

@@ -2,23 +2,27 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer } from "effect"
 import * as Http from "../../src/programs/mcp/http.ts"
+import * as Notices from "../../src/programs/mcp/notices.ts"
 import { httpProtocols } from "../../src/programs/mcp/protocols.ts"
 import * as FixtureItems from "./fixtureItems.ts"
 import * as FixtureTools from "./fixtureTools.ts"
 
-const server = Http.layer(
-  {
-    info: { name: "kiwi-conformance-fixture", version: "0.0.0", instructions: "A fixture for the conformance suite." },
-    protocols: httpProtocols,
-    registrations: FixtureItems.layer(FixtureTools.register, FixtureItems.register),
-    gate: { methods: new Set(), effect: Effect.void }
-  },
-  {
-    host: "127.0.0.1",
-    port: 0,
-    token: undefined,
-    listening: (url) => Console.error(`KIWI_MCP_URL=${url}`)
-  }
-)
+const program = Effect.gen(function*() {
+  const server = Http.layer(
+    {
+      info: {
+        name: "kiwi-conformance-fixture",
+        version: "0.0.0",
+        instructions: "A fixture for the conformance suite."
+      },
+      protocols: httpProtocols,
+      registrations: FixtureItems.layer(FixtureTools.register, FixtureItems.register),
+      gate: { methods: new Set(), effect: Effect.void },
+      notices: yield* Notices.make
+    },
+    { host: "127.0.0.1", port: 0, token: undefined, listening: (url) => Console.error(`KIWI_MCP_URL=${url}`) }
+  )
+  return yield* Layer.launch(server)
+})
 
-Layer.launch(server).pipe(NodeRuntime.runMain)
+NodeRuntime.runMain(program)

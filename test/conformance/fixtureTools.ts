@@ -19,10 +19,14 @@ type Handler = (
 
 const result = (...content: Content) => new McpSchema.CallToolResult({ content })
 const text = (value: string) => result({ type: "text", text: value })
-const failed = (value: string) => new McpSchema.CallToolResult({ content: [{ type: "text", text: value }], isError: true })
+const failed = (value: string) =>
+  new McpSchema.CallToolResult({ content: [{ type: "text", text: value }], isError: true })
 const constant = (value: McpSchema.CallToolResult): Handler => () => Effect.succeed(value)
 
-const object = (properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>, required: ReadonlyArray<string> = []) => ({
+const object = (
+  properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  required: ReadonlyArray<string> = []
+) => ({
   type: "object" as const,
   properties,
   required
@@ -140,7 +144,8 @@ const defaults: Form = {
   }
 }
 
-const titled = (words: ReadonlyArray<readonly [string, string]>) => words.map(([value, title]) => ({ const: value, title }))
+const titled = (words: ReadonlyArray<readonly [string, string]>) =>
+  words.map(([value, title]) => ({ const: value, title }))
 const enums: Form = {
   type: "object",
   properties: {

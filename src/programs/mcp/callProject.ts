@@ -25,7 +25,9 @@ export const make = Effect.fnUntraced(function*(own: ProjectKey) {
       if (!path.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(path)) return yield* stranger(path)
       const key = yield* Effect.mapError(files.realPath(path), () => stranger(path))
       if (key === own) return own
-      const { _tag } = yield* projects.use(key)(Effect.flatMap(ProjectTrust, (trust) => trust.state))
+      const { _tag } = yield* projects.use(key)(Effect.flatMap(ProjectTrust, (trust) => trust.state)).pipe(
+        Effect.mapError(() => stranger(path))
+      )
       if (_tag !== "Trusted") return yield* stranger(path)
       others.add(key)
       return key

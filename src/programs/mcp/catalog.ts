@@ -14,6 +14,7 @@ import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { standingOf } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
+import type { Notices } from "./notices.ts"
 import { parametersOf, promptOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 
@@ -140,7 +141,8 @@ export interface Catalog {
 /** Registers templates, and lists as they become known. `follow` is what a prompt does. */
 export const make = Effect.fnUntraced(function*(
   project: CallProject,
-  follow: FollowPrompt
+  follow: FollowPrompt,
+  notices: Notices
 ): Effect.fn.Return<Catalog, never, McpServer.McpServer | Projects | Scope.Scope> {
   const projects = yield* Projects
   const server = yield* McpServer.McpServer
@@ -199,13 +201,15 @@ export const make = Effect.fnUntraced(function*(
     const notify = server.notifications
     const uris = new Map(entries.map((entry) => [uriOf(entry.location), entry] as const))
     const changed: Array<string> = []
+    let added = false
     for (const [uri, entry] of uris) {
       const resource = resourceOf(entry)
       const known = JSON.stringify([resource, entry.digest])
       const before = resources.get(uri)
       if (before === known) continue
       resources.set(uri, known)
-      if (before !== undefined) changed.push(uri)
+      if (before === undefined) added = true
+      else changed.push(uri)
       yield* server.addResource({
         resource,
         annotations: shownWhen(() => resources.has(uri)),
@@ -217,9 +221,14 @@ export const make = Effect.fnUntraced(function*(
     const gone = [...resources.keys()].filter((uri) => !uris.has(uri))
     for (const uri of gone) resources.delete(uri)
     if (gone.length > 0) yield* notify["notifications/resources/list_changed"]({})
-    for (const uri of changed) yield* notify["notifications/resources/updated"]({ uri })
+    if (added || gone.length > 0) yield* notices.publish({ method: "notifications/resources/list_changed" })
+    for (const uri of [...changed, ...gone]) {
+      yield* notify["notifications/resources/updated"]({ uri })
+      yield* notices.publish({ method: "notifications/resources/updated", uri })
+    }
 
     const names = new Set<string>()
+    let prompted = false
     for (const { item } of entries) {
       if (item._tag !== "directive") continue
       const prompt = promptOf(item)
@@ -228,6 +237,7 @@ export const make = Effect.fnUntraced(function*(
       const known = JSON.stringify([prompt, item.inputs])
       if (prompts.get(prompt.name) === known) continue
       prompts.set(prompt.name, known)
+      prompted = true
       yield* server.addPrompt({
         prompt,
         annotations: shownWhen(() => prompts.has(prompt.name)),
@@ -238,6 +248,7 @@ export const make = Effect.fnUntraced(function*(
     const dropped = [...prompts.keys()].filter((name) => !names.has(name))
     for (const name of dropped) prompts.delete(name)
     if (dropped.length > 0) yield* notify["notifications/prompts/list_changed"]({})
+    if (prompted || dropped.length > 0) yield* notices.publish({ method: "notifications/prompts/list_changed" })
   })
 
   let watching = false

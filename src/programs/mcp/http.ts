@@ -1,7 +1,7 @@
 // Streamable HTTP, and everything that stands before it on every route: the Host that was bound, no foreign Origin, a
 // bearer token, a bounded and admitted body, a bounded number of sessions. The protocol library has none of these.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Clock, Effect, Layer, Redacted, Schema } from "effect"
+import { ByteSize, Effect, Layer, Redacted, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import { McpServer } from "effect/ai"
 import type { McpProtocol } from "effect/ai"
@@ -10,14 +10,13 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import { isIP } from "node:net"
-import { admit, maxMessageBytes, methodsOf } from "./admission.ts"
+import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
+import type { Refusal } from "./admission.ts"
+import * as HttpSessions from "./httpSessions.ts"
+import type { Notices } from "./notices.ts"
 import type { ListGate } from "./server.ts"
 
 export const path = "/mcp"
-
-/** Sessions of the revisions that have them. */
-const mostSessions = 64
-const sessionIdle = 30 * 60 * 1000
 
 /** The token that HTTP was given is too easy to guess. */
 export class HttpTokenWeak extends Schema.TaggedError<HttpTokenWeak>()("HttpTokenWeak", {}) {
@@ -88,19 +87,23 @@ const hostsOf = (host: string, port: number): ReadonlySet<string> => {
   }))
 }
 
-const refuse = (status: number, message: string, headers: Readonly<Record<string, string>> = {}) =>
-  HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id: null, error: { code: -32600, message } }, { status, headers })
+const refuse = (
+  status: number,
+  message: string,
+  { code, id }: Pick<Refusal, "code" | "id"> = { code: invalidRequest, id: null }
+) => HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, error: { code, message } }, { status })
 
-interface Session {
-  usedAt: number
-  /** Requests that are running; such a session is not idle. */
-  running: number
-}
+const tooLong = HttpServerResponse.setHeader(
+  refuse(413, "The message is too long, or broke off"),
+  "connection",
+  "close"
+)
 
 export interface SecurityOptions {
   readonly hosts: ReadonlySet<string>
   readonly token: Redacted.Redacted<string> | undefined
   readonly gate: ListGate
+  readonly notices: Notices
 }
 
 /** Applies to every route, also to those that do not exist. */
@@ -108,96 +111,39 @@ export const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
       const authorized = makeAuthorized(options.token)
-      const sessions = new Map<string, Session>()
+      const inSession = HttpSessions.make(path, options.notices)
 
-      /** Ends a session as its client would; the library has no other way, and lets none expire. */
-      const end = <E, R>(id: string, app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-        Effect.suspend(() => {
-          sessions.delete(id)
-          const request = new Request(`http://kiwi${path}`, { method: "DELETE", headers: { "mcp-session-id": id } })
-          return Effect.ignore(
-            Effect.provideService(
-              app,
-              HttpServerRequest.HttpServerRequest,
-              HttpServerRequest.fromWeb(request).modify({ url: path })
-            )
-          )
-        })
-
-      const makeRoom = Effect.fnUntraced(
-        function*<E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) {
-          const now = yield* Clock.currentTimeMillis
-          const idle = [...sessions].filter(([, s]) => s.running === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
-          const old = idle.filter(([, s]) => now - s.usedAt > sessionIdle)
-          const surplus = idle.slice(0, Math.max(0, sessions.size + 1 - mostSessions))
-          for (const [id] of new Map([...old, ...surplus])) yield* end(id, app)
-          return sessions.size < mostSessions
+      const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+        const { headers } = request
+        if (headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== "application/json") {
+          return refuse(415, "The content type is application/json")
         }
-      )
-
-      const inSession = Effect.fnUntraced(function*<E, R>(
-        id: string | undefined,
-        app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-      ) {
-        const session = id === undefined ? undefined : sessions.get(id)
-        if (session !== undefined) {
-          session.usedAt = yield* Clock.currentTimeMillis
-          session.running++
-          // A response may stream long after its handler returned: the request's scope closes with its last byte.
-          yield* Effect.addFinalizer(() =>
-            Effect.sync(() => {
-              session.running--
-            })
-          )
-        }
-        return yield* app
+        if (Number(headers["content-length"] ?? 0) > maxMessageBytes) return tooLong
+        const text = yield* Effect.result(request.text)
+        if (text._tag === "Failure") return tooLong
+        const admission = admit(text.success)
+        return admission._tag === "Accepted" ? admission : refuse(400, admission.refusal.message, admission.refusal)
       })
 
       return (app) =>
         Effect.gen(function*() {
           const request = yield* HttpServerRequest.HttpServerRequest
-          const { headers, method } = request
-          if (headers["host"] === undefined || !options.hosts.has(headers["host"].toLowerCase())) {
+          const { host, origin } = request.headers
+          if (host === undefined || !options.hosts.has(host.toLowerCase())) {
             return refuse(403, "This server does not answer to that Host")
           }
-          const origin = headers["origin"]
           if (origin !== undefined && !isOwnOrigin(origin, options.hosts)) return refuse(403, "Foreign Origin")
-          if (!authorized(headers["authorization"])) {
-            return refuse(401, "A bearer token is required", { "www-authenticate": "Bearer realm=\"kiwi\"" })
+          if (!authorized(request.headers["authorization"])) {
+            const response = refuse(401, "A bearer token is required")
+            return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
           }
-          const id = headers["mcp-session-id"]
-          if (method !== "POST") {
-            const response = yield* inSession(id, app)
-            if (method === "DELETE" && response.status === 204 && id !== undefined) sessions.delete(id)
-            return response
-          }
-          if (headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== "application/json") {
-            return refuse(415, "The content type is application/json")
-          }
-          if (Number(headers["content-length"] ?? 0) > maxMessageBytes) {
-            return refuse(413, "The message is too long", { connection: "close" })
-          }
-          const text = yield* Effect.result(request.text)
-          if (text._tag === "Failure") {
-            return refuse(413, "The message is too long, or broke off", { connection: "close" })
-          }
-          const admission = admit(text.success)
-          if (admission._tag === "Refused") {
-            const { code, id, message } = admission.refusal
-            return HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, error: { code, message } }, { status: 400 })
-          }
-          const methods = methodsOf(admission.message)
-          if (methods.some((name) => options.gate.methods.has(name))) yield* options.gate.effect
-          if (!methods.includes("initialize")) return yield* inSession(id, app)
-          if (!(yield* makeRoom(app))) {
-            return refuse(503, "Too many sessions are open", { "retry-after": "60" })
-          }
-          const response = yield* app
-          const opened = response.headers["mcp-session-id"]
-          if (opened !== undefined) {
-            sessions.set(opened, { usedAt: yield* Clock.currentTimeMillis, running: 0 })
-          }
-          return response
+          if (!isEndpoint(request.url)) return yield* app
+          if (request.method !== "POST") return yield* inSession(request, [], undefined, app)
+          const read = yield* readMessage(request)
+          if (HttpServerResponse.isHttpServerResponse(read)) return read
+          const methods = methodsOf(read.message)
+          if (methods.some((method) => options.gate.methods.has(method))) yield* options.gate.effect
+          return yield* inSession(request, methods, read.message, app)
         }).pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(maxMessageBytes)),
           Effect.map(HttpServerResponse.setHeaders({
@@ -208,6 +154,8 @@ export const security = (options: SecurityOptions) =>
     }),
     { global: true }
   )
+
+const isEndpoint = (url: string): boolean => url === path || url.startsWith(`${path}?`)
 
 const isOwnOrigin = (origin: string, hosts: ReadonlySet<string>): boolean =>
   origin.startsWith("http://") && hosts.has(origin.slice("http://".length).toLowerCase())
@@ -237,6 +185,7 @@ export interface Served<RE, RR> {
   readonly protocols: Arr.NonEmptyReadonlyArray<McpProtocol.ProtocolAdapter>
   readonly registrations: Layer.Layer<never, RE, RR>
   readonly gate: ListGate
+  readonly notices: Notices
 }
 
 const listen = (server: Server, options: HttpOptions) =>
@@ -271,10 +220,13 @@ export const layer = <RE, RR>(
         allowedOrigins: [...hosts].map((host) => `http://${host}`)
       })
       const shown = isIP(options.host) === 6 ? `[${options.host}]` : options.host
-      return HttpRouter.serve(Layer.merge(mcp, security({ hosts, token: options.token, gate: served.gate })), {
-        disableLogger: true,
-        disableListenLog: true
-      }).pipe(Layer.tap(() => options.listening(`http://${shown}:${port}${path}`)))
+      return HttpRouter.serve(
+        Layer.merge(mcp, security({ hosts, token: options.token, gate: served.gate, notices: served.notices })),
+        {
+          disableLogger: true,
+          disableListenLog: true
+        }
+      ).pipe(Layer.tap(() => options.listening(`http://${shown}:${port}${path}`)))
     }))
     return Layer.provide(app, listen(server, options))
   }))

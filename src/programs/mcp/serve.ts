@@ -32,7 +32,7 @@ export const serveHttp = Effect.fn("serveHttp")(
     const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)
-    const { gate, registrations } = yield* Server.make(options)
+    const { gate, notices, registrations } = yield* Server.make(options)
     const listening = (url: string) =>
       Effect.gen(function*() {
         if (options.noAuth) {
@@ -44,7 +44,7 @@ export const serveHttp = Effect.fn("serveHttp")(
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
-      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate },
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices },
       { host: options.host, port: options.port, token, listening }
     )
     return yield* Layer.launch(server)

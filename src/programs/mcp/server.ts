@@ -7,6 +7,7 @@ import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
 import * as Edge from "./edge.ts"
+import * as Notices from "./notices.ts"
 import { withProgress } from "./progress.ts"
 import { instructions, tools } from "./tools.ts"
 
@@ -25,8 +26,9 @@ export interface ListGate {
   readonly effect: Effect.Effect<void>
 }
 
-/** Registrations, and the gate that its transport puts in front of them. */
+/** Registrations, the gate that its transport puts in front of them, and what they tell without being asked. */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {
+  const notices = yield* Notices.make
   const ready = yield* Deferred.make<Catalog.Catalog>()
   const gate: ListGate = {
     methods: Catalog.listMethods,
@@ -48,7 +50,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
         handle: (args) => withProgress(server.notifications)(edge.call(tool.name, args))
       })
     }
-    yield* Deferred.succeed(ready, yield* Catalog.make(project, edge.follow))
+    yield* Deferred.succeed(ready, yield* Catalog.make(project, edge.follow, notices))
   }))
-  return { gate, registrations }
+  return { gate, notices, registrations }
 })
