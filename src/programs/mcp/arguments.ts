@@ -54,7 +54,6 @@ export const LoadArguments = Schema.Struct({
 export const ExecuteArguments = Schema.Struct({
   item_id: Id,
   item_type: Schema.optionalKey(CallerItemType),
-  /** The only action there is; accepted, and not advertised. */
   action: Schema.optionalKey(Schema.Literals(["run"])),
   parameters: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
   dry_run: Schema.optionalKey(Schema.Boolean),
@@ -77,6 +76,14 @@ export const HelpArguments = Schema.Struct({
   project_path: ProjectPath
 })
 
+export const argumentSchemas = {
+  search: SearchArguments,
+  load: LoadArguments,
+  execute: ExecuteArguments,
+  sign: SignArguments,
+  help: HelpArguments
+}
+
 /** Levenshtein distance of two short names. */
 const distance = (a: string, b: string): number => {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
@@ -90,11 +97,32 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
+/** Words that callers of other tools are used to. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["args", "parameters"],
+  ["arguments", "parameters"],
+  ["input", "parameters"],
+  ["inputs", "parameters"],
+  ["params", "parameters"],
+  ["id", "item_id"],
+  ["name", "item_id"],
+  ["tool", "item_id"],
+  ["cwd", "project_path"],
+  ["path", "project_path"],
+  ["project", "project_path"],
+  ["text", "query"],
+  ["q", "query"],
+  ["tier", "source"],
+  ["scope", "source"]
+])
+
 /** The known name that an unknown one was probably meant to be: a slip, a missing prefix, another way to write it. */
 export const nearName = (name: string, known: ReadonlyArray<string>): string | undefined => {
   if (name.length === 0 || name.length > 64) return undefined
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
   const wanted = plain(name)
+  const synonym = synonyms.get(wanted)
+  if (synonym !== undefined && known.includes(synonym)) return synonym
   const scored = known
     .map((candidate) => {
       const target = plain(candidate)

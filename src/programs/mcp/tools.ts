@@ -3,7 +3,7 @@
 import { McpSchema } from "effect/ai"
 import { topics } from "../help.ts"
 
-const itemType = { enum: ["directive", "tool", "knowledge"] }
+const itemType = { type: "string", enum: ["directive", "tool", "knowledge"] }
 const projectPath = { type: "string", description: "Another trusted project" }
 const text = { type: "string" }
 
@@ -38,7 +38,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
     inputSchema: object({
       query: text,
       item_type: itemType,
-      source: { enum: ["project", "user", "system", "all"] },
+      source: { type: "string", enum: ["project", "user", "system", "all"] },
       limit: { type: "integer", minimum: 1, maximum: 100, default: 10 },
       category: text,
       tags: { type: "array", items: text },
@@ -52,7 +52,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
     inputSchema: object({
       item_id: { type: "string", description: "id or category/id" },
       item_type: itemType,
-      source: { enum: ["project", "user", "system"] },
+      source: { type: "string", enum: ["project", "user", "system"] },
       project_path: projectPath
     }, ["item_id"]),
     annotations: { readOnlyHint: true, openWorldHint: false }
@@ -64,9 +64,10 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
     inputSchema: object({
       item_id: { type: "string", description: "id or category/id" },
       item_type: itemType,
+      action: { type: "string", enum: ["run"], default: "run" },
       parameters: { type: "object", description: "The item's own parameters" },
       dry_run: { type: "boolean", description: "Check everything and show what would run" },
-      mode: { enum: ["follow"], description: "Directives: return the steps" },
+      mode: { type: "string", enum: ["follow"], description: "Directives: return the steps" },
       project_path: projectPath
     }, ["item_id"]),
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
@@ -79,7 +80,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
     inputSchema: object({
       item_id: { type: "string", description: "id, category/id or glob" },
       item_type: itemType,
-      parameters: object({ location: { enum: ["project", "user"] }, category: text }),
+      parameters: object({ location: { type: "string", enum: ["project", "user"] }, category: text }),
       project_path: projectPath
     }, ["item_id"]),
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false }
@@ -87,7 +88,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
   {
     name: "help" as const,
     description: "How to use this server and write items, and what is off right now and why.",
-    inputSchema: object({ topic: { enum: [...topics] }, project_path: projectPath }),
+    inputSchema: object({ topic: { type: "string", enum: [...topics] }, project_path: projectPath }),
     annotations: { readOnlyHint: true, openWorldHint: false }
   }
 ].map((tool) => Object.assign(new McpSchema.Tool({ ...tool, outputSchema }), { name: tool.name }))
