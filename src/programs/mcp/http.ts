@@ -192,7 +192,7 @@ const listen = (server: Server, options: HttpOptions) =>
   NodeHttpServer.layerServer(() => server, {
     host: options.host,
     port: options.port,
-    gracefulShutdownTimeout: "1 second"
+    gracefulShutdownTimeout: "500 millis"
   }).pipe(Layer.catch((error) => Layer.effect(HttpServer.HttpServer, Effect.fail(unavailable(options)(error)))))
 
 /** Listens until its scope closes; `listening` hears the endpoint's URL, once it is served. */

@@ -129,21 +129,17 @@ export const serve = Effect.fnUntraced(function*<A, E, R>(
 ) {
   const ended = yield* Deferred.make<void>()
   const closed = yield* Deferred.make<void>()
-  const ignoreError = () => {}
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      options.input.on("error", ignoreError)
-      options.output.on("error", ignoreError)
-    }),
-    () =>
-      Effect.sync(() => {
-        options.input.off("error", ignoreError)
-        options.output.off("error", ignoreError)
-      })
-  )
+  // A broken pipe is heard of twice: by the write that failed, and as an event that may come after this has ended and
+  // would end the process if nobody listened.
+  options.input.on("error", () => {})
+  options.output.on("error", () => {})
+  // An input that is still open would keep the process alive after everything has ended.
+  yield* Effect.addFinalizer(() => Effect.sync(() => options.input.destroy()))
   const stdio = Layer.succeed(Stdio.Stdio, makeStdio(options, { ended, closed }))
   // The library interrupts the fiber that built its transport: that is this child, and never the program.
   const running = yield* Effect.forkChild(Layer.launch(Layer.provide(server, stdio)))
+  // Also when this program itself is interrupted, by a signal: calls end before whoever runs it goes on to its own end.
+  yield* Effect.addFinalizer(() => Fiber.interrupt(running))
   const over = Effect.raceFirst(
     Deferred.await(closed),
     Deferred.await(ended).pipe(Effect.andThen(Effect.sleep(grace)))
