@@ -1,0 +1,163 @@
+// Reaches the person behind an MCP client. A session is asked while the call waits; a stateless call is answered with
+// the question and comes again with the answer, bound by a sealed state to the act's digest, so that what was agreed to
+// is what is done. A client that cannot ask gets the command that a person types instead.
+import { Clock, Effect, Option, Schema } from "effect"
+import type { ClientCapabilities } from "effect/ai/McpSchema"
+import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { safeLine, safeText } from "../../services/error/safeText.ts"
+import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
+import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+
+/** More than this nobody reads in a dialog; it is not cut, since a cut diff must not be agreed to. */
+export const longestQuestion = 16_000
+
+const stateLife = 15 * 60 * 1000
+const answerKey = "agree"
+
+const canElicit = ({ elicitation }: ClientCapabilities): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+
+const questionOf = (request: HumanRequest): string =>
+  `${safeLine(request.title, 300)}\n\n${safeText(request.details).trim()}\n\nDigest: ${request.digest}`
+
+const form = (message: string) => ({
+  message,
+  requestedSchema: {
+    type: "object",
+    properties: {
+      [answerKey]: { type: "boolean", title: "I have read this and agree", default: false }
+    },
+    required: [answerKey]
+  }
+} as const)
+
+const Sealed = Schema.fromJsonString(
+  Schema.Struct({
+    kind: Schema.String,
+    digest: Schema.String,
+    client: Schema.String,
+    nonce: Schema.String,
+    until: Schema.Int
+  })
+)
+const decodeSealed = Schema.decodeUnknownOption(Sealed)
+
+const Answer = Schema.Struct({
+  action: Schema.Literals(["accept", "decline", "cancel"]),
+  content: Schema.optional(Schema.Record(Schema.String, Schema.Unknown))
+})
+const decodeAnswer = Schema.decodeUnknownOption(Answer)
+
+/** Only an explicit yes is a yes. */
+const agreed = (answer: typeof Answer.Type): boolean =>
+  answer.action === "accept" && answer.content !== undefined && Object.hasOwn(answer.content, answerKey) &&
+  answer.content[answerKey] === true
+
+/** The secret and the memory behind sealed states: one for each server process. */
+export interface Seals {
+  readonly seal: (request: HumanRequest, client: string, now: number) => string
+  /** Whether `state` was sealed here for exactly this act and client, and has not been used. Uses it up. */
+  readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => boolean
+}
+
+export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
+  const key = randomBytes(32)
+  /** Nonces that were redeemed, with when they may be forgotten. */
+  const used = new Map<string, number>()
+  const mac = (text: string) => createHmac("sha256", key).update(text).digest()
+  return {
+    seal: (request, client, now) => {
+      const nonce = randomBytes(16).toString("base64url")
+      const { digest, kind } = request
+      const text = Buffer.from(JSON.stringify({ kind, digest, client, nonce, until: now + stateLife })).toString(
+        "base64url"
+      )
+      return `${text}.${mac(text).toString("base64url")}`
+    },
+    redeem: (state, request, client, now) => {
+      const [text = "", signature = "", ...rest] = state.split(".")
+      const given = Buffer.from(signature, "base64url")
+      const expected = mac(text)
+      if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return false
+      const sealed = Option.getOrUndefined(decodeSealed(Buffer.from(text, "base64url").toString()))
+      if (sealed === undefined || sealed.until < now || used.has(sealed.nonce)) return false
+      if (sealed.kind !== request.kind || sealed.digest !== request.digest || sealed.client !== client) return false
+      for (const [nonce, until] of used) if (until < now) used.delete(nonce)
+      used.set(sealed.nonce, sealed.until)
+      return true
+    }
+  }
+})
+
+export interface RequestGate {
+  readonly gate: HumanGate["Service"]
+  /** The question that the call has to be answered with, when the gate could not wait for its answer. */
+  readonly question: Effect.Effect<InputRequired | undefined>
+}
+
+/** The gate of one call. `client` is the name that policy knows the caller by. */
+export const make = Effect.fnUntraced(function*(
+  seals: Seals,
+  client: string
+): Effect.fn.Return<RequestGate, never, McpRequestContext> {
+  const context = yield* McpRequestContext
+  const session = yield* Effect.serviceOption(McpServerClient)
+  let question: InputRequired | undefined
+
+  const act = (request: HumanRequest): HumanAct => ({ kind: request.kind, digest: request.digest, by: "elicitation" })
+  const required = ({ command, kind, title }: HumanRequest) => new HumanRequired({ kind, title, command })
+  const declined = ({ kind, title }: HumanRequest) => new HumanDeclined({ kind, title })
+
+  const askSession = Effect.fnUntraced(function*(
+    { getClient }: McpServerClient["Service"],
+    request: HumanRequest,
+    message: string
+  ) {
+    // The library encodes this one by its class: a plain object is refused.
+    const question = new ElicitRequestFormParams(form(message))
+    const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(question))).pipe(
+      Effect.mapError(() => required(request))
+    )
+    return agreed(answer) ? act(request) : yield* declined(request)
+  })
+
+  const askAgain = Effect.fnUntraced(function*(request: HumanRequest, message: string) {
+    const now = yield* Clock.currentTimeMillis
+    const responses = context.inputResponses ?? {}
+    const answer = Object.hasOwn(responses, answerKey)
+      ? Option.getOrUndefined(decodeAnswer(responses[answerKey]))
+      : undefined
+    if (
+      answer !== undefined && context.requestState !== undefined &&
+      seals.redeem(context.requestState, request, client, now)
+    ) {
+      return agreed(answer) ? act(request) : yield* declined(request)
+    }
+    question = new InputRequired({
+      inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(message) } } },
+      requestState: seals.seal(request, client, now)
+    })
+    return yield* required(request)
+  })
+
+  return {
+    gate: HumanGate.of({
+      ask: Effect.fn("HumanGate.ask")(function*(request) {
+        if (!canElicit(context.clientCapabilities)) return yield* required(request)
+        const message = questionOf(request)
+        if (message.length > longestQuestion) {
+          return yield* required({
+            ...request,
+            title: `${request.title} (${message.split("\n").length} lines to read, too long to show here)`
+          })
+        }
+        return yield* Option.match(session, {
+          onNone: () => askAgain(request, message),
+          onSome: (client) => askSession(client, request, message)
+        })
+      })
+    }),
+    question: Effect.sync(() => question)
+  }
+})

@@ -1,0 +1,180 @@
+// The arguments of the five tools: closed schemas, decoded here and not by the protocol library, which reports wrong
+// arguments as prose and lets unknown keys through. The advertised JSON Schemas are in tools.ts; a test holds the two
+// together.
+import { Effect, Result, Schema, SchemaIssue } from "effect"
+import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
+import { ItemType } from "../../services/item/ItemId.ts"
+import { topics } from "../help.ts"
+
+/** What a tool was called with is not what it takes. */
+export class InvalidArguments extends Schema.TaggedError<InvalidArguments>()("InvalidArguments", {
+  tool: Schema.String,
+  issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
+}) {
+  override get message() {
+    return `The arguments of ${this.tool} are not valid: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
+  }
+  get remediation() {
+    return `Call ${this.tool} with the arguments of its input schema`
+  }
+  get failedAt(): FailedAt {
+    return { toolId: this.tool, configPath: "arguments", validationErrors: this.issues }
+  }
+}
+
+/** `script` is what older callers say for `tool`. */
+const CallerItemType = Schema.Literals([...ItemType.literals, "script"])
+
+export const itemTypeOf = (type: typeof CallerItemType.Type | undefined): ItemType | undefined =>
+  type === "script" ? "tool" : type
+
+const Text = Schema.String.pipe(Schema.check(Schema.isMaxLength(4096)))
+const Id = Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(512)))
+const ProjectPath = Schema.optionalKey(
+  Schema.String.pipe(Schema.check(Schema.isMinLength(1), Schema.isMaxLength(4096)))
+)
+
+export const SearchArguments = Schema.Struct({
+  query: Text,
+  item_type: Schema.optionalKey(CallerItemType),
+  source: Schema.optionalKey(Schema.Literals(["project", "user", "system", "all"])),
+  limit: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 1, maximum: 100 })))),
+  category: Schema.optionalKey(Text),
+  tags: Schema.optionalKey(Schema.Array(Text).pipe(Schema.check(Schema.isMaxLength(32)))),
+  project_path: ProjectPath
+})
+
+export const LoadArguments = Schema.Struct({
+  item_id: Id,
+  item_type: Schema.optionalKey(CallerItemType),
+  source: Schema.optionalKey(Schema.Literals(["project", "user", "system"])),
+  project_path: ProjectPath
+})
+
+export const ExecuteArguments = Schema.Struct({
+  item_id: Id,
+  item_type: Schema.optionalKey(CallerItemType),
+  action: Schema.optionalKey(Schema.Literals(["run"])),
+  parameters: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  dry_run: Schema.optionalKey(Schema.Boolean),
+  mode: Schema.optionalKey(Schema.Literals(["follow"])),
+  project_path: ProjectPath
+})
+
+export const SignArguments = Schema.Struct({
+  item_id: Id,
+  item_type: Schema.optionalKey(CallerItemType),
+  parameters: Schema.optionalKey(Schema.Struct({
+    location: Schema.optionalKey(Schema.Literals(["project", "user"])),
+    category: Schema.optionalKey(Text)
+  })),
+  project_path: ProjectPath
+})
+
+export const HelpArguments = Schema.Struct({
+  topic: Schema.optionalKey(Schema.Literals(topics)),
+  project_path: ProjectPath
+})
+
+export const argumentSchemas = {
+  search: SearchArguments,
+  load: LoadArguments,
+  execute: ExecuteArguments,
+  sign: SignArguments,
+  help: HelpArguments
+}
+
+/** Levenshtein distance of two short names. */
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]!
+}
+
+/** Words that callers of other tools are used to. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["args", "parameters"],
+  ["arguments", "parameters"],
+  ["input", "parameters"],
+  ["inputs", "parameters"],
+  ["params", "parameters"],
+  ["id", "item_id"],
+  ["name", "item_id"],
+  ["tool", "item_id"],
+  ["cwd", "project_path"],
+  ["path", "project_path"],
+  ["project", "project_path"],
+  ["text", "query"],
+  ["q", "query"],
+  ["tier", "source"],
+  ["scope", "source"]
+])
+
+/** The known name that an unknown one was probably meant to be: a slip, a missing prefix, another way to write it. */
+export const nearName = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  if (name.length === 0 || name.length > 64) return undefined
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
+  const wanted = plain(name)
+  const synonym = synonyms.get(wanted)
+  if (synonym !== undefined && known.includes(synonym)) return synonym
+  const scored = known
+    .map((candidate) => {
+      const target = plain(candidate)
+      const within = wanted.length > 1 && (target.includes(wanted) || wanted.includes(target))
+      return { candidate, score: within ? 1 : distance(wanted, target) }
+    })
+    .filter(({ candidate, score }) => score <= Math.max(1, Math.floor(candidate.length / 3)))
+    .toSorted((a, b) => a.score - b.score)
+  return scored[0]?.candidate
+}
+
+const show = (key: string): string => JSON.stringify(key.length <= 64 ? key : `${key.slice(0, 63)}…`)
+
+/** Keys that a call must not have, with why, where somebody would expect them to work. */
+const explained: ReadonlyMap<string, string> = new Map([
+  ["lockfile_mode", "cannot be set by a call"]
+])
+
+const unknownKeys = (fields: object, value: object, path: string): ReadonlyArray<ValidationIssue> => {
+  const known = Object.keys(fields)
+  return Object.keys(value).filter((key) => !Object.hasOwn(fields, key)).slice(0, 16).map((key) => {
+    const near = nearName(key, known)
+    const why = explained.get(key) ?? "is not an argument of this tool"
+    return {
+      field: `${path}${key.slice(0, 64)}`,
+      error: `${show(key)} ${why}${
+        near === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${near}"?`
+      }`
+    }
+  })
+}
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const fieldOf = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined): string =>
+  (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
+
+/** Decodes a tool's arguments, or says everything that is wrong with them at once. */
+export const decodeArguments = <Fields extends Schema.Struct.Fields>(
+  tool: string,
+  schema: Schema.Struct<Fields> & { readonly DecodingServices: never },
+  value: unknown
+): Effect.Effect<Schema.Struct<Fields>["Type"], InvalidArguments> =>
+  Effect.suspend(() => {
+    const given: object = typeof value === "object" && value !== null ? value : {}
+    const unknown = unknownKeys(schema.fields, given, "")
+    const known = Object.fromEntries(Object.entries(given).filter(([key]) => Object.hasOwn(schema.fields, key)))
+    const decoded = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })(known)
+    if (Result.isSuccess(decoded) && unknown.length === 0) return Effect.succeed(decoded.success)
+    const wrong = Result.isSuccess(decoded) ? [] : formatIssue(decoded.failure.issue).issues.map((issue) => {
+      const path = fieldOf(issue.path)
+      return { field: path.slice(0, 200), error: issue.message.slice(0, 300) }
+    })
+    return new InvalidArguments({ tool, issues: [...unknown, ...wrong].slice(0, 16) })
+  })

@@ -1,0 +1,38 @@
+// Which project a call is about: the server's own, or another that a person has trusted. Whether a folder exists is
+// not told: any path that is neither gets the same answer.
+import { Effect, FileSystem } from "effect"
+import { Projects } from "../../layers/Projects.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+
+const stranger = (path: string) =>
+  new ProjectRestricted({
+    reason: `"${safeLine(path)}" is not the project of this server, and no person has trusted it`
+  })
+
+export const make = Effect.fnUntraced(function*(own: ProjectKey) {
+  const projects = yield* Projects
+  const files = yield* FileSystem.FileSystem
+  /** Other projects that were trusted when a call named them. */
+  const others = new Set<ProjectKey>()
+  return {
+    own,
+    /** The own project, and others that calls have named. */
+    known: (): ReadonlyArray<ProjectKey> => [own, ...others],
+    resolve: Effect.fnUntraced(function*(path: string | undefined) {
+      if (path === undefined || path === own) return own
+      if (!path.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(path)) return yield* stranger(path)
+      const key = yield* Effect.mapError(files.realPath(path), () => stranger(path))
+      if (key === own) return own
+      const { _tag } = yield* projects.use(key)(Effect.flatMap(ProjectTrust, (trust) => trust.state)).pipe(
+        Effect.mapError(() => stranger(path))
+      )
+      if (_tag !== "Trusted") return yield* stranger(path)
+      others.add(key)
+      return key
+    })
+  }
+})
+
+export type CallProject = Effect.Success<ReturnType<typeof make>>

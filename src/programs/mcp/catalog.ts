@@ -1,0 +1,268 @@
+// Trusted items as resources and trusted directives as prompts. The protocol library keeps fixed lists without a way to
+// take anything off them: what is gone is hidden by a predicate, and transports bring the lists up to date before they
+// let a request for one through.
+import { Context, Effect, Semaphore, Stream } from "effect"
+import type { Scope } from "effect"
+import { McpSchema, McpServer } from "effect/ai"
+import { Projects } from "../../layers/Projects.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import { ItemParser } from "../../services/format/ItemParser.ts"
+import type { Item, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import { ItemType } from "../../services/item/ItemId.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { Outputs } from "../../services/primitive/Outputs.ts"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { standingOf } from "../itemState.ts"
+import type { CallProject } from "./callProject.ts"
+import type { Notices } from "./notices.ts"
+import { parametersOf, promptOf } from "./prompt.ts"
+import type { FollowPrompt } from "./prompt.ts"
+
+/** How many items a list names; the template reads every one. */
+const listed = 50
+/** How many items are looked at to find them. */
+const looked = 1000
+
+/** Requests that a transport holds until `refresh` has run. */
+export const listMethods: ReadonlySet<string> = new Set([
+  "resources/list",
+  "resources/subscribe",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "subscriptions/listen"
+])
+
+const refOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
+const uriOf = (location: ItemLocation): string => `kiwi://${location.type}/${refOf(location)}`
+
+const mimeTypeOf = ({ kind, path, type }: ItemLocation): string =>
+  type !== "tool"
+    ? "text/markdown"
+    : kind === "folder" || /\.ya?ml$/.test(path)
+    ? "application/yaml"
+    : "text/plain"
+
+interface Listed {
+  readonly location: ItemLocation
+  readonly digest: string
+  readonly item: Item
+}
+
+/** Items whose words may be shown, project first. None at all while the project is restricted. */
+const trustedItems = Effect.gen(function*() {
+  const parser = yield* ItemParser
+  const store = yield* ItemStore
+  const trust = yield* ProjectTrust
+  if ((yield* trust.state)._tag === "Restricted") return []
+  const found: Array<Listed> = []
+  const seen = new Set<string>()
+  for (const location of (yield* store.list()).slice(0, looked)) {
+    if (found.length >= listed) break
+    if (seen.has(uriOf(location))) continue
+    seen.add(uriOf(location))
+    const entry = yield* store.read(location).pipe(
+      Effect.flatMap((snapshot) =>
+        Effect.flatMap(standingOf(snapshot), ({ believed }) =>
+          believed === undefined
+            ? Effect.undefined
+            : Effect.map(parser.parse(snapshot), (item): Listed => ({ location, digest: snapshot.digest, item })))
+      ),
+      Effect.orElseSucceed(() => undefined)
+    )
+    if (entry !== undefined) found.push(entry)
+  }
+  return found
+})
+
+const describe = ({ item }: Listed): { readonly title?: string; readonly description?: string } => ({
+  ...(item.title === "" ? {} : { title: safeLine(item.title, 120) }),
+  ...(item.description === "" ? {} : { description: safeLine(item.description) })
+})
+
+const resourceOf = (entry: Listed) =>
+  new McpSchema.Resource({
+    uri: uriOf(entry.location),
+    name: refOf(entry.location),
+    ...describe(entry),
+    mimeType: mimeTypeOf(entry.location)
+  })
+
+const notFound = (uri: string) => new McpSchema.InvalidParams({ message: `Resource '${safeLine(uri)}' not found` })
+
+const isType = (text: string): text is ItemType => ItemType.literals.some((type) => type === text)
+
+const readItem = Effect.fnUntraced(function*(uri: string) {
+  const store = yield* ItemStore
+  const trust = yield* ProjectTrust
+  const [, type = "", id = ""] = /^kiwi:\/\/([a-z]+)\/(.+)$/.exec(uri) ?? []
+  if (!isType(type) || (yield* trust.state)._tag === "Restricted") return yield* notFound(uri)
+  const snapshot: ItemSnapshot = yield* Effect.flatMap(store.find({ id, type }), ({ location }) => store.read(location))
+  if ((yield* standingOf(snapshot)).believed === undefined) return yield* notFound(uri)
+  return {
+    contents: [{ uri, mimeType: mimeTypeOf(snapshot.location), text: new TextDecoder().decode(snapshot.bytes) }]
+  }
+})
+
+const rangeOf = (uri: string) => {
+  const [, id = "", search = ""] = /^kiwi:\/\/output\/([A-Za-z0-9_-]{1,128})(?:\?(.*))?$/.exec(uri) ?? []
+  const parameters = new URLSearchParams(search)
+  const number = (name: string, fallback: number): number => {
+    const text = parameters.get(name)
+    return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : fallback
+  }
+  return { id, offset: number("offset", 0), length: Math.min(number("length", 65_536), 1_048_576) }
+}
+
+const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const readOutput = Effect.fnUntraced(function*(uri: string) {
+  const outputs = yield* Outputs
+  const { id, length, offset } = rangeOf(uri)
+  const { bytes, total } = yield* outputs.read(id, { offset, length })
+  const text = decodeUtf8(bytes)
+  return {
+    contents: [text === undefined ? { uri, blob: bytes } : { uri, mimeType: "text/plain", text }],
+    _meta: { offset, length: bytes.length, total }
+  }
+})
+
+export interface Catalog {
+  /** Brings both lists up to date, opening the project if it was not open yet, and keeps them so from then on. */
+  readonly refresh: Effect.Effect<void>
+}
+
+/** Registers templates, and lists as they become known. `follow` is what a prompt does. */
+export const make = Effect.fnUntraced(function*(
+  project: CallProject,
+  follow: FollowPrompt,
+  notices: Notices
+): Effect.fn.Return<Catalog, never, McpServer.McpServer | Projects | Scope.Scope> {
+  const projects = yield* Projects
+  const server = yield* McpServer.McpServer
+  const scope = yield* Effect.scope
+  const one = yield* Semaphore.make(1)
+
+  const resources = new Map<string, string>()
+  const prompts = new Map<string, string>()
+  const shownWhen = (test: () => boolean) => Context.make(McpSchema.EnabledWhen, test)
+  const inOwn = projects.use(project.own)
+
+  yield* server.addResourceTemplate({
+    template: new McpSchema.ResourceTemplate({
+      uriTemplate: "kiwi://output/{id}{?offset,length}",
+      name: "output",
+      description: "Output of a tool that was too long to return, in byte ranges"
+    }),
+    annotations: Context.empty(),
+    routerPath: "kiwi:://output/*",
+    completions: {},
+    handle: (uri) =>
+      // An output belongs to the project of its call; ids are random.
+      Effect.firstSuccessOf(project.known().map((key) => projects.use(key)(readOutput(uri)))).pipe(
+        Effect.mapError(() => notFound(uri))
+      )
+  })
+  yield* server.addResourceTemplate({
+    template: new McpSchema.ResourceTemplate({
+      uriTemplate: "kiwi://{type}/{+id}",
+      name: "item",
+      description: "A trusted directive, tool or knowledge entry"
+    }),
+    annotations: Context.empty(),
+    routerPath: "kiwi:://:0/*",
+    completions: {
+      type: (input) => complete(ItemType.literals.filter((type) => type.startsWith(input))),
+      id: (input) =>
+        complete(
+          [...resources.keys()].map((uri) => uri.replace(/^kiwi:\/\/[a-z]+\//, "")).filter((ref) =>
+            ref.startsWith(input)
+          )
+        )
+    },
+    handle: (uri) => inOwn(readItem(uri)).pipe(Effect.mapError(() => notFound(uri)))
+  })
+  // Without a registered prompt the server would not be taken for one that has any; this one is never shown.
+  yield* server.addPrompt({
+    prompt: new McpSchema.Prompt({ name: "kiwi" }),
+    annotations: shownWhen(() => false),
+    completions: {},
+    handle: () => Effect.fail(new McpSchema.InvalidParams({ message: "Prompt 'kiwi' not found" }))
+  })
+
+  const update = Effect.gen(function*() {
+    const entries = yield* inOwn(trustedItems)
+    const notify = server.notifications
+    const uris = new Map(entries.map((entry) => [uriOf(entry.location), entry] as const))
+    const changed: Array<string> = []
+    let added = false
+    for (const [uri, entry] of uris) {
+      const resource = resourceOf(entry)
+      const known = JSON.stringify([resource, entry.digest])
+      const before = resources.get(uri)
+      if (before === known) continue
+      resources.set(uri, known)
+      if (before === undefined) added = true
+      else changed.push(uri)
+      yield* server.addResource({
+        resource,
+        annotations: shownWhen(() => resources.has(uri)),
+        handle: inOwn(readItem(uri)).pipe(
+          Effect.mapError(() => new McpSchema.InternalError({ message: `Resource '${uri}' not found` }))
+        )
+      })
+    }
+    const gone = [...resources.keys()].filter((uri) => !uris.has(uri))
+    for (const uri of gone) resources.delete(uri)
+    if (gone.length > 0) yield* notify["notifications/resources/list_changed"]({})
+    if (added || gone.length > 0) yield* notices.publish({ method: "notifications/resources/list_changed" })
+    for (const uri of [...changed, ...gone]) {
+      yield* notify["notifications/resources/updated"]({ uri })
+      yield* notices.publish({ method: "notifications/resources/updated", uri })
+    }
+
+    const names = new Set<string>()
+    let prompted = false
+    for (const { item } of entries) {
+      if (item._tag !== "directive") continue
+      const prompt = promptOf(item)
+      if (names.has(prompt.name)) continue
+      names.add(prompt.name)
+      const known = JSON.stringify([prompt, item.inputs])
+      if (prompts.get(prompt.name) === known) continue
+      prompts.set(prompt.name, known)
+      prompted = true
+      yield* server.addPrompt({
+        prompt,
+        annotations: shownWhen(() => prompts.has(prompt.name)),
+        completions: {},
+        handle: (given) => follow(prompt.name, parametersOf(item.inputs, given))
+      })
+    }
+    const dropped = [...prompts.keys()].filter((name) => !names.has(name))
+    for (const name of dropped) prompts.delete(name)
+    if (dropped.length > 0) yield* notify["notifications/prompts/list_changed"]({})
+    if (prompted || dropped.length > 0) yield* notices.publish({ method: "notifications/prompts/list_changed" })
+  })
+
+  let watching = false
+  const watch = Effect.suspend(() => {
+    if (watching) return Effect.void
+    watching = true
+    const changes = Effect.flatMap(ItemStore, (store) => Stream.runForEach(store.changes, () => refreshOnce))
+    return Effect.asVoid(Effect.forkIn(inOwn(changes), scope))
+  })
+  const refreshOnce = one.withPermit(update).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("The lists of resources and prompts could not be renewed", cause))
+  )
+  return { refresh: Effect.andThen(watch, refreshOnce) }
+})
+
+const complete = (values: ReadonlyArray<string>): Effect.Effect<McpSchema.CompleteResult> =>
+  Effect.succeed({ completion: { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 } })

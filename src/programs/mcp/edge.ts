@@ -1,0 +1,193 @@
+// The MCP edge: arguments in, results out. Every failure that a use case declares, and every defect, leaves here as one
+// object; nothing leaves as prose, and nothing leaves the server.
+import { Cause, Effect, Option, Schema } from "effect"
+import { McpSchema } from "effect/ai"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import { createHash, randomUUID } from "node:crypto"
+import { Projects } from "../../layers/Projects.ts"
+import type { ProjectServices } from "../../layers/Projects.ts"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
+import { toErrorObject } from "../../services/error/KiwiError.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
+import { HumanGate } from "../../services/trust/HumanAct.ts"
+import { execute } from "../execute.ts"
+import { help } from "../help.ts"
+import { load } from "../load.ts"
+import { search } from "../search.ts"
+import { sign } from "../sign.ts"
+import {
+  decodeArguments,
+  ExecuteArguments,
+  HelpArguments,
+  InvalidArguments,
+  itemTypeOf,
+  LoadArguments,
+  SearchArguments,
+  SignArguments
+} from "./arguments.ts"
+import type { CallProject } from "./callProject.ts"
+import * as HumanGateElicit from "./HumanGateElicit.ts"
+import { messageOf } from "./prompt.ts"
+import type { FollowPrompt } from "./prompt.ts"
+import type { ToolName } from "./tools.ts"
+
+/** Something that Kiwi should not be able to do. Its cause goes to the log, and never to a caller. */
+class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
+  override get message() {
+    return `${this.tool} failed inside Kiwi, in a way that it should not be able to`
+  }
+  get remediation() {
+    return "Look at the server's log, run `kiwi doctor`, and report it if it happens again"
+  }
+}
+
+export interface Answer {
+  readonly status: string
+  readonly data: unknown
+  readonly metadata?: unknown
+  readonly warnings?: ReadonlyArray<CallWarning>
+}
+
+/** The one shape of every result: structured, and the same as text for clients that read only that. */
+export const toCallToolResult = (outcome: Answer | { readonly error: KiwiError }): McpSchema.CallToolResult => {
+  const structured = "error" in outcome
+    ? { status: "error", error: toErrorObject(outcome.error) }
+    : {
+      status: outcome.status,
+      data: outcome.data,
+      metadata: outcome.metadata,
+      ...(outcome.warnings === undefined || outcome.warnings.length === 0 ? {} : { warnings: outcome.warnings })
+    }
+  const text = JSON.stringify(structured)
+  return new McpSchema.CallToolResult({
+    content: [{ type: "text", text }],
+    // Only what JSON can say goes out, so the text is what is read back.
+    structuredContent: JSON.parse(text),
+    ...("error" in outcome ? { isError: true } : {})
+  })
+}
+
+const done = (data: unknown): Answer => ({ status: "success", data })
+
+type Handler = (
+  args: unknown,
+  call: { readonly caller: Caller; readonly callId: string }
+) => Effect.Effect<
+  { readonly project: string | undefined; readonly run: Effect.Effect<Answer, KiwiError, ProjectServices | HumanGate> },
+  InvalidArguments
+>
+
+const handlers: Readonly<Record<ToolName, Handler>> = {
+  search: (args, { caller }) =>
+    Effect.map(decodeArguments("search", SearchArguments, args), (a) => ({
+      project: a.project_path,
+      run: search({
+        query: a.query,
+        type: itemTypeOf(a.item_type),
+        tier: a.source === "all" ? undefined : a.source,
+        category: a.category,
+        tags: a.tags,
+        limit: a.limit
+      }, caller).pipe(Effect.map((results) => done({ results })))
+    })),
+  load: (args, { caller }) =>
+    Effect.map(decodeArguments("load", LoadArguments, args), (a) => ({
+      project: a.project_path,
+      run: Effect.map(load({ id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }, caller), done)
+    })),
+  execute: (args, { callId, caller }) =>
+    decodeArguments("execute", ExecuteArguments, args).pipe(
+      Effect.filterOrFail(
+        (a) => a.mode === undefined || itemTypeOf(a.item_type) !== "tool",
+        () =>
+          new InvalidArguments({ tool: "execute", issues: [{ field: "mode", error: "a tool is run, not followed" }] })
+      ),
+      Effect.map((a) => ({
+        project: a.project_path,
+        run: execute({
+          id: a.item_id,
+          type: itemTypeOf(a.item_type) ?? (a.mode === "follow" ? "directive" : undefined),
+          parameters: a.parameters ?? {},
+          dryRun: a.dry_run ?? false,
+          callId
+        }, caller)
+      }))
+    ),
+  sign: (args, { caller }) =>
+    Effect.map(decodeArguments("sign", SignArguments, args), (a) => ({
+      project: a.project_path,
+      run: sign({
+        id: a.item_id,
+        type: itemTypeOf(a.item_type),
+        tier: a.parameters?.location,
+        category: a.parameters?.category
+      }, caller).pipe(Effect.map(done))
+    })),
+  help: (args) =>
+    Effect.map(decodeArguments("help", HelpArguments, args), (a) => ({
+      project: a.project_path,
+      run: Effect.map(help(a.topic ?? "overview"), done)
+    }))
+}
+
+export interface EdgeOptions {
+  /** The name that policy knows this client by. */
+  readonly client: string
+}
+
+export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {
+  const projects = yield* Projects
+  const seals = yield* HumanGateElicit.makeSeals
+  const process = randomUUID()
+
+  /** Everything of a caller but its label is decided here, and never by what the caller says. */
+  const callerOf = Effect.fnUntraced(function*() {
+    const { clientInfo } = yield* McpSchema.McpRequestContext
+    const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
+    const session = Option.isSome(request) ? request.value.headers["mcp-session-id"] : undefined
+    return {
+      surface: "mcp",
+      client: options.client,
+      ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
+      // A session's own id would let whoever reads the audit end it.
+      session: session === undefined ? process : createHash("sha256").update(session).digest("hex").slice(0, 32)
+    } satisfies Caller as Caller
+  })
+
+  const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
+    const gate = yield* HumanGateElicit.make(seals, options.client)
+    const outcome = yield* Effect.gen(function*() {
+      const caller = yield* callerOf()
+      const { project: path, run } = yield* handlers[tool](args, { caller, callId: randomUUID() })
+      const key = yield* project.resolve(path)
+      return yield* projects.use(key)(run).pipe(Effect.provideService(HumanGate, gate.gate))
+    }).pipe(
+      Effect.catch((error: KiwiError) => Effect.succeed({ error })),
+      Effect.catchCauseIf(
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) => Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }) }))
+      )
+    )
+    return "error" in outcome && outcome.error._tag === "HumanRequired"
+      ? (yield* gate.question) ?? toCallToolResult(outcome)
+      : toCallToolResult(outcome)
+  })
+  /** What a prompt does: the directive's steps, as one message. */
+  const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
+    const caller = yield* callerOf()
+    return yield* projects.use(project.own)(
+      execute({ id: name, type: "directive", parameters, dryRun: false, callId: randomUUID() }, caller)
+    ).pipe(
+      Effect.map(({ data }) => messageOf(name, data)),
+      Effect.mapError((error: KiwiError) => {
+        const { message, remediation } = toErrorObject(error)
+        return new McpSchema.InvalidParams({
+          message: remediation === undefined ? message : `${message}. ${remediation}`
+        })
+      })
+    )
+  })
+
+  return { call, follow }
+})

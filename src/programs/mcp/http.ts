@@ -1,0 +1,232 @@
+// Streamable HTTP, and everything that stands before it on every route: the Host that was bound, no foreign Origin, a
+// bearer token, a bounded and admitted body, a bounded number of sessions. The protocol library has none of these.
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { ByteSize, Effect, Layer, Redacted, Schema } from "effect"
+import type { Array as Arr } from "effect"
+import { McpServer } from "effect/ai"
+import type { McpProtocol } from "effect/ai"
+import { HttpIncomingMessage, HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { createServer } from "node:http"
+import type { Server } from "node:http"
+import { isIP } from "node:net"
+import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
+import type { Refusal } from "./admission.ts"
+import * as HttpSessions from "./httpSessions.ts"
+import type { Notices } from "./notices.ts"
+import type { ListGate } from "./server.ts"
+
+export const path = "/mcp"
+
+/** The token that HTTP was given is too easy to guess. */
+export class HttpTokenWeak extends Schema.TaggedError<HttpTokenWeak>()("HttpTokenWeak", {}) {
+  override get message() {
+    return "KIWI_HTTP_TOKEN is too short: a token is at least 43 characters, 256 bits in base64url"
+  }
+  get remediation() {
+    return "Leave KIWI_HTTP_TOKEN out and one is made, or: export KIWI_HTTP_TOKEN=$(openssl rand -base64 32 | tr +/ -_)"
+  }
+}
+
+/** Without a token, only this machine may connect. */
+export class HttpAuthRequired extends Schema.TaggedError<HttpAuthRequired>()("HttpAuthRequired", {
+  host: Schema.String
+}) {
+  override get message() {
+    return `Kiwi does not listen on ${this.host} without a token: everybody who reaches it could act as you`
+  }
+  get remediation() {
+    return "Leave --no-auth out, or listen on 127.0.0.1"
+  }
+}
+
+/** The port is taken, or the address is not this machine's. */
+export class HttpUnavailable extends Schema.TaggedError<HttpUnavailable>()("HttpUnavailable", {
+  host: Schema.String,
+  port: Schema.Int,
+  detail: Schema.String
+}) {
+  override get message() {
+    return `Kiwi cannot listen on ${this.host}, port ${this.port}: ${this.detail}`
+  }
+  get remediation() {
+    return "Choose another port, or --port 0 for any that is free"
+  }
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+
+/** 256 bits, base64url. */
+export const makeToken: Effect.Effect<Redacted.Redacted<string>> = Effect.sync(() =>
+  Redacted.make(randomBytes(32).toString("base64url"))
+)
+
+/** Base64url carries 6 bits a character. */
+export const checkToken = (token: Redacted.Redacted<string>): Effect.Effect<Redacted.Redacted<string>, HttpTokenWeak> =>
+  Redacted.value(token).length >= 43 ? Effect.succeed(token) : Effect.fail(new HttpTokenWeak())
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+const makeAuthorized = (token: Redacted.Redacted<string> | undefined) => {
+  if (token === undefined) return () => true
+  const expected = digest(Redacted.value(token))
+  return (header: string | undefined): boolean => {
+    const [, given] = /^Bearer ([!-~]+)$/i.exec(header ?? "") ?? []
+    return given !== undefined && timingSafeEqual(digest(given), expected)
+  }
+}
+
+/** The `host:port` forms under which a request may name this server. */
+const hostsOf = (host: string, port: number): ReadonlySet<string> => {
+  const names = isLoopback(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
+  return new Set(names.flatMap((name) => {
+    const shown = isIP(name) === 6 ? `[${name}]` : name
+    return port === 80 ? [shown, `${shown}:80`] : [`${shown}:${port}`]
+  }))
+}
+
+const refuse = (
+  status: number,
+  message: string,
+  { code, id }: Pick<Refusal, "code" | "id"> = { code: invalidRequest, id: null }
+) => HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, error: { code, message } }, { status })
+
+const tooLong = HttpServerResponse.setHeader(
+  refuse(413, "The message is too long, or broke off"),
+  "connection",
+  "close"
+)
+
+export interface SecurityOptions {
+  readonly hosts: ReadonlySet<string>
+  readonly token: Redacted.Redacted<string> | undefined
+  readonly gate: ListGate
+  readonly notices: Notices
+}
+
+/** Applies to every route, also to those that do not exist. */
+export const security = (options: SecurityOptions) =>
+  HttpRouter.middleware(
+    Effect.sync(() => {
+      const authorized = makeAuthorized(options.token)
+      const inSession = HttpSessions.make(path, options.notices)
+
+      const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+        const { headers } = request
+        if (headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== "application/json") {
+          return refuse(415, "The content type is application/json")
+        }
+        if (Number(headers["content-length"] ?? 0) > maxMessageBytes) return tooLong
+        const text = yield* Effect.result(request.text)
+        if (text._tag === "Failure") return tooLong
+        const admission = admit(text.success)
+        return admission._tag === "Accepted" ? admission : refuse(400, admission.refusal.message, admission.refusal)
+      })
+
+      return (app) =>
+        Effect.gen(function*() {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const { host, origin } = request.headers
+          if (host === undefined || !options.hosts.has(host.toLowerCase())) {
+            return refuse(403, "This server does not answer to that Host")
+          }
+          if (origin !== undefined && !isOwnOrigin(origin, options.hosts)) return refuse(403, "Foreign Origin")
+          if (!authorized(request.headers["authorization"])) {
+            const response = refuse(401, "A bearer token is required")
+            return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
+          }
+          if (!isEndpoint(request.url)) return yield* app
+          if (request.method !== "POST") return yield* inSession(request, [], undefined, app)
+          const read = yield* readMessage(request)
+          if (HttpServerResponse.isHttpServerResponse(read)) return read
+          const methods = methodsOf(read.message)
+          if (methods.some((method) => options.gate.methods.has(method))) yield* options.gate.effect
+          return yield* inSession(request, methods, read.message, app)
+        }).pipe(
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(maxMessageBytes)),
+          Effect.map(HttpServerResponse.setHeaders({
+            "cache-control": "no-store",
+            "x-content-type-options": "nosniff"
+          }))
+        )
+    }),
+    { global: true }
+  )
+
+const isEndpoint = (url: string): boolean => url === path || url.startsWith(`${path}?`)
+
+const isOwnOrigin = (origin: string, hosts: ReadonlySet<string>): boolean =>
+  origin.startsWith("http://") && hosts.has(origin.slice("http://".length).toLowerCase())
+
+export interface HttpOptions {
+  /** An address or "localhost". */
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** `undefined` for `--no-auth`. */
+  readonly token: Redacted.Redacted<string> | undefined
+}
+
+const unavailable = ({ host, port }: HttpOptions) => (error: { readonly cause?: unknown }): HttpUnavailable => {
+  const code = error.cause instanceof Error && "code" in error.cause ? String(error.cause.code) : "unknown"
+  const details: Readonly<Record<string, string>> = {
+    EADDRINUSE: "something else is listening there",
+    EACCES: "you may not use that port",
+    EADDRNOTAVAIL: "that is no address of this machine"
+  }
+  return new HttpUnavailable({ host, port, detail: Object.hasOwn(details, code) ? details[code]! : `error ${code}` })
+}
+
+/** What is served: protocols, registrations, and the gate before their lists. */
+export interface Served<RE, RR> {
+  readonly info: { readonly name: string; readonly version: string; readonly instructions?: string }
+  readonly protocols: Arr.NonEmptyReadonlyArray<McpProtocol.ProtocolAdapter>
+  readonly registrations: Layer.Layer<never, RE, RR>
+  readonly gate: ListGate
+  readonly notices: Notices
+}
+
+const listen = (server: Server, options: HttpOptions) =>
+  NodeHttpServer.layerServer(() => server, {
+    host: options.host,
+    port: options.port,
+    gracefulShutdownTimeout: "500 millis"
+  }).pipe(Layer.catch((error) => Layer.effect(HttpServer.HttpServer, Effect.fail(unavailable(options)(error)))))
+
+/** Listens until its scope closes; `listening` hears the endpoint's URL, once it is served. */
+export const layer = <RE, RR>(
+  served: Served<RE, RR>,
+  options: HttpOptions & { readonly listening: (url: string) => Effect.Effect<void> }
+) =>
+  Layer.unwrap(Effect.gen(function*() {
+    if (options.token === undefined && !isLoopback(options.host)) {
+      return yield* new HttpAuthRequired({ host: options.host })
+    }
+    const server = createServer({ maxHeaderSize: 32 * 1024 })
+    server.maxConnections = 512
+    const app = Layer.unwrap(Effect.gen(function*() {
+      yield* HttpServer.HttpServer
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : options.port
+      const hosts = hostsOf(options.host, port)
+      const mcp = McpServer.layerHttp({
+        ...served.info,
+        path,
+        protocols: served.protocols,
+        registrations: served.registrations,
+        allowSessionTermination: true,
+        allowedOrigins: [...hosts].map((host) => `http://${host}`)
+      })
+      const shown = isIP(options.host) === 6 ? `[${options.host}]` : options.host
+      return HttpRouter.serve(
+        Layer.merge(mcp, security({ hosts, token: options.token, gate: served.gate, notices: served.notices })),
+        {
+          disableLogger: true,
+          disableListenLog: true
+        }
+      ).pipe(Layer.tap(() => options.listening(`http://${shown}:${port}${path}`)))
+    }))
+    return Layer.provide(app, listen(server, options))
+  }))

@@ -1,0 +1,162 @@
+// Sessions over HTTP, as far as the protocol library leaves them open: it lets none expire, has no stream from the
+// server, and refuses subscriptions for want of one.
+import { Clock, Deferred, Effect, Option, Schema, Stream } from "effect"
+import type { Scope } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as Notices from "./notices.ts"
+
+/** How many sessions there may be; the longest idle makes room. */
+const most = 64
+const idleAfter = 30 * 60 * 1000
+const mostSubscriptions = 1000
+
+interface Session {
+  usedAt: number
+  /** Requests and streams that are running; such a session is not idle. */
+  running: number
+  streaming: boolean
+  readonly subscriptions: Set<string>
+  readonly ended: Deferred.Deferred<void>
+}
+
+type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+const empty = (status: number) => HttpServerResponse.empty({ status })
+
+const decodeSubscription = Schema.decodeUnknownOption(Schema.Struct({
+  id: Schema.Union([Schema.String, Schema.Finite]),
+  method: Schema.Literals(["resources/subscribe", "resources/unsubscribe"]),
+  params: Schema.Struct({ uri: Schema.String })
+}))
+
+/** The library says that a session over HTTP has no subscriptions; here it has. */
+const withSubscriptions = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+  if (response.body._tag !== "Uint8Array") return response
+  const text = new TextDecoder().decode(response.body.body)
+  const patched = text.replace(
+    "\"resources\":{\"listChanged\":true,\"subscribe\":false}",
+    "\"resources\":{\"listChanged\":true,\"subscribe\":true}"
+  )
+  return patched === text
+    ? response
+    : HttpServerResponse.text(patched, {
+      status: response.status,
+      headers: response.headers,
+      contentType: response.body.contentType
+    })
+}
+
+export const make = (path: string, notices: Notices.Notices) => {
+  const sessions = new Map<string, Session>()
+
+  const forget = (id: string) =>
+    Effect.suspend(() => {
+      const session = sessions.get(id)
+      sessions.delete(id)
+      return session === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(session.ended, undefined))
+    })
+
+  /** Ends a session as its own client would, with a DELETE: the library has no other way. */
+  const end = Effect.fnUntraced(function*<E, R>(id: string, app: App<E, R>) {
+    yield* forget(id)
+    const request = new Request(`http://kiwi${path}`, { method: "DELETE", headers: { "mcp-session-id": id } })
+    yield* Effect.ignore(Effect.provideService(
+      app,
+      HttpServerRequest.HttpServerRequest,
+      HttpServerRequest.fromWeb(request).modify({ url: path })
+    ))
+  })
+
+  const makeRoom = Effect.fnUntraced(function*<E, R>(app: App<E, R>) {
+    const now = yield* Clock.currentTimeMillis
+    const idle = [...sessions].filter(([, s]) => s.running === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
+    const old = idle.filter(([, s]) => now - s.usedAt > idleAfter)
+    const surplus = idle.slice(0, Math.max(0, sessions.size + 1 - most))
+    for (const [id] of new Map([...old, ...surplus])) yield* end(id, app)
+    return sessions.size < most
+  })
+
+  const opened = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
+    const id = response.headers["mcp-session-id"]
+    if (id === undefined) return response
+    sessions.set(id, {
+      usedAt: yield* Clock.currentTimeMillis,
+      running: 0,
+      streaming: false,
+      subscriptions: new Set(),
+      ended: yield* Deferred.make<void>()
+    })
+    return withSubscriptions(response)
+  })
+
+  /** Counts as use until the request's scope closes, which is when the last byte of its response was sent. */
+  const use = Effect.fnUntraced(function*(session: Session) {
+    session.usedAt = yield* Clock.currentTimeMillis
+    session.running++
+    yield* Effect.addFinalizer(() =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        session.usedAt = now
+        session.running--
+      })
+    )
+  })
+
+  /** The stream on which a session hears of changes. */
+  const stream = Effect.fnUntraced(function*(id: string | undefined) {
+    const session = id === undefined ? undefined : sessions.get(id)
+    if (session === undefined) return empty(id === undefined ? 400 : 404)
+    if (session.streaming) return empty(409)
+    yield* use(session)
+    session.streaming = true
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        session.streaming = false
+      })
+    )
+    const heard = (yield* notices.listen).pipe(
+      Stream.filter((n) => n.method !== "notifications/resources/updated" || session.subscriptions.has(n.uri)),
+      Stream.map((notice) => `event: message\ndata: ${Notices.encode(notice)}\n\n`)
+    )
+    const alive = Stream.map(Stream.tick("15 seconds"), () => ": \n\n")
+    return HttpServerResponse.stream(
+      Stream.merge(heard, alive).pipe(Stream.encodeText, Stream.interruptWhen(Deferred.await(session.ended))),
+      { contentType: "text/event-stream" }
+    )
+  })
+
+  /** Handles a request that passed every check; `message` is a POST's body. */
+  return Effect.fnUntraced(function*<E, R>(
+    request: HttpServerRequest.HttpServerRequest,
+    methods: ReadonlyArray<string>,
+    message: unknown,
+    app: App<E, R>
+  ): Effect.fn.Return<
+    HttpServerResponse.HttpServerResponse,
+    E,
+    R | Scope.Scope | HttpServerRequest.HttpServerRequest
+  > {
+    const id = request.headers["mcp-session-id"]
+    const session = id === undefined ? undefined : sessions.get(id)
+    if (methods.includes("initialize")) {
+      if (!(yield* makeRoom(app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
+      const response = yield* app
+      // The library names the session only when the response is about to be sent.
+      yield* HttpEffect.appendPreResponseHandler((_, response) => opened(response))
+      return response
+    }
+    if (request.method === "GET" && request.headers["accept"]?.includes("text/event-stream") === true) {
+      return yield* stream(id)
+    }
+    const subscription = session === undefined ? undefined : Option.getOrUndefined(decodeSubscription(message))
+    if (session !== undefined && subscription !== undefined) {
+      const { id, method, params: { uri } } = subscription
+      if (method === "resources/unsubscribe") session.subscriptions.delete(uri)
+      else if (session.subscriptions.size < mostSubscriptions) session.subscriptions.add(uri)
+      return HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, result: {} })
+    }
+    if (session !== undefined) yield* use(session)
+    const response = yield* app
+    if (request.method === "DELETE" && response.status === 204 && id !== undefined) yield* forget(id)
+    return response
+  })
+}

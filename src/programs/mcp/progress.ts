@@ -1,0 +1,85 @@
+// A running call as progress notifications. Delivery never slows the tool: the newest few wait, older ones are dropped.
+// Numbers only grow, as the protocol wants it: the tool's own where it gives some, else a count.
+import { Cause, Clock, Effect, Fiber, Queue } from "effect"
+import { McpSchema } from "effect/ai"
+import type { McpServer } from "effect/ai"
+import { safeLine } from "../../services/error/safeText.ts"
+import { CallEvents } from "../../services/proxy/ToolCall.ts"
+import type { CallEvent } from "../../services/proxy/ToolCall.ts"
+
+interface Step {
+  readonly progress: number
+  readonly total?: number
+  readonly message: string
+}
+
+/** A tool that prints a lot is quoted at most this often. */
+const quoteEvery = 250
+const heartbeat = 5000
+
+/** The last line of a chunk that says something. */
+const lastLine = (text: string): string => safeLine(text.trimEnd().split("\n").at(-1) ?? "")
+
+const makeSteps = (started: number) => {
+  let last = 0
+  let lastAt = started
+  let toolCounts = false
+  const counted = (message: string): Step | undefined => toolCounts ? undefined : { progress: ++last, message }
+  const next = (event: CallEvent, now: number): Step | undefined => {
+    if (event._tag === "Chunk") {
+      const message = now - lastAt < quoteEvery ? "" : lastLine(event.text)
+      return message === "" ? undefined : counted(message)
+    }
+    const message = safeLine(event.message)
+    if (event.progress === undefined) return counted(message)
+    if (toolCounts && event.progress <= last) return undefined
+    toolCounts = true
+    last = Math.max(event.progress, last)
+    return { progress: last, ...(event.total === undefined ? {} : { total: event.total }), message }
+  }
+  const remember = (step: Step | undefined, now: number): Step | undefined => {
+    if (step !== undefined) lastAt = now
+    return step
+  }
+  return {
+    ofEvent: (event: CallEvent, now: number) => remember(next(event, now), now),
+    ofSilence: (now: number) =>
+      now - lastAt < heartbeat
+        ? undefined
+        : remember(counted(`running for ${Math.round((now - started) / 1000)} s`), now)
+  }
+}
+
+/** Reports what a call says while it runs, if its client asked for that. */
+export const withProgress =
+  (notifications: McpServer.McpServer["Service"]["notifications"]) =>
+  <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | McpSchema.McpRequestContext> =>
+    Effect.gen(function*() {
+      const { requestMetadata } = yield* McpSchema.McpRequestContext
+      const progressToken = requestMetadata?.progressToken
+      if (typeof progressToken !== "string" && typeof progressToken !== "number") return yield* call
+      const steps = makeSteps(yield* Clock.currentTimeMillis)
+      const queue = yield* Queue.make<Step, Cause.Done>({ capacity: 16, strategy: "sliding" })
+      const offer = (step: Step | undefined) =>
+        step === undefined ? Effect.void : Effect.asVoid(Queue.offer(queue, step))
+      const sender = yield* Queue.take(queue).pipe(
+        Effect.flatMap((step) => notifications["notifications/progress"]({ progressToken, ...step })),
+        Effect.forever,
+        Effect.ignore,
+        Effect.forkChild
+      )
+      const beat = yield* Clock.currentTimeMillis.pipe(
+        Effect.flatMap((now) => offer(steps.ofSilence(now))),
+        Effect.delay("1 second"),
+        Effect.forever,
+        Effect.forkChild
+      )
+      const result = yield* Effect.provideService(call, CallEvents, {
+        emit: (event) => Effect.flatMap(Clock.currentTimeMillis, (now) => offer(steps.ofEvent(event, now)))
+      })
+      yield* Fiber.interrupt(beat)
+      // What was said before the end arrives before the result.
+      yield* Queue.end(queue)
+      yield* Fiber.await(sender)
+      return result
+    })

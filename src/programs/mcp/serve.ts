@@ -1,0 +1,53 @@
+// What `kiwi serve` runs: the server over stdio until its client is gone, or over HTTP until it is told to stop.
+import { Console, Effect, Layer, Logger, Redacted } from "effect"
+import { McpServer } from "effect/ai"
+import * as Http from "./http.ts"
+import { httpProtocols, stdioProtocols } from "./protocols.ts"
+import * as Server from "./server.ts"
+import * as Stdio from "./stdio.ts"
+
+/** Needs the projects, and nothing that reads or writes stdio: that is the protocol's. Succeeds when the client left. */
+export const serveStdio = Effect.fn("serveStdio")(
+  function*(options: Server.ServerOptions & Pick<Stdio.StdioOptions, "input" | "output">) {
+    const { gate, registrations } = yield* Server.make(options)
+    const server = McpServer.layerStdio({ ...Server.serverInfo, protocols: stdioProtocols, registrations })
+    yield* Stdio.serve(server, { input: options.input, output: options.output, before: gate })
+  },
+  Effect.provideService(Logger.LogToStderr, true)
+)
+
+export interface ServeHttpOptions extends Server.ServerOptions {
+  readonly host: string
+  readonly port: number
+  /** From `KIWI_HTTP_TOKEN`; else one is made and shown once. */
+  readonly token: Redacted.Redacted<string> | undefined
+  readonly noAuth: boolean
+  /** Whom the server acts for, for the warning. */
+  readonly user: string
+}
+
+/** Says on stderr, in lines that programs can read, where it listens and with which token. Runs until interrupted. */
+export const serveHttp = Effect.fn("serveHttp")(
+  function*(options: ServeHttpOptions) {
+    const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
+    const token = options.noAuth ? undefined : made ?? options.token
+    if (token !== undefined) yield* Http.checkToken(token)
+    const { gate, notices, registrations } = yield* Server.make(options)
+    const listening = (url: string) =>
+      Effect.gen(function*() {
+        if (options.noAuth) {
+          yield* Console.error(
+            `No token is asked for: every user and every program of this machine can now act as ${options.user}.`
+          )
+        }
+        if (made !== undefined) yield* Console.error(`KIWI_HTTP_TOKEN=${Redacted.value(made)}`)
+        yield* Console.error(`KIWI_MCP_URL=${url}`)
+      })
+    const server = Http.layer(
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices },
+      { host: options.host, port: options.port, token, listening }
+    )
+    return yield* Layer.launch(server)
+  },
+  Effect.provideService(Logger.LogToStderr, true)
+)

@@ -1,0 +1,56 @@
+// The MCP server: five tools, resources and prompts over one set of projects, for every transport. Nothing here opens a
+// project; `initialize` is answered before any is.
+import { Context, Deferred, Effect, Layer } from "effect"
+import { McpServer } from "effect/ai"
+import type { ProjectKey } from "../../layers/Projects.ts"
+import { version } from "../version.ts"
+import * as CallProject from "./callProject.ts"
+import * as Catalog from "./catalog.ts"
+import * as Edge from "./edge.ts"
+import * as Notices from "./notices.ts"
+import { withProgress } from "./progress.ts"
+import { instructions, tools } from "./tools.ts"
+
+export interface ServerOptions {
+  /** The server's own project, by real path; "" for none. */
+  readonly project: ProjectKey
+  /** The name that policy knows this server's clients by. */
+  readonly client: string
+}
+
+export const serverInfo = { name: "kiwi", version, instructions }
+
+/** What a transport does before it hands on a request for a list. */
+export interface ListGate {
+  readonly methods: ReadonlySet<string>
+  readonly effect: Effect.Effect<void>
+}
+
+/** Registrations, the gate that its transport puts in front of them, and what they tell without being asked. */
+export const make = Effect.fnUntraced(function*(options: ServerOptions) {
+  const notices = yield* Notices.make
+  const ready = yield* Deferred.make<Catalog.Catalog>()
+  const gate: ListGate = {
+    methods: Catalog.listMethods,
+    // A project that takes for ever to open must not hold a list for ever.
+    effect: Deferred.await(ready).pipe(
+      Effect.flatMap((catalog) => catalog.refresh),
+      Effect.timeoutOption("10 seconds"),
+      Effect.asVoid
+    )
+  }
+  const registrations = Layer.effectDiscard(Effect.gen(function*() {
+    const server = yield* McpServer.McpServer
+    const project = yield* CallProject.make(options.project)
+    const edge = yield* Edge.make(project, { client: options.client })
+    for (const tool of tools) {
+      yield* server.addTool({
+        tool,
+        annotations: Context.empty(),
+        handle: (args) => withProgress(server.notifications)(edge.call(tool.name, args))
+      })
+    }
+    yield* Deferred.succeed(ready, yield* Catalog.make(project, edge.follow, notices))
+  }))
+  return { gate, notices, registrations }
+})

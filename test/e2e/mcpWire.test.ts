@@ -1,0 +1,291 @@
+// Hostile and broken input over real pipes: each gets an answer that a client can read, or none where the protocol wants
+// none; the server goes on, and stdout holds nothing but messages.
+import { assert, describe, it } from "@effect/vitest"
+import { afterEach } from "vitest"
+import { initialize, openStdio } from "../support/mcp/start.ts"
+import type { Message } from "../support/mcp/start.ts"
+
+type Server = ReturnType<typeof openStdio>
+const open: Array<Server> = []
+afterEach(() => {
+  for (const { child } of open.splice(0)) child.kill("SIGKILL")
+})
+
+const start = async () => {
+  const server = openStdio()
+  open.push(server)
+  server.send(initialize())
+  await server.until(({ id }) => id === "init")
+  server.send({ jsonrpc: "2.0", method: "notifications/initialized" })
+  return server
+}
+
+const errorCode = ({ error }: Message): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+
+let next = 0
+/** The server still runs a tool, and everything that it wrote is a message. */
+const goesOn = async (server: Server) => {
+  const id = `after-${next++}`
+  server.send({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "execute", arguments: { item_id: "add", parameters: { a: 1, b: 2 } } }
+  })
+  const answer = await server.until((message) => message["id"] === id)
+  assert.match(JSON.stringify(answer["result"]), /sum\\*":3/)
+  for (const message of server.messages()) assert.strictEqual(message["jsonrpc"], "2.0")
+  assert.strictEqual(server.rest(), "")
+}
+
+describe("over stdio", () => {
+  const lines: ReadonlyArray<readonly [string, string | Uint8Array, number]> = [
+    ["garbage", "this is no JSON", -32700],
+    ["half an object", "{\"jsonrpc\":\"2.0\",", -32700],
+    ["invalid UTF-8", Uint8Array.of(0x22, 0xff, 0xfe, 0x22), -32700],
+    ["a NUL", "{\"jsonrpc\":\"2.0\",\"id\":1,\u0000\"method\":\"ping\"}", -32700],
+    ["a number", "5", -32600],
+    ["null", "null", -32600],
+    ["an empty batch, in a revision without", "[]", -32600],
+    ["a batch, in a revision without", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600],
+    ["no version", "{\"id\":1,\"method\":\"ping\"}", -32600],
+    ["an id that is an object", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600],
+    ["an id that is null", "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600],
+    ["a method that is a number", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", -32600],
+    ["parameters that are a list", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[1]}", -32600],
+    ["neither request nor answer", "{\"jsonrpc\":\"2.0\",\"id\":1}", -32600],
+    ["both result and error", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", -32600],
+    ["headers of a transport", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"headers\":7}", -32600],
+    ["a trace", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"spanId\":{},\"traceId\":[]}", -32600],
+    ["an answer with a defect", "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"_tag\":\"Defect\",\"data\":1}}", -32600],
+    ["deep JSON", `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(100_000)}`, -32600],
+    [
+      "a prototype",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"help\",\"arguments\":{\"__proto__\":{\"topic\":1}}}}",
+      -32600
+    ],
+    [
+      "a prototype, escaped",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":{\"\\u005f_proto__\":{}}}}",
+      -32600
+    ]
+  ]
+  for (const [what, line, code] of lines) {
+    it(`${what} is refused with ${code}`, async () => {
+      const server = await start()
+      const before = server.messages().length
+      server.raw(line)
+      server.raw("\n")
+      await server.until((message) => errorCode(message) === code)
+      assert.strictEqual(server.messages().length, before + 1)
+      await goesOn(server)
+    })
+  }
+
+  it("a broken line takes none of its neighbours with it", async () => {
+    const server = await start()
+    const ping = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping" })
+    server.raw(`${ping(1)}\nbroken\n${ping(2)}\r\n\n   \n${ping(3)}\n`)
+    for (const id of [1, 2, 3]) await server.until((message) => message["id"] === id)
+    await goesOn(server)
+  })
+
+  it("a message that comes byte by byte is one message", async () => {
+    const server = await start()
+    for (const byte of Buffer.from("{\"jsonrpc\":\"2.0\",\"id\":\"ü\",\"method\":\"ping\"}\n")) {
+      server.raw(Uint8Array.of(byte))
+    }
+    await server.until((message) => message["id"] === "ü")
+    await goesOn(server)
+  })
+
+  it("fifty megabytes on one line are refused once, without being kept", async () => {
+    const server = await start()
+    const piece = "x".repeat(1024 * 1024)
+    for (let i = 0; i < 50; i++) server.raw(piece)
+    server.raw("\n")
+    const refused = await server.until((message) => errorCode(message) === -32600)
+    assert.include(JSON.stringify(refused), "at most")
+    await goesOn(server)
+    assert.strictEqual(server.messages().filter((message) => errorCode(message) !== undefined).length, 1)
+  })
+
+  it("unknown methods and tools, and wrong parameters, are answered", async () => {
+    const server = await start()
+    server.send({ jsonrpc: "2.0", id: 1, method: "no/such" })
+    assert.strictEqual(errorCode(await server.until(({ id }) => id === 1)), -32601)
+    server.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "no_such" } })
+    assert.isDefined(errorCode(await server.until(({ id }) => id === 2)))
+    server.send({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: 5 } })
+    assert.strictEqual(errorCode(await server.until(({ id }) => id === 3)), -32602)
+    server.send({ jsonrpc: "2.0", id: 4, method: "tools/call", params: { name: "help", arguments: "x" } })
+    assert.strictEqual(errorCode(await server.until(({ id }) => id === 4)), -32602)
+    server.send({ jsonrpc: "2.0", id: 5, method: "resources/read", params: { uri: "kiwi://tool/\u0000" } })
+    assert.isDefined(errorCode(await server.until(({ id }) => id === 5)))
+    server.send({ jsonrpc: "2.0", method: "no/such/notification", params: {} })
+    server.send({ jsonrpc: "2.0", id: "nobody asked", result: {} })
+    server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "nothing" } })
+    await goesOn(server)
+  })
+
+  it("lone surrogates, NULs and long keys in arguments come back as an error, whole", async () => {
+    const server = await start()
+    const args = ["\ud800", "a\u0000b", "\u202e", "k".repeat(100_000)]
+    args.forEach((key, id) => {
+      server.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "execute", arguments: { [key]: 1 } } })
+    })
+    for (const id of args.keys()) {
+      const answer = await server.until((message) => message["id"] === id)
+      assert.include(JSON.stringify(answer["result"]), "INVALID_ARGUMENTS")
+      assert.isBelow(JSON.stringify(answer).length, 4000)
+    }
+    server.raw(
+      "{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"tools/call\",\"params\":{\"name\":\"execute\"," +
+        "\"arguments\":{\"item_id\":\"\\ud800\"}}}\n"
+    )
+    const answer = await server.until(({ id }) => id === "s")
+    assert.include(JSON.stringify(answer["result"]), "ITEM_NOT_FOUND")
+    await goesOn(server)
+  })
+
+  it("two requests of one id are both answered", async () => {
+    const server = await start()
+    const call = { jsonrpc: "2.0", id: "twice", method: "tools/call", params: { name: "help", arguments: {} } }
+    server.send(call)
+    server.send(call)
+    await server.until(({ id }) => id === "twice")
+    await goesOn(server)
+    assert.strictEqual(server.messages().filter(({ id }) => id === "twice").length, 2)
+  })
+
+  it("a request before initialize is refused, and initialize still works", async () => {
+    const server = openStdio()
+    open.push(server)
+    server.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "help", arguments: {} } })
+    assert.isDefined(errorCode(await server.until(({ id }) => id === 1)))
+    server.send(initialize())
+    await server.until(({ id }) => id === "init")
+    await goesOn(server)
+  })
+
+  it("a second initialize does no harm", async () => {
+    const server = await start()
+    server.send(initialize("again"))
+    await server.until(({ id }) => id === "again")
+    await goesOn(server)
+  })
+
+  it("a hundred requests at once are all answered", async () => {
+    const server = await start()
+    for (let id = 0; id < 100; id++) {
+      server.send({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "execute", arguments: { item_id: "add" } }
+      })
+    }
+    for (let id = 0; id < 100; id++) await server.until((message) => message["id"] === id)
+    await goesOn(server)
+  })
+
+  for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
+    it(`speaks ${version}`, async () => {
+      const server = openStdio()
+      open.push(server)
+      server.send(initialize("init", version))
+      const { result } = await server.until(({ id }) => id === "init")
+      assert.include(JSON.stringify(result), `"protocolVersion":"${version}"`)
+      await goesOn(server)
+    })
+  }
+
+  it("answers a revision that nobody has heard of with the newest that has sessions", async () => {
+    const server = openStdio()
+    open.push(server)
+    server.send(initialize("init", "2099-01-01"))
+    const { result } = await server.until(({ id }) => id === "init")
+    assert.include(JSON.stringify(result), "\"protocolVersion\":\"2025-11-25\"")
+  })
+
+  it("takes a batch in 2025-03-26, and refuses the whole of one with a bad part", async () => {
+    const server = openStdio()
+    open.push(server)
+    server.send(initialize("init", "2025-03-26"))
+    await server.until(({ id }) => id === "init")
+    server.raw("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},5]\n")
+    await server.until((message) => errorCode(message) === -32600)
+    server.send({ jsonrpc: "2.0", id: 2, method: "ping" })
+    await server.until(({ id }) => id === 2)
+  })
+})
+
+describe("the end of a stdio server", () => {
+  const callForEver = {
+    jsonrpc: "2.0",
+    id: "slow",
+    method: "tools/call",
+    params: {
+      name: "execute",
+      arguments: { item_id: "slow", parameters: { forever: true } },
+      _meta: { progressToken: 1 }
+    }
+  }
+  const running = ({ method }: Message) => method === "notifications/progress"
+
+  it("comes with 0 when stdin ends, after what was asked was answered", async () => {
+    const server = openStdio()
+    open.push(server)
+    server.send(initialize())
+    server.send({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "execute", arguments: { item_id: "add" } }
+    })
+    server.child.stdin.end()
+    assert.deepStrictEqual(await server.over, { code: 0, signal: null })
+    assert.deepStrictEqual(server.messages().map(({ id }) => id), ["init", 1])
+    assert.include(server.said(), "ENDED interrupted=0")
+  })
+
+  it("interrupts what is still running when stdin ends, and ends with 0", async () => {
+    const server = await start()
+    server.send(callForEver)
+    await server.until(running)
+    server.child.stdin.end()
+    assert.deepStrictEqual(await server.over, { code: 0, signal: null })
+    assert.include(server.said(), "ENDED interrupted=1")
+  })
+
+  it("interrupts what is running when nobody reads its answers any more", async () => {
+    const server = await start()
+    server.send(callForEver)
+    await server.until(running)
+    server.child.stdout.destroy()
+    server.send({ jsonrpc: "2.0", id: 1, method: "ping" })
+    server.send({ jsonrpc: "2.0", id: 2, method: "ping" })
+    assert.deepStrictEqual(await server.over, { code: 0, signal: null })
+    assert.include(server.said(), "ENDED interrupted=1")
+  })
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`runs every finalizer on ${signal}`, async () => {
+      const server = await start()
+      server.send(callForEver)
+      await server.until(running)
+      server.child.kill(signal)
+      const { code } = await server.over
+      assert.strictEqual(code, 130)
+      assert.include(server.said(), "ENDED interrupted=1")
+    })
+  }
+
+  it("sends what was written to stdout by anybody else to stderr", async () => {
+    const server = await start()
+    assert.include(server.said(), "this line must never reach the client")
+    assert.include(server.said(), "nor this one")
+    await goesOn(server)
+  })
+})

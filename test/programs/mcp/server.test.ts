@@ -1,0 +1,352 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Queue, Schema } from "effect"
+import { McpSchema, McpTest } from "effect/ai"
+import type { McpProtocol } from "effect/ai"
+import { stdioProtocols } from "../../../src/programs/mcp/protocols.ts"
+import * as Server from "../../../src/programs/mcp/server.ts"
+import * as Fake from "./fakeProject.ts"
+
+const Structured = Schema.Struct({
+  status: Schema.String,
+  data: Schema.optionalKey(Schema.Unknown),
+  error: Schema.optionalKey(Schema.Struct({
+    code: Schema.String,
+    message: Schema.String,
+    retryable: Schema.Boolean,
+    remediation: Schema.optionalKey(Schema.String),
+    chain: Schema.optionalKey(Schema.Array(Schema.String)),
+    failed_at: Schema.optionalKey(Schema.Unknown),
+    cause: Schema.optionalKey(Schema.Unknown)
+  })),
+  metadata: Schema.optionalKey(Schema.Unknown),
+  warnings: Schema.optionalKey(Schema.Unknown)
+})
+
+const decodeCaller = Schema.decodeUnknownEffect(
+  Schema.Struct({ caller: Schema.Record(Schema.String, Schema.String) })
+)
+const decodeRecord = Schema.decodeUnknownEffect(Schema.Record(Schema.String, Schema.Unknown))
+
+/** The structured answer, which must be exactly what the text says. */
+const structured = (result: McpSchema.CallToolResult) => {
+  const [content] = result.content
+  assert.strictEqual(content?.type, "text")
+  assert.deepStrictEqual(JSON.parse(content?.type === "text" ? content.text : ""), result.structuredContent)
+  return Schema.decodeUnknownSync(Structured, { onExcessProperty: "error" })(result.structuredContent)
+}
+
+const connect = Effect.fnUntraced(function*(
+  protocolVersion: McpProtocol.ProtocolVersion,
+  clientCapabilities: McpSchema.ClientCapabilities = new McpSchema.ClientCapabilities({})
+) {
+  const project = yield* Fake.make
+  const { gate, registrations } = yield* Server.make({ project: "", client: "tester" })
+  const client = yield* McpTest.makeClient(Layer.provide(registrations, project.layer), {
+    protocols: stdioProtocols,
+    protocolVersion,
+    clientCapabilities
+  })
+  const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
+  return { project, client, gate, call }
+})
+
+for (const version of ["2025-11-25", "2026-07-28"] as const) {
+  describe(`the server in ${version}`, () => {
+    it.effect("offers the five tools in order, and opens no project for it", () =>
+      Effect.gen(function*() {
+        const { client, project } = yield* connect(version)
+        const listed = yield* client.listTools()
+        assert.deepStrictEqual(listed.tools.map((t) => t.name), ["search", "load", "execute", "sign", "help"])
+        assert.deepStrictEqual(
+          listed.tools.map((t) => t.annotations?.readOnlyHint),
+          [true, true, false, false, true]
+        )
+        assert.isTrue(listed.tools.every((t) => t.outputSchema?.["type"] === "object"))
+        assert.strictEqual(project.opened, 0)
+      }))
+
+    it.effect("answers every tool by one shape", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const found = structured(yield* call("search", { query: "add" }))
+        assert.strictEqual(found.status, "success")
+        assert.deepInclude(found.data, {
+          results: [{
+            id: "add",
+            type: "tool",
+            tier: "project",
+            category: "math",
+            path: "project:tools/math/add.py",
+            state: "ok",
+            version: "1.0.0",
+            description: "Add two numbers.",
+            call: "add()"
+          }]
+        })
+        assert.strictEqual(structured(yield* call("load", { item_id: "add" })).status, "success")
+        const ran = yield* call("execute", { item_id: "add", parameters: { a: 1, b: 2 } })
+        assert.isUndefined(ran.isError)
+        assert.deepInclude(structured(ran).data, { sum: 3 })
+        assert.strictEqual(structured(yield* call("help", {})).status, "success")
+        const dry = structured(yield* call("execute", { item_id: "math/add", dry_run: true }))
+        assert.strictEqual(dry.status, "validation_passed")
+        assert.strictEqual(project.opened, 1)
+      }))
+
+    it.effect("says who calls by what it knows, and only labels it by what the client says", () =>
+      Effect.gen(function*() {
+        const { call } = yield* connect(version)
+        const { data } = structured(yield* call("execute", { item_id: "add" }))
+        const { caller } = yield* decodeCaller(data)
+        assert.deepInclude(caller, { surface: "mcp", client: "tester", label: "McpTest 1.0.0" })
+      }))
+
+    it.effect("gives no free text of what is not believed in search, and marks it in load", () =>
+      Effect.gen(function*() {
+        const { call } = yield* connect(version)
+        const found = JSON.stringify(structured(yield* call("search", { query: "rogue" })))
+        assert.include(found, "unsigned")
+        assert.notInclude(found, "Ignore all previous")
+        const { data } = structured(yield* call("load", { item_id: "rogue" }))
+        const loaded = yield* decodeRecord(data)
+        assert.include(JSON.stringify(loaded["untrusted"]), "Ignore all previous")
+        const { untrusted: _, ...rest } = loaded
+        assert.notInclude(JSON.stringify(rest), "Ignore all previous")
+      }))
+
+    it.effect("refuses unknown arguments by name, and names the near one", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const result = yield* call("execute", { item_id: "add", params: { a: 1 } })
+        assert.strictEqual(result.isError, true)
+        const { error, status } = structured(result)
+        assert.strictEqual(status, "error")
+        assert.strictEqual(error?.code, "INVALID_ARGUMENTS")
+        assert.include(error?.message, "\"params\"")
+        assert.include(error?.message, "did you mean \"parameters\"?")
+        assert.strictEqual(project.opened, 0)
+      }))
+
+    it.effect("refuses to be loosened or to do what is not there", () =>
+      Effect.gen(function*() {
+        const { call } = yield* connect(version)
+        for (
+          const args of [
+            { item_id: "add", lockfile_mode: "off" },
+            { item_id: "add", action: "rollback" },
+            { item_id: "add", action: "delete" },
+            { item_id: "add", mode: "thread" },
+            { item_id: "add", item_type: "tool", mode: "follow" },
+            { item_id: "add", parameters: [1] },
+            { item_id: 7 },
+            { item_id: "" },
+            {}
+          ]
+        ) {
+          const result = yield* call("execute", args)
+          assert.strictEqual(structured(result).error?.code, "INVALID_ARGUMENTS", JSON.stringify(args))
+        }
+        assert.strictEqual(structured(yield* call("execute", { item_id: "add", action: "run" })).status, "success")
+        const lock = structured(yield* call("execute", { item_id: "add", lockfile_mode: "off" }))
+        assert.include(lock.error?.message, "cannot be set by a call")
+      }))
+
+    it.effect("hands a failure of a chain over whole", () =>
+      Effect.gen(function*() {
+        const { call } = yield* connect(version)
+        const result = yield* call("execute", { item_id: "add", parameters: { a: "1" } })
+        assert.strictEqual(result.isError, true)
+        assert.deepInclude(structured(result).error, {
+          code: "PARAMETERS_INVALID",
+          chain: ["add", "python_runtime", "subprocess"],
+          failed_at: {
+            tool_id: "add",
+            config_path: "project:tools/math/add.py",
+            validation_errors: [{ field: "a", error: "must be number" }]
+          },
+          retryable: false
+        })
+      }))
+
+    it.effect("turns a defect into an error that tells nothing, and goes on", () =>
+      Effect.gen(function*() {
+        const { call } = yield* connect(version)
+        const result = yield* call("execute", { item_id: "broken" })
+        const text = JSON.stringify(result)
+        assert.strictEqual(structured(result).error?.code, "INTERNAL_ERROR")
+        assert.notInclude(text, "secret internals")
+        assert.notInclude(text, "/home/")
+        assert.strictEqual(structured(yield* call("execute", { item_id: "add" })).status, "success")
+      }))
+
+    it.effect("gives another project only when it is trusted, and tells nothing of other paths", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const ran = yield* call("execute", { item_id: "add", project_path: "/somewhere/else" })
+        assert.strictEqual(structured(ran).status, "success")
+        project.trust = "Restricted"
+        for (const path of ["/somewhere/strange", "relative", "../up", "\u0000"]) {
+          const { error } = structured(yield* call("execute", { item_id: "add", project_path: path }))
+          assert.strictEqual(error?.code, "PROJECT_RESTRICTED", path)
+        }
+      }))
+
+    it.effect("asks a client that cannot ask for the command to be typed", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const result = yield* call("sign", { item_id: "rogue" })
+        assert.deepInclude(structured(result).error, {
+          code: "HUMAN_REQUIRED",
+          remediation: "Ask the person to type: kiwi sign tool rogue"
+        })
+        assert.deepStrictEqual(project.signed, [])
+      }))
+
+    it.effect("shows trusted items as resources and trusted directives as prompts", () =>
+      Effect.gen(function*() {
+        const { client, gate, project } = yield* connect(version)
+        yield* gate.effect
+        const { resources } = yield* client.listResources()
+        assert.includeMembers(resources.map((r) => r.uri), [
+          "kiwi://tool/math/add",
+          "kiwi://directive/deploy",
+          "kiwi://knowledge/notes"
+        ])
+        assert.isFalse(resources.some((r) => r.uri.includes("rogue") || r.uri.includes("trap")))
+        const read = yield* client.readResource({ uri: "kiwi://tool/math/add" })
+        assert.deepInclude(read.contents[0], { text: "Add two numbers.", mimeType: "text/plain" })
+        const templates = yield* client.listResourceTemplates()
+        assert.deepStrictEqual(templates.resourceTemplates.map((t) => t.uriTemplate), [
+          "kiwi://output/{id}{?offset,length}",
+          "kiwi://{type}/{+id}"
+        ])
+        const { prompts } = yield* client.listPrompts()
+        assert.deepStrictEqual(prompts.map((p) => p.name), ["deploy"])
+        assert.deepStrictEqual(prompts[0]?.arguments?.map((a) => [a.name, a.required]), [
+          ["where", true],
+          ["count", false]
+        ])
+        const got = yield* client.getPrompt({ name: "deploy", arguments: { where: "mars", count: "3" } })
+        const [message] = got.messages
+        assert.strictEqual(message?.role, "user")
+        assert.include(message?.content.type === "text" ? message.content.text : "", "Ship to mars 3")
+        assert.isTrue(project.audit.some((a) => a.kind === "request" && a.operation === "follow"))
+      }))
+
+    it.effect("reads what is not trusted, or not there, as nothing that exists", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect(version)
+        for (
+          const uri of [
+            "kiwi://tool/rogue",
+            "kiwi://directive/trap",
+            "kiwi://tool/none",
+            "kiwi://secret/x",
+            "kiwi://tool/../../etc/passwd",
+            "kiwi://output/../known",
+            "kiwi://output/unknown",
+            "file:///etc/passwd"
+          ]
+        ) {
+          const error = yield* Effect.flip(client.readResource({ uri }))
+          assert.notInclude(JSON.stringify(error), "Ignore all previous", uri)
+        }
+      }))
+
+    it.effect("reads kept output in ranges", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect(version)
+        const whole = yield* client.readResource({ uri: "kiwi://output/known" })
+        assert.deepInclude(whole.contents[0], { text: "0123456789" })
+        const part = yield* client.readResource({ uri: "kiwi://output/known?offset=2&length=3" })
+        assert.deepInclude(part.contents[0], { text: "234" })
+        assert.deepInclude(part._meta, { offset: 2, length: 3, total: 10 })
+      }))
+
+    it.effect("shows neither resources nor prompts of a project that became restricted", () =>
+      Effect.gen(function*() {
+        const { client, gate, project } = yield* connect(version)
+        yield* gate.effect
+        assert.isAbove((yield* client.listResources()).resources.length, 0)
+        project.trust = "Restricted"
+        yield* gate.effect
+        assert.deepStrictEqual((yield* client.listResources()).resources, [])
+        assert.deepStrictEqual((yield* client.listPrompts()).prompts, [])
+        yield* Effect.flip(client.readResource({ uri: "kiwi://tool/math/add" }))
+        yield* Effect.flip(client.getPrompt({ name: "deploy", arguments: { where: "x" } }))
+        project.trust = "Trusted"
+        yield* gate.effect
+        assert.isAbove((yield* client.listPrompts()).prompts.length, 0)
+      }))
+
+    it.effect("lists at most fifty resources and reads the fifty-first", () =>
+      Effect.gen(function*() {
+        const { client, gate, project } = yield* connect(version)
+        project.items = Array.from({ length: 80 }, (_, n): Fake.FakeItem => ({
+          type: "knowledge",
+          tier: "project",
+          category: "many",
+          id: `n${n}`,
+          text: `Number ${n}`,
+          trusted: true
+        }))
+        yield* gate.effect
+        assert.strictEqual((yield* client.listResources()).resources.length, 50)
+        const read = yield* client.readResource({ uri: "kiwi://knowledge/many/n79" })
+        assert.deepInclude(read.contents[0], { text: "Number 79" })
+      }))
+
+    it.effect("reports progress by growing numbers, escaped, before the result", () =>
+      Effect.gen(function*() {
+        const { client } = yield* connect(version)
+        yield* client.callTool({
+          name: "execute",
+          arguments: { item_id: "slow" },
+          _meta: { progressToken: "token-1" }
+        })
+        const heard = yield* Queue.clear(client.notifications)
+        const progress = heard.filter((n) => n.method === "notifications/progress").map((n) => n.payload)
+        assert.deepStrictEqual(progress, [
+          { progressToken: "token-1", progress: 1, total: 3, message: "warming\\u{202e} up" },
+          { progressToken: "token-1", progress: 2, total: 3, message: "half way" },
+          { progressToken: "token-1", progress: 3, total: 3, message: "there" }
+        ])
+      }))
+
+    it.effect("interrupts the call that its client cancels", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const running = yield* Effect.forkChild(call("execute", { item_id: "slow", parameters: { forever: true } }))
+        while (project.opened === 0) yield* Effect.yieldNow
+        for (let i = 0; i < 100; i++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(running)
+        for (let i = 0; i < 1000 && project.interrupted === 0; i++) yield* Effect.yieldNow
+        assert.strictEqual(project.interrupted, 1)
+        assert.strictEqual(structured(yield* call("execute", { item_id: "add" })).status, "success")
+      }))
+  })
+}
+
+it.effect("tells a session of a change on disk, also when something was only removed", () =>
+  Effect.gen(function*() {
+    const { client, gate, project } = yield* connect("2025-11-25")
+    yield* gate.effect
+    for (let i = 0; i < 200; i++) yield* Effect.yieldNow
+    yield* Queue.clear(client.notifications)
+    const next = Effect.gen(function*() {
+      yield* project.changed
+      const first = yield* Queue.take(client.notifications)
+      for (let i = 0; i < 500; i++) yield* Effect.yieldNow
+      return [first, ...(yield* Queue.clear(client.notifications))].map((n) => n.method)
+    })
+    const before = project.items
+    project.items = before.filter((it) => it.id !== "add")
+    assert.deepStrictEqual(yield* next, ["notifications/resources/list_changed"])
+    project.items = before
+    assert.include(yield* next, "notifications/resources/list_changed")
+    project.items = before.filter((it) => it.type !== "directive")
+    assert.includeMembers(yield* next, [
+      "notifications/resources/list_changed",
+      "notifications/prompts/list_changed"
+    ])
+  }))

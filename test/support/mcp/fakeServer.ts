@@ -1,0 +1,34 @@
+// A process that serves the fake project, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Config, Console, Effect, Option } from "effect"
+import { reserveStdout } from "../../../src/programs/mcp/reserveStdout.ts"
+import { serveHttp, serveStdio } from "../../../src/programs/mcp/serve.ts"
+import * as Fake from "../../programs/mcp/fakeProject.ts"
+
+const [, , transport] = process.argv
+
+const program = Effect.gen(function*() {
+  const project = yield* Fake.make
+  if (transport === "stdio") {
+    const output = reserveStdout(process)
+    console.log("this line must never reach the client")
+    process.stdout.write("nor this one\n")
+    yield* serveStdio({ project: "", client: "tester", input: process.stdin, output }).pipe(
+      Effect.provide(project.layer),
+      Effect.ensuring(Effect.suspend(() => Console.error(`ENDED interrupted=${project.interrupted}`)))
+    )
+    return
+  }
+  const token = Option.getOrUndefined(yield* Config.option(Config.Redacted("KIWI_HTTP_TOKEN")))
+  return yield* serveHttp({
+    project: "",
+    client: "tester",
+    host: "127.0.0.1",
+    port: 0,
+    token,
+    noAuth: transport === "http-no-auth",
+    user: "somebody"
+  }).pipe(Effect.provide(project.layer))
+})
+
+NodeRuntime.runMain(program)
