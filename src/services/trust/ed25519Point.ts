@@ -1,5 +1,5 @@
-// Whether 32 bytes are an Ed25519 public key that only its owner can sign for. OpenSSL takes any 32 bytes, among them
-// the points of small order, for which signatures can be made without a private key.
+// Whether 32 bytes are an Ed25519 public key that only its owner can sign for. node:crypto imports any 32 bytes, and
+// with an OpenSSL before 3.5 verifies by points of small order, for which anybody can make signatures.
 const p = 2n ** 255n - 19n
 const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
 

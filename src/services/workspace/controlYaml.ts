@@ -73,7 +73,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const parse = (): YamlNode => {
     if (bytes.length > maxYamlBytes) throw new Malformed(0, `it is larger than ${maxYamlBytes} bytes`)
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
-    const document = yaml.parseDocument(text, { lineCounter: counter, merge: false, logLevel: "silent" })
+    const document = yaml.parseDocument(text, { lineCounter: counter, merge: false, logLevel: "error" })
     const problem = document.errors[0] ?? document.warnings[0]
     if (problem !== undefined) throw new Malformed(problem.pos[0], firstLine(problem.message))
     return document.contents === null ? { _tag: "Map", line: 1, entries: new Map() } : build(document.contents, 0)
