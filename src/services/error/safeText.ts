@@ -1,33 +1,33 @@
-// The one function that text which Kiwi did not write passes before a person sees it. What a terminal or a dialog
-// would act on or hide – controls, bidirectional and invisible characters, tags, halves of a pair – is shown escaped.
+// The one function at the terminal's edge: whatever Kiwi did not write itself goes through it before a person sees it.
+// What could move the cursor, change colours, reorder or hide text is shown as an escape; everything else stays.
 
-const isHidden = (code: number): boolean =>
-  code < 0x20 && code !== 0x0a && code !== 0x09 ||
-  code >= 0x7f && code <= 0x9f ||
-  code === 0xad || code === 0x34f || code === 0x61c || code === 0x115f || code === 0x1160 || code === 0x180e ||
-  code >= 0x17b4 && code <= 0x17b5 ||
-  code >= 0x200b && code <= 0x200f ||
-  code >= 0x2028 && code <= 0x202e ||
-  code >= 0x2060 && code <= 0x206f ||
-  code === 0x3164 || code === 0xfeff || code === 0xffa0 ||
-  code >= 0xd800 && code <= 0xdfff ||
-  code >= 0xfe00 && code <= 0xfe0f ||
-  code >= 0xfff0 && code <= 0xfffb ||
-  code >= 0x1d173 && code <= 0x1d17a ||
-  code >= 0xe0000 && code <= 0xe0fff
+/**
+ * Controls (C0, DEL, C1), formats (bidirectional, zero-width, tags), line and paragraph separators, lone surrogates,
+ * noncharacters, and what else fonts draw as nothing.
+ */
+const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}\p{NChar}]/gu
+const pictograph = /^\p{Extended_Pictographic}$/u
 
-/** Line breaks and tabs stay; everything hidden becomes `\u{…}`. */
-export const safeText = (text: string): string => {
-  let safe = ""
-  for (const character of text) {
-    const code = character.codePointAt(0)!
-    safe += isHidden(code) ? `\\u{${code.toString(16)}}` : character
-  }
-  return safe
+const named: ReadonlyMap<string, string> = new Map([["\n", "\\n"], ["\r", "\\r"], ["\t", "\\t"]])
+
+const escape = (character: string): string => named.get(character) ?? `\\u{${character.codePointAt(0)!.toString(16)}}`
+
+/** The code point before `index`. */
+const before = (text: string, index: number): string => {
+  const last = text.charCodeAt(index - 1)
+  const start = last >= 0xdc00 && last <= 0xdfff ? index - 2 : index - 1
+  return text.slice(Math.max(0, start), index)
 }
 
-/** The same on one line, at most `length` characters long. */
-export const safeLine = (text: string, length = 200): string => {
-  const line = safeText(text.length > length * 2 ? text.slice(0, length * 2) : text).replace(/[\n\t]+/g, " ").trim()
-  return line.length <= length ? line : `${line.slice(0, length - 1)}…`
+export interface SafeTextOptions {
+  /** Keep line breaks (CRLF as LF) and tabs. Default: one line, they are shown as `\n` and `\t`. */
+  readonly lines?: boolean
 }
+
+export const safeText = (text: string, options: SafeTextOptions = {}): string =>
+  (options.lines === true ? text.replaceAll("\r\n", "\n") : text).replace(unsafe, (character, index: number, whole) => {
+    if (options.lines === true && (character === "\n" || character === "\t")) return character
+    // Emoji and text presentation after a pictograph is ordinary writing.
+    if ((character === "\ufe0f" || character === "\ufe0e") && pictograph.test(before(whole, index))) return character
+    return escape(character)
+  })

@@ -7,13 +7,15 @@ import type { HumanAct, HumanRequest } from "./HumanAct.ts"
 
 export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("ProjectRestricted", {
   /** Why, in one sentence. */
-  reason: Schema.String
+  reason: Schema.String,
+  /** What to do, where trusting would not help. */
+  remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     return `Nothing of this project runs: ${this.reason}`
   }
   get remediation() {
-    return "kiwi trust project"
+    return this.remedy ?? "kiwi trust project"
   }
 }
 
@@ -21,15 +23,18 @@ export type TrustState =
   /** There is no project: only the user and system tiers. */
   | { readonly _tag: "NoProject" }
   | { readonly _tag: "Trusted" }
-  /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. */
-  | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean }
+  /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. `remedy`: where trusting would not help. */
+  | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
 
 /** A control file: anything under `.ai/config/`, `.ai/extractors/`, and `.env*`. */
 export interface ControlFile {
   /** Relative to the project, forward slashes. */
   readonly path: string
+  /** sha256 hex of its bytes now; for `removed` of those that were accepted; "" for `refused`. */
   readonly digest: string
-  readonly state: "accepted" | "new" | "changed" | "removed"
+  /** `refused` (a link, a device, too large, unreadable) is never used and cannot be accepted; `issue` says why. */
+  readonly state: "accepted" | "new" | "changed" | "removed" | "refused"
+  readonly issue?: string
 }
 
 /** What trusting this project would switch on, for a person to read. */
@@ -51,6 +56,13 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
    * if it does not exist, is not accepted, or the project is restricted.
    */
   readonly readControl: (path: string) => Effect.Effect<Uint8Array | undefined>
+  /**
+   * For files that can also take away (rules that deny, settings that tighten): every text besides `readControl`'s
+   * whose restrictions hold. Of a file that was changed or removed since it was accepted: what was accepted, and what
+   * is there now. Of a restricted project: what is there. Nobody gets rid of a rule by deleting it. Their grants never
+   * count. Fails where a text that restricts cannot be read.
+   */
+  readonly readNarrowing: (path: string) => Effect.Effect<ReadonlyArray<Uint8Array>, ProjectRestricted>
   readonly propose: Effect.Effect<TrustProposal>
   /** Accepts what `propose` showed. Fails as `ProjectRestricted` if anything has changed since. */
   readonly accept: (
@@ -58,6 +70,20 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
     act: HumanAct
   ) => Effect.Effect<void, ProjectRestricted | WriteRefused | LockTimeout>
   readonly revoke: Effect.Effect<void, WriteRefused | LockTimeout>
-  /** After one of Kiwi's own commands, typed by a person, edited a control file of a trusted project. */
-  readonly renew: (path: string) => Effect.Effect<void, WriteRefused | LockTimeout>
+  /**
+   * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a
+   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` that was there before. For `kiwi init`.
+   */
+  readonly trustNew: <A, E, R>(
+    create: Effect.Effect<A, E, R>
+  ) => Effect.Effect<{ readonly value: A; readonly trusted: boolean }, E | WriteRefused | LockTimeout, R>
+  /**
+   * After one of Kiwi's own commands, typed by a person, edited a control file of a trusted project. `before` are the
+   * bytes that the edit started from, `after` those that it wrote; `undefined` for none. Renews only if `before` was
+   * accepted, so that an edit cannot carry a stranger's change along; says whether it did.
+   */
+  readonly renew: (
+    path: string,
+    edit: { readonly before: Uint8Array | undefined; readonly after: Uint8Array | undefined }
+  ) => Effect.Effect<boolean, WriteRefused | LockTimeout>
 }>()("kiwi/services/trust/ProjectTrust") {}

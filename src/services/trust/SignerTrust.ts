@@ -3,7 +3,7 @@ import { Context, type Effect, Schema } from "effect"
 import type { Tier } from "../item/ItemId.ts"
 import type { LockTimeout } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { HumanAct, HumanRequest } from "./HumanAct.ts"
+import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 
 export const Signer = Schema.Struct({
   /** 16 hex digits, the head of the sha256 of the public key: display and lookup only. */
@@ -21,12 +21,32 @@ export type SignerStanding =
   | { readonly _tag: "Trusted"; readonly signer: Signer; readonly by: "person" | "project" }
   | { readonly _tag: "Unknown" }
 
+/** What was given as a signer's public key is none, or one that anybody could sign for. */
+export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerInvalid", { issue: Schema.String }) {
+  override get message() {
+    return `This is not a signer's public key: ${this.issue}`
+  }
+  get remediation() {
+    return "The signer sees the key with `kiwi identity`: 43 letters, digits, - and _"
+  }
+}
+
 export class SignerTrust extends Context.Service<SignerTrust, {
   /** Every key that has this id and may sign for this tier. A key id is no identity: each is tried. */
   readonly candidates: (keyId: string, tier: Tier) => Effect.Effect<ReadonlyArray<SignerStanding>>
   readonly list: Effect.Effect<ReadonlyArray<SignerStanding>>
+  /** A signer from what somebody typed; the key id is computed. */
+  readonly parse: (publicKey: string, name: string) => Effect.Effect<Signer, SignerInvalid>
   readonly proposeAdd: (signer: Signer) => HumanRequest
-  readonly add: (signer: Signer, act: HumanAct) => Effect.Effect<void, WriteRefused | LockTimeout>
+  /** Fails as `HumanRequired` if the act was given for something else. The same for `remove`. */
+  readonly add: (
+    signer: Signer,
+    act: HumanAct
+  ) => Effect.Effect<void, SignerInvalid | HumanRequired | WriteRefused | LockTimeout>
   readonly proposeRemove: (keyId: string) => HumanRequest
-  readonly remove: (keyId: string, act: HumanAct) => Effect.Effect<boolean, WriteRefused | LockTimeout>
+  /** Removes every signer with this id that you trust yourself; says whether there was one. */
+  readonly remove: (
+    keyId: string,
+    act: HumanAct
+  ) => Effect.Effect<boolean, HumanRequired | WriteRefused | LockTimeout>
 }>()("kiwi/services/trust/SignerTrust") {}

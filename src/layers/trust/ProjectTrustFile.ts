@@ -1,0 +1,354 @@
+// Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It is believed only if this user wrote it and nobody else
+// could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
+// files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
+import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import type { BigIntStats } from "node:fs"
+import { lstatSync } from "node:fs"
+import { join, relative } from "node:path"
+import type { HumanAct } from "../../services/trust/HumanAct.ts"
+import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
+import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import {
+  type AcceptedFile,
+  isControlPath,
+  isEnvironmentFile,
+  type TrustDecision
+} from "../../services/trust/TrustDecision.ts"
+import { trustDecisionJson } from "../../services/trust/TrustDecision.ts"
+import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
+import { environmentNames, findControlFiles, type FoundControl, readControlFile, sha256 } from "./projectFolder.ts"
+import { inspectFolders } from "./projectFolder.ts"
+import { type Compared, makeProposal } from "./trustProposal.ts"
+
+const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
+const encodeDecision = Schema.encodeSync(trustDecisionJson)
+const maxDecisionBytes = 4_194_304
+
+/** A change within the clock tick of the last one leaves a file's times as they were. */
+const settled = 2_000
+
+const stamp = (path: string): BigIntStats | undefined => {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const sameStamp = (a: BigIntStats, b: BigIntStats): boolean =>
+  a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs &&
+  a.mode === b.mode && a.uid === b.uid
+
+const isSettled = (stat: BigIntStats, now: number): boolean => now - Number(stat.ctimeNs / 1_000_000n) > settled
+
+interface Remembered<A> {
+  readonly stat: BigIntStats
+  readonly value: A
+}
+
+interface Standing {
+  readonly state: TrustState
+  /** Also of a project that is restricted by now, as long as it is about this project. */
+  readonly decision: TrustDecision | undefined
+}
+
+const restricted = (reason: string): TrustState => ({ _tag: "Restricted", reason, unsafe: false })
+
+const refusal = (found: TrustState): ProjectRestricted =>
+  found._tag !== "Restricted" ? noProject : new ProjectRestricted({
+    reason: found.reason,
+    ...(found.remedy === undefined ? {} : { remedy: found.remedy })
+  })
+
+const notTrusted = "nobody has trusted it yet"
+const noProject = new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" })
+
+/** Where there is no project there is nothing to trust, and nothing of a project to use. */
+const withoutProject: ProjectTrust["Service"] = {
+  state: Effect.succeed({ _tag: "NoProject" }),
+  require: Effect.fail(noProject),
+  controlFiles: Effect.succeed([]),
+  readControl: () => Effect.undefined,
+  readNarrowing: () => Effect.succeed([]),
+  propose: Effect.succeed({
+    request: {
+      kind: "trust-project",
+      title: "Trust the project",
+      details: "There is no project here.",
+      digest: sha256("no project"),
+      command: "kiwi init"
+    },
+    controlFiles: [],
+    effects: []
+  }),
+  accept: () => Effect.fail(noProject),
+  revoke: Effect.void,
+  trustNew: (create) => Effect.map(create, (value) => ({ value, trusted: false })),
+  renew: () => Effect.succeed(false)
+}
+
+const makeFor = Effect.fnUntraced(function*(project: Project) {
+  const { home } = yield* KiwiHome
+  const files = yield* SafeFiles
+  const { withLock } = yield* ProcessLock
+  const state = relative(home, project.state)
+  const decisionPath = `${state}/trust.json`
+  const folders = { root: project.root, ai: project.ai, home }
+  const locked = withLock(project.state, "trust")
+
+  let rememberedDecision: Remembered<TrustDecision | undefined> | undefined
+  const rememberedControls = new Map<string, Remembered<{ readonly digest: string; readonly bytes: Uint8Array }>>()
+
+  const copyPath = (digest: string): string => `${state}/control/${digest}`
+
+  const readCopy = Effect.fnUntraced(function*(digest: string) {
+    const read = yield* Effect.result(files.read(home, copyPath(digest), { maxBytes: maxControlBytes }))
+    const bytes = Result.isSuccess(read) ? read.success : undefined
+    return bytes !== undefined && sha256(bytes) === digest ? bytes : undefined
+  })
+
+  /** What the disk says now: a decision about this project that this user made, or nothing. */
+  const loadDecision = Effect.fnUntraced(function*() {
+    const read = yield* Effect.result(files.read(home, decisionPath, { maxBytes: maxDecisionBytes, own: true }))
+    if (Result.isFailure(read) || read.success === undefined) return undefined
+    const decoded = decodeDecision(new TextDecoder().decode(read.success))
+    return Result.isSuccess(decoded) && decoded.success.root === project.root ? decoded.success : undefined
+  })
+
+  const currentDecision = Effect.fnUntraced(function*() {
+    const stat = stamp(join(home, decisionPath))
+    if (stat === undefined) return undefined
+    if (rememberedDecision !== undefined && sameStamp(rememberedDecision.stat, stat)) return rememberedDecision.value
+    const value = yield* loadDecision()
+    const now = yield* Clock.currentTimeMillis
+    if (isSettled(stat, now)) rememberedDecision = { stat, value }
+    return value
+  })
+
+  const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
+    const report = inspectFolders(folders)
+    if (report._tag === "Unusable") {
+      const { reason, remedy } = report
+      return { state: { _tag: "Restricted", reason, unsafe: true, remedy }, decision: undefined }
+    }
+    const decision = yield* currentDecision()
+    const concern = report.concerns.find(({ code }) => decision?.seen.includes(code) !== true)
+    if (concern !== undefined) {
+      return { state: { _tag: "Restricted", reason: concern.sentence, unsafe: true }, decision }
+    }
+    if (decision === undefined) return { state: restricted(notTrusted), decision }
+    if (decision.folder !== report.folder) {
+      return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
+    }
+    return { state: { _tag: "Trusted" }, decision }
+  })
+
+  const require = Effect.gen(function*() {
+    const { state: found } = yield* standing()
+    if (found._tag !== "Trusted") return yield* refusal(found)
+  })
+
+  const acceptedOf = (decision: TrustDecision | undefined, path: string): AcceptedFile | undefined =>
+    decision?.files.find((file) => file.path === path)
+
+  /** The bytes of a control file now, if they have this digest. */
+  const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
+    const stat = stamp(join(project.root, path))
+    if (stat === undefined) return undefined
+    const known = rememberedControls.get(path)
+    if (known !== undefined && sameStamp(known.stat, stat)) {
+      return known.value.digest === digest ? known.value.bytes.slice() : undefined
+    }
+    const found = yield* readControlFile(files, project.root, path)
+    if (found?._tag !== "Read") return undefined
+    const now = yield* Clock.currentTimeMillis
+    if (isSettled(stat, now)) rememberedControls.set(path, { stat, value: found })
+    return found.digest === digest ? found.bytes.slice() : undefined
+  })
+
+  const readControl = Effect.fnUntraced(function*(path: string) {
+    if (!isControlPath(path)) return undefined
+    const { decision, state: found } = yield* standing()
+    const accepted = found._tag === "Trusted" ? acceptedOf(decision, path) : undefined
+    return accepted === undefined ? undefined : yield* bytesWith(path, accepted.digest)
+  })
+
+  const readNarrowing = Effect.fnUntraced(function*(path: string) {
+    if (!isControlPath(path) || isEnvironmentFile(path)) return []
+    const { decision, state: found } = yield* standing()
+    const accepted = acceptedOf(decision, path)
+    const now = yield* readControlFile(files, project.root, path)
+    if (found._tag === "Trusted" && now?._tag === "Read" && now.digest === accepted?.digest) return []
+    const texts: Array<Uint8Array> = []
+    if (accepted !== undefined) {
+      const copy = yield* readCopy(accepted.digest)
+      if (copy === undefined) {
+        return yield* new ProjectRestricted({
+          reason: `${path} is not as it was accepted, and Kiwi's own copy of that is gone`
+        })
+      }
+      texts.push(copy)
+    }
+    if (now?._tag === "Read") texts.push(now.bytes)
+    return texts
+  })
+
+  const compare = Effect.fnUntraced(function*(decision: TrustDecision | undefined) {
+    const found = yield* findControlFiles(files, project.root)
+    const gone = (decision?.files ?? []).filter((file) => !found.some((now) => now.path === file.path))
+    const stateOf = (now: FoundControl, accepted: AcceptedFile | undefined): ControlFile =>
+      now._tag === "Refused"
+        ? { path: now.path, digest: "", state: "refused", issue: now.issue }
+        : {
+          path: now.path,
+          digest: now.digest,
+          state: accepted === undefined ? "new" : accepted.digest === now.digest ? "accepted" : "changed"
+        }
+    const present = found.map((now): Compared => {
+      const accepted = acceptedOf(decision, now.path)
+      return { file: stateOf(now, accepted), now, accepted: accepted?.names }
+    })
+    const removed = gone.map((file): Compared => ({
+      file: { path: file.path, digest: file.digest, state: "removed" },
+      now: undefined,
+      accepted: file.names
+    }))
+    return [...present, ...removed].toSorted((a, b) => a.file.path < b.file.path ? -1 : 1)
+  })
+
+  const withCopies = Effect.fnUntraced(function*(decision: TrustDecision | undefined, all: ReadonlyArray<Compared>) {
+    return yield* Effect.forEach(
+      all,
+      Effect.fnUntraced(function*(one) {
+        const accepted = acceptedOf(decision, one.file.path)
+        if (one.accepted !== undefined || accepted === undefined || one.file.state === "accepted") return one
+        return { ...one, accepted: yield* readCopy(accepted.digest) }
+      })
+    )
+  })
+
+  /** Everything that a decision would rest on, read in one go. */
+  const gather = Effect.fnUntraced(function*() {
+    const report = inspectFolders(folders)
+    const decision = yield* currentDecision()
+    const compared = yield* withCopies(decision, yield* compare(decision))
+    const usable = report._tag === "Usable" ? report : { folder: "", concerns: [] }
+    const proposal = yield* makeProposal(files, { root: project.root, ...usable, compared })
+    return { report, compared, proposal }
+  })
+
+  const acceptedFile = (path: string, bytes: Uint8Array): AcceptedFile => ({
+    path,
+    digest: sha256(bytes),
+    ...(isEnvironmentFile(path) ? { names: environmentNames(bytes) } : {})
+  })
+
+  const keepCopy = (file: AcceptedFile, bytes: Uint8Array) =>
+    file.names === undefined ? files.write(home, copyPath(file.digest), bytes) : Effect.void
+
+  /** Writes a decision, then removes the copies that only the last one needed. */
+  const record = Effect.fnUntraced(function*(decision: TrustDecision) {
+    const last = yield* currentDecision()
+    yield* files.write(home, decisionPath, encodeDecision(decision))
+    const needed = new Set(decision.files.map((file) => file.digest))
+    for (const { digest } of last?.files ?? []) {
+      if (!needed.has(digest)) yield* Effect.ignore(files.remove(home, copyPath(digest)))
+    }
+  })
+
+  const decide = Effect.fnUntraced(function*(
+    by: TrustDecision["by"],
+    report: { readonly folder: string; readonly concerns: ReadonlyArray<{ readonly code: string }> },
+    found: ReadonlyArray<FoundControl>
+  ) {
+    const kept: Array<AcceptedFile> = []
+    for (const now of found) {
+      if (now._tag !== "Read") continue
+      const file = acceptedFile(now.path, now.bytes)
+      yield* keepCopy(file, now.bytes)
+      kept.push(file)
+    }
+    yield* record({
+      version: 1,
+      root: project.root,
+      folder: report.folder,
+      seen: report.concerns.map(({ code }) => code),
+      time: DateTime.formatIso(yield* DateTime.now),
+      by,
+      files: kept
+    })
+  })
+
+  const accept = Effect.fn("ProjectTrust.accept")(function*(proposal: TrustProposal, act: HumanAct) {
+    return yield* locked(Effect.gen(function*() {
+      const { compared, proposal: fresh, report } = yield* gather()
+      if (report._tag === "Unusable") {
+        return yield* new ProjectRestricted({ reason: report.reason, remedy: report.remedy })
+      }
+      const { digest } = fresh.request
+      if (act.kind !== "trust-project" || act.digest !== digest || proposal.request.digest !== digest) {
+        return yield* new ProjectRestricted({ reason: "it has changed since it was shown; look at it again" })
+      }
+      return yield* decide(act.by, report, compared.flatMap(({ now }) => now === undefined ? [] : [now]))
+    }))
+  })
+
+  const revoke = locked(
+    Effect.andThen(files.remove(home, decisionPath), files.remove(home, `${state}/control`))
+  ).pipe(Effect.withSpan("ProjectTrust.revoke"))
+
+  const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
+    const hadAi = stamp(project.ai) !== undefined
+    const before = yield* findControlFiles(files, project.root)
+    const value = yield* create
+    const report = inspectFolders(folders)
+    if (hadAi || report._tag === "Unusable" || report.concerns.length > 0) return { value, trusted: false }
+    const made = (yield* findControlFiles(files, project.root))
+      .filter((now) => !before.some((old) => old.path === now.path))
+    yield* locked(decide("init", report, made))
+    return { value, trusted: true }
+  })
+
+  const renew: ProjectTrust["Service"]["renew"] = Effect.fn("ProjectTrust.renew")(function*(path, { after, before }) {
+    return yield* locked(Effect.gen(function*() {
+      const { decision, state: found } = yield* standing()
+      if (!isControlPath(path) || decision === undefined || found._tag !== "Trusted") return false
+      const accepted = acceptedOf(decision, path)
+      if (accepted?.digest !== (before === undefined ? undefined : sha256(before))) return false
+      const others = decision.files.filter((file) => file.path !== path)
+      const renewed = after === undefined ? [] : [acceptedFile(path, after)]
+      for (const file of renewed) yield* keepCopy(file, after!)
+      yield* record({ ...decision, files: [...others, ...renewed] })
+      return true
+    }))
+  })
+
+  return ProjectTrust.of({
+    state: Effect.map(Effect.suspend(standing), (found) => found.state),
+    require,
+    controlFiles: Effect.gen(function*() {
+      const compared = yield* compare(yield* currentDecision())
+      return compared.map(({ file }) => file)
+    }),
+    readControl,
+    readNarrowing,
+    propose: Effect.map(Effect.suspend(gather), ({ proposal }) => proposal).pipe(
+      Effect.withSpan("ProjectTrust.propose")
+    ),
+    accept,
+    revoke,
+    trustNew,
+    renew
+  })
+})
+
+export const make = Effect.gen(function*() {
+  const { project } = yield* Workspace
+  return Option.isSome(project) ? yield* makeFor(project.value) : ProjectTrust.of(withoutProject)
+})
+
+export const layer = Layer.effect(ProjectTrust, make)

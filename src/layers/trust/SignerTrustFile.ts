@@ -1,0 +1,78 @@
+// Signers in `$KIWI_HOME/signers.json`: whole public keys. Like every decision the file counts only if this user wrote
+// it and nobody else could; what cannot be believed trusts nobody and is not written over.
+import { Clock, Effect, Layer, Result, Schema } from "effect"
+import type { BigIntStats } from "node:fs"
+import { lstatSync } from "node:fs"
+import { join } from "node:path"
+import { type Signer, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { makeSignerTrust, parseSigner } from "./signers.ts"
+
+const SignersFile = Schema.fromJsonString(Schema.Struct({
+  version: Schema.Literal(1),
+  signers: Schema.Array(Schema.Struct({ publicKey: Schema.String, name: Schema.String }))
+}))
+const decode = Schema.decodeUnknownResult(SignersFile)
+const encode = Schema.encodeSync(SignersFile)
+
+const file = "signers.json"
+const maxBytes = 1_048_576
+const settled = 2_000
+
+const stamp = (path: string): BigIntStats | undefined => {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const sameStamp = (a: BigIntStats, b: BigIntStats): boolean =>
+  a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
+
+export const make = Effect.gen(function*() {
+  const { home } = yield* KiwiHome
+  const files = yield* SafeFiles
+  const { withLock } = yield* ProcessLock
+  let remembered: { readonly stat: BigIntStats; readonly signers: ReadonlyArray<Signer> } | undefined
+
+  /** Fails with what is wrong with a file that is there. One entry that is no valid signer spoils it all. */
+  const load = Effect.gen(function*() {
+    const bytes = yield* Effect.mapError(files.read(home, file, { maxBytes, own: true }), (error) => error.detail)
+    if (bytes === undefined) return []
+    const decoded = decode(new TextDecoder().decode(bytes))
+    if (Result.isFailure(decoded)) return yield* Effect.fail("it is not a file that Kiwi wrote")
+    return yield* Effect.forEach(
+      decoded.success.signers,
+      ({ name, publicKey }) => Effect.mapError(Effect.fromResult(parseSigner(publicKey, name)), (error) => error.issue)
+    )
+  })
+
+  const read = Effect.gen(function*() {
+    const stat = stamp(join(home, file))
+    if (stat === undefined) return []
+    if (remembered !== undefined && sameStamp(remembered.stat, stat)) return remembered.signers
+    const signers = yield* Effect.orElseSucceed(load, () => [])
+    const now = yield* Clock.currentTimeMillis
+    if (now - Number(stat.ctimeNs / 1_000_000n) > settled) remembered = { stat, signers }
+    return signers
+  })
+
+  const update = Effect.fnUntraced(function*(change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>) {
+    return yield* withLock(home, "signers")(Effect.gen(function*() {
+      const signers = yield* Effect.mapError(
+        load,
+        (detail) =>
+          new WriteRefused({ path: file, issue: "exists", detail: `what is there is not believed: ${detail}` })
+      )
+      const next = change(signers).map(({ name, publicKey }) => ({ name, publicKey }))
+      yield* files.write(home, file, encode({ version: 1, signers: next }))
+    }))
+  })
+
+  return yield* makeSignerTrust({ read, update })
+})
+
+export const layer = Layer.effect(SignerTrust, make)

@@ -1,0 +1,185 @@
+// What trust rests on, as it lies on disk: the folders (not somebody else's, not open to everyone, not a link, still
+// the folder that was accepted) and the control files in them. The folders cost a few stats, since they are asked about
+// on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
+import { Effect, Result } from "effect"
+import { createHash } from "node:crypto"
+import type { BigIntStats, Dirent } from "node:fs"
+import { lstatSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { getuid } from "node:process"
+import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
+import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
+import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+
+export interface FolderConcern {
+  /** Stable, and specific enough that accepting one concern accepts no other: "project:owner:1000". */
+  readonly code: string
+  readonly sentence: string
+}
+
+export type FolderReport =
+  | {
+    readonly _tag: "Usable"
+    /** Which folder this is: the same for as long as it is not replaced. */
+    readonly folder: string
+    /** A person may accept these. */
+    readonly concerns: ReadonlyArray<FolderConcern>
+  }
+  /** Nobody can accept this. */
+  | { readonly _tag: "Unusable"; readonly reason: string; readonly remedy: string }
+
+interface Looked {
+  readonly name: "project" | "ai" | "home"
+  readonly label: string
+}
+
+const project: Looked = { name: "project", label: "the project's folder" }
+const ai: Looked = { name: "ai", label: "its .ai" }
+const home: Looked = { name: "home", label: "$KIWI_HOME" }
+
+const uid = getuid?.()
+
+const concerns = (stat: BigIntStats, { label, name }: Looked): ReadonlyArray<FolderConcern> => {
+  if (uid === undefined) return []
+  const mode = Number(stat.mode)
+  const found: Array<FolderConcern> = []
+  if (Number(stat.uid) !== uid) {
+    found.push({ code: `${name}:owner:${stat.uid}`, sentence: `${label} belongs to another user (uid ${stat.uid})` })
+  }
+  // With the sticky bit everyone may add files, but nobody can replace those of others.
+  if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) {
+    found.push({ code: `${name}:writable`, sentence: `${label} can be written by everyone` })
+  }
+  return found
+}
+
+/**
+ * Inode and time of birth. Where the file system keeps no time of birth the device takes its place; it is not part of
+ * it otherwise, since many devices get another number at the next start.
+ */
+const identity = (stat: BigIntStats): string =>
+  stat.birthtimeNs > 0n ? `${stat.ino}:${stat.birthtimeNs}` : `${stat.ino}@${stat.dev}`
+
+type Stat = BigIntStats | "absent" | "unreadable"
+
+const look = (path: string): Stat => {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? "absent"
+  } catch {
+    return "unreadable"
+  }
+}
+
+const unusable = (reason: string, remedy: string): FolderReport => ({ _tag: "Unusable", reason, remedy })
+
+export const inspectFolders = (paths: { readonly root: string; readonly ai: string; readonly home: string }) => {
+  const [rootStat, aiStat, homeStat] = [look(paths.root), look(paths.ai), look(paths.home)]
+  if (typeof rootStat === "string" || !rootStat.isDirectory()) {
+    return unusable("its folder is gone or cannot be read", "Start Kiwi again in the folder that you mean")
+  }
+  if (aiStat === "unreadable" || (aiStat !== "absent" && !(typeof aiStat !== "string" && aiStat.isDirectory()))) {
+    return unusable("its .ai is a link or no folder", "Put the folder itself in the place of .ai")
+  }
+  if (
+    homeStat === "unreadable" || (homeStat !== "absent" && !(typeof homeStat !== "string" && homeStat.isDirectory()))
+  ) {
+    return unusable(
+      "$KIWI_HOME is a link that leads nowhere, or no folder",
+      "Point KIWI_HOME to a folder of your own, or unset it"
+    )
+  }
+  return {
+    _tag: "Usable",
+    folder: identity(rootStat),
+    concerns: [
+      ...concerns(rootStat, project),
+      ...(typeof aiStat === "string" ? [] : concerns(aiStat, ai)),
+      ...(typeof homeStat === "string" ? [] : concerns(homeStat, home))
+    ]
+  } satisfies FolderReport
+}
+
+const maxFiles = 1_000
+const maxDepth = 16
+
+export const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex")
+
+/** A control file as it is now. */
+export type FoundControl =
+  | { readonly _tag: "Read"; readonly path: string; readonly digest: string; readonly bytes: Uint8Array }
+  | { readonly _tag: "Refused"; readonly path: string; readonly issue: string }
+
+const listing = (folder: string): ReadonlyArray<Dirent> => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+const kind = (path: string): "folder" | "other" | "absent" => {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat === undefined ? "absent" : stat.isDirectory() ? "folder" : "other"
+  } catch {
+    return "other"
+  }
+}
+
+const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
+
+/** Paths of what lies below a control folder; links and devices among them, so that they can be told. */
+const below = (root: string, folder: string, depth: number): ReadonlyArray<string | FoundControl> =>
+  depth > maxDepth ? [refused(folder, "it is nested too deeply")] : listing(join(root, folder)).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    return entry.isDirectory() ? below(root, path, depth + 1) : [path]
+  })
+
+const environmentFiles = (root: string, folder: string): ReadonlyArray<string> =>
+  listing(join(root, folder)).flatMap((entry) => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`
+    return isEnvironmentFile(path) && !entry.isDirectory() ? [path] : []
+  })
+
+const candidates = (root: string): ReadonlyArray<string | FoundControl> => {
+  const found: Array<string | FoundControl> = [...environmentFiles(root, "")]
+  if (kind(join(root, ".ai")) === "folder") {
+    found.push(...environmentFiles(root, ".ai"))
+    for (const folder of [".ai/config", ".ai/extractors"]) {
+      const is = kind(join(root, folder))
+      if (is === "folder") found.push(...below(root, folder, 0))
+      if (is === "other") found.push(refused(folder, "it is a link or no folder"))
+    }
+  }
+  return found.length <= maxFiles ? found : [
+    ...found.slice(0, maxFiles),
+    refused(".ai/config", `there are more than ${maxFiles} control files; the others are not used`)
+  ]
+}
+
+/** Sorted by path. */
+export const findControlFiles = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string) {
+  const names = yield* Effect.sync(() => candidates(root))
+  const found = yield* Effect.forEach(
+    names,
+    (name) => typeof name === "string" ? readControlFile(files, root, name) : Effect.succeed(name)
+  )
+  return found.filter((file) => file !== undefined).toSorted((a, b) => a.path < b.path ? -1 : a.path > b.path ? 1 : 0)
+})
+
+export const readControlFile = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string, path: string) {
+  const read = yield* Effect.result(files.read(root, path, { maxBytes: maxControlBytes }))
+  if (Result.isFailure(read)) return refused(path, read.failure.detail)
+  if (read.success === undefined) return undefined
+  return { _tag: "Read", path, digest: sha256(read.success), bytes: read.success } satisfies FoundControl
+})
+
+/** The names that a `.env` file sets, in order. Never a value. */
+export const environmentNames = (bytes: Uint8Array): ReadonlyArray<string> => {
+  const names = new Set<string>()
+  for (const line of new TextDecoder().decode(bytes).split(/\r\n|\r|\n/)) {
+    const match = /^\s{0,64}(?:export\s{1,64})?([A-Za-z_][A-Za-z0-9_.-]{0,127})\s{0,64}=/.exec(line)
+    if (match !== null) names.add(match[1]!)
+  }
+  return [...names]
+}

@@ -1,0 +1,178 @@
+// Signers from text – what a person typed, what a project's trust.yaml proposes – and the standing of each: shared by
+// every place where the trusted ones may be kept.
+import { Effect, Result } from "effect"
+import { safeText } from "../../services/error/safeText.ts"
+import { Identity } from "../../services/integrity/Signatures.ts"
+import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
+import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { type Signer, SignerInvalid, type SignerStanding, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
+import type { LockTimeout } from "../../services/workspace/ProcessLock.ts"
+import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { sha256 } from "./projectFolder.ts"
+
+/** Where a project proposes signers, relative to it. */
+export const proposalPath = ".ai/config/trust.yaml"
+
+const maxSigners = 100
+const maxName = 100
+
+export const keyIdOf = (publicKey: string): string => sha256(Buffer.from(publicKey, "base64url")).slice(0, 16)
+
+export const parseSigner = (publicKey: string, name: string): Result.Result<Signer, SignerInvalid> => {
+  const key = publicKey.trim()
+  const invalid = (issue: string) => Result.fail(new SignerInvalid({ issue }))
+  if (!/^[A-Za-z0-9_-]{43}$/.test(key)) return invalid("it is not 43 letters, digits, - and _")
+  const bytes = Buffer.from(key, "base64url")
+  if (bytes.toString("base64url") !== key) return invalid("it is not in its shortest form")
+  const issue = ed25519Issue(bytes)
+  if (issue !== undefined) return invalid(issue)
+  if (name.length > maxName) return invalid(`its name is longer than ${maxName} characters`)
+  return Result.succeed({ keyId: keyIdOf(key), publicKey: key, name: name.trim() })
+}
+
+export interface ProposedSigners {
+  readonly signers: ReadonlyArray<Signer>
+  /** Entries that are ignored, with the line and the reason. */
+  readonly problems: ReadonlyArray<{ readonly line: number; readonly issue: string }>
+}
+
+const text = (node: YamlNode | undefined): string => node?._tag === "Scalar" ? String(node.value ?? "") : ""
+
+const entry = (node: YamlNode): Result.Result<Signer, string> => {
+  if (node._tag !== "Map") return Result.fail("a signer is a map of name and public_key")
+  const strange = [...node.entries.keys()].find((key) => key !== "name" && key !== "public_key")
+  if (strange !== undefined) return Result.fail("a signer has name and public_key, nothing else")
+  const signer = parseSigner(text(node.entries.get("public_key")?.value), text(node.entries.get("name")?.value))
+  return Result.mapError(signer, (error) => error.issue)
+}
+
+/** Never fails: what cannot be understood proposes nobody. */
+export const parseProposedSigners = Effect.fnUntraced(function*(bytes: Uint8Array) {
+  const parsed = yield* Effect.result(parseControlYaml(bytes))
+  const nothing = (line: number, issue: string): ProposedSigners => ({ signers: [], problems: [{ line, issue }] })
+  if (Result.isFailure(parsed)) return nothing(parsed.failure.line, parsed.failure.issue)
+  const root = parsed.success
+  const list = root._tag === "Map" ? root.entries.get("signers")?.value : undefined
+  if (root._tag !== "Map" || root.entries.size > 1 || list?._tag !== "List") {
+    return nothing(root.line, "it must hold one key, signers, with a list")
+  }
+  if (list.items.length > maxSigners) return nothing(list.line, `it proposes more than ${maxSigners} signers`)
+  const entries = list.items.map((item) => [item.line, entry(item)] as const)
+  return {
+    signers: entries.flatMap(([, result]) => Result.isSuccess(result) ? [result.success] : []),
+    problems: entries.flatMap(([line, result]) => Result.isFailure(result) ? [{ line, issue: result.failure }] : [])
+  } satisfies ProposedSigners
+})
+
+/** Where the signers that a person trusts are kept. `update` is alone with them while it runs. */
+export interface SignerStore {
+  readonly read: Effect.Effect<ReadonlyArray<Signer>>
+  readonly update: (
+    change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>
+  ) => Effect.Effect<void, WriteRefused | LockTimeout>
+}
+
+const requestFor = (kind: HumanRequest["kind"], title: string, details: string, bound: string, command: string) => ({
+  kind,
+  title,
+  details,
+  digest: sha256(JSON.stringify([kind, bound])),
+  command
+} satisfies HumanRequest)
+
+const proposeAdd = (signer: Signer): HumanRequest =>
+  requestFor(
+    "trust-signer",
+    `Trust the signer ${safeText(signer.name)}`,
+    [
+      `Name: ${safeText(signer.name)}`,
+      `Key:  ${safeText(signer.publicKey)}`,
+      `Id:   ${keyIdOf(signer.publicKey)}`,
+      "",
+      "What this key signs would count in your user space and in every project that you trust."
+    ].join("\n"),
+    JSON.stringify([signer.publicKey, signer.name]),
+    `kiwi trust add ${safeText(signer.publicKey)}`
+  )
+
+const proposeRemove = (keyId: string): HumanRequest =>
+  requestFor(
+    "revoke-signer",
+    `Stop trusting the signer ${safeText(keyId)}`,
+    "What this signer signed would no longer run, unless a project that you trust proposes the signer.",
+    keyId,
+    `kiwi trust remove ${safeText(keyId)}`
+  )
+
+const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>
+  act.kind === request.kind && act.digest === request.digest
+    ? Effect.void
+    : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
+
+/** Everyone once, the strongest standing first. */
+const distinct = (standings: ReadonlyArray<SignerStanding>): ReadonlyArray<SignerStanding> => {
+  const keys = new Set<string>()
+  return standings.filter((standing) => {
+    if (standing._tag === "Unknown" || keys.has(standing.signer.publicKey)) return false
+    keys.add(standing.signer.publicKey)
+    return true
+  })
+}
+
+export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
+  const identity = yield* Identity
+  const projectTrust = yield* ProjectTrust
+  let last: { readonly digest: string; readonly signers: ReadonlyArray<Signer> } | undefined
+
+  const proposed = Effect.fnUntraced(function*() {
+    const bytes = yield* projectTrust.readControl(proposalPath)
+    if (bytes === undefined) return []
+    const digest = sha256(bytes)
+    if (last?.digest !== digest) last = { digest, signers: (yield* parseProposedSigners(bytes)).signers }
+    return last.signers
+  })
+
+  const standings = Effect.fnUntraced(function*(withProject: boolean) {
+    const you = yield* identity.current
+    const trusted = yield* store.read
+    const fromProject = withProject ? yield* proposed() : []
+    return distinct([
+      ...(you === undefined ? [] : [{ _tag: "You", signer: you } as const]),
+      ...trusted.map((signer) => ({ _tag: "Trusted", signer, by: "person" } as const)),
+      ...fromProject.map((signer) => ({ _tag: "Trusted", signer, by: "project" } as const))
+    ])
+  })
+
+  const add = Effect.fn("SignerTrust.add")(function*(signer: Signer, act: HumanAct) {
+    const valid = yield* Effect.fromResult(parseSigner(signer.publicKey, signer.name))
+    yield* agreed(proposeAdd(signer), act)
+    yield* store.update((signers) => [...signers.filter((s) => s.publicKey !== valid.publicKey), valid])
+  })
+
+  const remove = Effect.fn("SignerTrust.remove")(function*(keyId: string, act: HumanAct) {
+    yield* agreed(proposeRemove(keyId), act)
+    let removed = false
+    yield* store.update((signers) => {
+      const others = signers.filter((signer) => signer.keyId !== keyId)
+      removed = others.length < signers.length
+      return others
+    })
+    return removed
+  })
+
+  return SignerTrust.of({
+    candidates: Effect.fnUntraced(function*(keyId, tier) {
+      if (tier === "system") return []
+      const all = yield* standings(tier === "project")
+      return all.filter((standing) => standing._tag !== "Unknown" && standing.signer.keyId === keyId)
+    }),
+    list: Effect.suspend(() => standings(true)),
+    parse: (publicKey, name) => Effect.fromResult(parseSigner(publicKey, name)),
+    proposeAdd,
+    add,
+    proposeRemove,
+    remove
+  })
+})

@@ -1,0 +1,190 @@
+// What trusting a project would switch on, in sentences and diffs that a person can read. Foreign words inside a
+// sentence are escaped here, since a line break in a name would forge a sentence; whole texts are left to the surface.
+import { Effect, Result, TextDiff } from "effect"
+import { lstatSync } from "node:fs"
+import { basename, join } from "node:path"
+import { safeText } from "../../services/error/safeText.ts"
+import type { HumanRequest } from "../../services/trust/HumanAct.ts"
+import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
+import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
+import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
+import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { defaults, interpret } from "../../services/workspace/Settings.ts"
+import { environmentNames, type FoundControl, sha256 } from "./projectFolder.ts"
+import type { FolderConcern } from "./projectFolder.ts"
+import { parseProposedSigners, proposalPath } from "./signers.ts"
+
+/** A control file beside what was accepted of it. */
+export interface Compared {
+  readonly file: ControlFile
+  readonly now: FoundControl | undefined
+  /** The accepted bytes, or for a `.env*` the accepted names. */
+  readonly accepted: Uint8Array | ReadonlyArray<string> | undefined
+}
+
+export interface ProposalInput {
+  readonly root: string
+  readonly folder: string
+  readonly concerns: ReadonlyArray<FolderConcern>
+  readonly compared: ReadonlyArray<Compared>
+}
+
+const settingsPath = ".ai/config/kiwi.yaml"
+const maxDiffBytes = 131_072
+const maxDiffLines = 400
+
+const interpreters: ReadonlyArray<readonly [string, string]> = [
+  [".venv", "Python tools of the project would run with the Python in its .venv"],
+  ["venv", "Python tools of the project would run with the Python in its venv"],
+  ["node_modules", "Node tools of the project would load the packages in its node_modules"]
+]
+const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
+
+const word = (foreign: string): string => safeText(foreign.length > 80 ? `${foreign.slice(0, 80)}…` : foreign)
+
+const isThere = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const folderEffects = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string) {
+  const found = interpreters.flatMap(([name, sentence]) => isThere(join(root, name)) ? [sentence] : [])
+  for (const name of versionFiles) {
+    if (!isThere(join(root, name))) continue
+    const read = yield* Effect.result(files.read(root, name, { maxBytes: 4_096 }))
+    const value = Result.isSuccess(read) && read.success !== undefined
+      ? `"${word(new TextDecoder().decode(read.success).trim())}"`
+      : "nothing, since it cannot be read"
+    found.push(`${name} would choose the version of an interpreter; it says ${value}`)
+  }
+  return found
+})
+
+const signerEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
+  const { problems, signers } = yield* parseProposedSigners(bytes)
+  return [
+    ...signers.map((signer) =>
+      `Signatures of "${word(signer.name)}" (key ${signer.keyId}) would count for items of this project`
+    ),
+    ...problems.map((p) => `${proposalPath}:${p.line} proposes nobody: ${p.issue}`)
+  ]
+})
+
+const settingsEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
+  const parsed = yield* Effect.result(parseControlYaml(bytes))
+  if (Result.isFailure(parsed)) return [`${settingsPath} could not be read and sets nothing: ${parsed.failure.issue}`]
+  const { loosens } = interpret(parsed.success, defaults, settingsPath, false)
+  return loosens.map(({ setting }) => `The setting ${word(setting)} would hold, which is not stricter than the default`)
+})
+
+const fileEffects = Effect.fnUntraced(function*(path: string, bytes: Uint8Array) {
+  if (path === proposalPath) return yield* signerEffects(bytes)
+  if (path === settingsPath) return yield* settingsEffects(bytes)
+  if (isEnvironmentFile(path)) {
+    const names = environmentNames(bytes)
+    const listed = names.slice(0, 40).map(word).join(", ") + (names.length > 40 ? ` and ${names.length - 40} more` : "")
+    return [`${word(path)} would set ${listed === "" ? "nothing" : listed}, for tools that declare these names`]
+  }
+  if (path.startsWith(".ai/extractors/")) return [`${word(path)} would say how metadata is read from items`]
+  return [`${word(path)} would be believed; its text is below`]
+})
+
+const printedLines = (text: string, mark: string): string => {
+  const lines = text.split("\n")
+  if (lines.at(-1) === "") lines.pop()
+  return lines.map((line) => `${mark}${line}`).join("\n")
+}
+
+const decode = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const cut = (diff: string): string => {
+  const lines = diff.split("\n")
+  return lines.length <= maxDiffLines
+    ? diff
+    : [...lines.slice(0, maxDiffLines), `… ${lines.length - maxDiffLines} more lines: read the file itself`].join("\n")
+}
+
+const environmentDiff = (before: ReadonlyArray<string>, after: ReadonlyArray<string>): string => {
+  const gone = before.filter((name) => !after.includes(name)).map((name) => `-${name}`)
+  const come = after.filter((name) => !before.includes(name)).map((name) => `+${name}`)
+  return [...gone, ...come, ...(gone.length + come.length === 0 ? ["the same names, other values"] : [])].join("\n")
+}
+
+const diffOf = ({ accepted, file, now }: Compared): string => {
+  const after = now?._tag === "Read" ? now.bytes : new Uint8Array()
+  if (isEnvironmentFile(file.path)) {
+    return environmentDiff(Array.isArray(accepted) ? accepted : [], environmentNames(after))
+  }
+  const before = accepted instanceof Uint8Array ? accepted : new Uint8Array()
+  if (before.length > maxDiffBytes || after.length > maxDiffBytes) return `${after.length} bytes: read the file itself`
+  const [old, text] = [decode(before), decode(after)]
+  if (old === undefined || text === undefined) return `${after.length} bytes that are no text`
+  if (old === "" || text === "") return cut(text === "" ? printedLines(old, "-") : printedLines(text, "+"))
+  if (old.split("\n").length + text.split("\n").length > 4_000) return "too many lines: read the file itself"
+  return cut(TextDiff.unified(TextDiff.lines(old, text)).trimEnd())
+}
+
+/** The details of the request; foreign text in the diffs is unescaped. */
+const details = (input: ProposalInput, effects: ReadonlyArray<string>): string => {
+  const { compared, root } = input
+  const shown = compared.filter(({ file }) => file.state !== "accepted" && file.state !== "refused")
+  return [
+    `Project: ${safeText(root)}`,
+    "",
+    "Trusting it would have these effects:",
+    ...effects.map((effect) => `  - ${effect}`),
+    ...(compared.length === 0 ? [] : [
+      "",
+      "What it is decided by, accepted at exactly these bytes:",
+      ...compared.map(({ file }) =>
+        `  ${file.state.padEnd(8)} ${file.digest.slice(0, 12).padEnd(12)} ${safeText(file.path)}${
+          file.issue === undefined ? "" : ` (${safeText(file.issue)})`
+        }`
+      )
+    ]),
+    ...shown.flatMap((one) => ["", `${one.file.state}: ${safeText(one.file.path)}`, diffOf(one)])
+  ].join("\n")
+}
+
+/** Deterministic: the same folder gives the same request, and whatever a person was shown is in its digest. */
+export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Service"], input: ProposalInput) {
+  const perFile = yield* Effect.forEach(input.compared, ({ file, now }) =>
+    file.state === "removed"
+      ? Effect.succeed([`${word(file.path)} is gone; what it restricted would no longer hold`])
+      : now?._tag === "Read"
+      ? fileEffects(file.path, now.bytes)
+      : Effect.succeed([`${word(file.path)} is never used: ${word(file.issue ?? "it cannot be read")}`]))
+  const effects = [
+    ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi would go on all the same`),
+    "Its tools and directives would run once you or a signer that you trust has signed them",
+    ...(yield* folderEffects(files, input.root)),
+    ...perFile.flat()
+  ]
+  const controlFiles = input.compared.map(({ file }) => file)
+  const text = details(input, effects)
+  const bound = [
+    "trust-project",
+    input.root,
+    input.folder,
+    input.concerns.map(({ code }) => code),
+    controlFiles.map((file) => [file.path, file.state, file.digest]),
+    text
+  ]
+  const request: HumanRequest = {
+    kind: "trust-project",
+    title: `Trust the project ${word(basename(input.root))}`,
+    details: text,
+    digest: sha256(JSON.stringify(bound)),
+    command: "kiwi trust project"
+  }
+  return { request, controlFiles, effects } satisfies TrustProposal
+})

@@ -1,0 +1,102 @@
+// Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are; the
+// project's is read through ProjectTrust alone, which says what of it may loosen and what can only tighten.
+import { Effect, Layer, Result } from "effect"
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { maxControlBytes, parseControlYaml } from "../../services/workspace/controlYaml.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import {
+  defaults,
+  interpret,
+  type Interpreted,
+  Settings,
+  type SettingsValues
+} from "../../services/workspace/Settings.ts"
+
+const projectPath = ".ai/config/kiwi.yaml"
+const userFile = "user:config/kiwi.yaml"
+const projectFile = "project:config/kiwi.yaml"
+
+const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : ""
+
+/** A regular file of reasonable size, links followed; fails with what is wrong. */
+const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const stat = fstatSync(fd)
+      if (!stat.isFile()) return Result.fail("it is no regular file")
+      if (stat.size > maxControlBytes) return Result.fail("it is too large")
+      return Result.succeed(readFileSync(fd))
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes(codeOf(error)) ? Result.succeed(undefined) : Result.fail("it cannot be read")
+  }
+}
+
+const unreadable = (base: SettingsValues, file: string, line: number, issue: string): Interpreted => ({
+  values: base,
+  problems: [{ file, line, issue, hint: "Nothing of it holds until it is mended" }],
+  loosens: []
+})
+
+const over = Effect.fnUntraced(function*(bytes: Uint8Array, base: SettingsValues, file: string, narrow: boolean) {
+  const parsed = yield* Effect.result(parseControlYaml(bytes))
+  return Result.isFailure(parsed)
+    ? unreadable(base, file, parsed.failure.line, parsed.failure.issue)
+    : interpret(parsed.success, base, file, narrow)
+})
+
+export const make = Effect.gen(function*() {
+  const { userSpace } = yield* KiwiHome
+  const trust = yield* ProjectTrust
+
+  const ofUser = Effect.gen(function*() {
+    const read = yield* Effect.sync(() => readOwn(join(userSpace, "config/kiwi.yaml")))
+    if (Result.isFailure(read)) return unreadable(defaults, userFile, 1, read.failure)
+    return read.success === undefined
+      ? { values: defaults, problems: [], loosens: [] }
+      : yield* over(read.success, defaults, userFile, false)
+  })
+
+  const load = Effect.gen(function*() {
+    const user = yield* ofUser
+    const problems = [...user.problems]
+    let values = user.values
+    const accepted = yield* trust.readControl(projectPath)
+    if (accepted !== undefined) {
+      const all = yield* over(accepted, values, projectFile, false)
+      return { values: all.values, problems: [...problems, ...all.problems] }
+    }
+    const narrowing = yield* Effect.result(trust.readNarrowing(projectPath))
+    if (Result.isFailure(narrowing)) {
+      const issue = narrowing.failure.reason
+      problems.push({ file: projectFile, line: 1, issue, hint: narrowing.failure.remediation })
+      return { values, problems }
+    }
+    for (const text of narrowing.success) {
+      const some = yield* over(text, values, projectFile, true)
+      values = some.values
+      problems.push(...some.problems)
+      const held = some.loosens.map(({ line, setting }) => ({
+        file: projectFile,
+        line,
+        issue: `${setting} does not hold: it is not stricter, and nobody has accepted this file as it is`,
+        hint: "kiwi trust project"
+      }))
+      problems.push(...held)
+    }
+    return { values, problems }
+  })
+
+  const cached = yield* Effect.cachedWithTTL(load, "1 second")
+  return Settings.of({
+    current: Effect.map(cached, ({ values }) => values),
+    problems: Effect.map(cached, ({ problems }) => problems)
+  })
+})
+
+export const layer = Layer.effect(Settings, make)

@@ -1,0 +1,10 @@
+// Settings as given, the defaults for the rest.
+import { Effect, Layer } from "effect"
+import { defaults, Settings, type SettingsValues } from "../../services/workspace/Settings.ts"
+
+export const make = (values: Partial<SettingsValues>) =>
+  Effect.succeed(Settings.of({ current: Effect.succeed({ ...defaults, ...values }), problems: Effect.succeed([]) }))
+
+export const layerWith = (values: Partial<SettingsValues>) => Layer.effect(Settings, make(values))
+
+export const layer = layerWith({})

@@ -1,0 +1,241 @@
+// Settings of `config/kiwi.yaml`: user's, then the project's. The project's count where they are tighter than what
+// holds without them; all of them only when a person accepted exactly these bytes. What is wrong is told, and the
+// value below it holds.
+import { Context, Duration, type Effect, Result } from "effect"
+import type { YamlNode } from "./controlYaml.ts"
+
+export interface SettingsValues {
+  readonly subprocessTimeout: Duration.Duration
+  readonly httpTimeout: Duration.Duration
+  /** Bytes. */
+  readonly outputInline: number
+  /** Bytes. */
+  readonly outputMax: number
+  readonly outputKeep: Duration.Duration
+  readonly callsConcurrency: number
+  readonly auditDurability: "os" | "full"
+}
+
+export interface SettingsProblem {
+  /** "user:config/kiwi.yaml" or "project:config/kiwi.yaml". */
+  readonly file: string
+  readonly line: number
+  readonly issue: string
+  readonly hint: string
+}
+
+export class Settings extends Context.Service<Settings, {
+  /** What holds now. A change on disk is seen within a second. */
+  readonly current: Effect.Effect<SettingsValues>
+  readonly problems: Effect.Effect<ReadonlyArray<SettingsProblem>>
+}>()("kiwi/services/workspace/Settings") {}
+
+type Parsed<A> = Result.Result<A, string>
+
+interface Definition<A> {
+  readonly key: string
+  readonly default: A
+  /** As it is written in a file. */
+  readonly written: string
+  readonly form: string
+  readonly doc: string
+  readonly parse: (value: unknown) => Parsed<A>
+  /** Whether `a` is at least as strict as `b`; `undefined` where strictness has no meaning. */
+  readonly tighter: ((a: A, b: A) => boolean) | undefined
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const sizes: Readonly<Record<string, number>> = { B: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 }
+
+const quantity = (value: unknown, pattern: RegExp, scale: Readonly<Record<string, number>>): number | undefined => {
+  const match = typeof value === "string" ? pattern.exec(value) : null
+  return match === null ? undefined : Number(match[1]) * scale[match[2]!]!
+}
+
+const within = (amount: number | undefined, low: number, high: number, form: string): Parsed<number> =>
+  amount !== undefined && amount >= low && amount <= high ? Result.succeed(amount) : Result.fail(form)
+
+const bounded = (
+  low: string,
+  high: string,
+  what: string,
+  read: (value: unknown) => number | undefined
+): { readonly form: string; readonly parse: (value: unknown) => Parsed<number> } => {
+  const form = `${what} from ${low} to ${high}`
+  return { form, parse: (value) => within(read(value), read(low)!, read(high)!, form) }
+}
+
+const milliseconds = (value: unknown) => quantity(value, /^(\d{1,9})(ms|s|m|h|d)$/, units)
+const bytes = (value: unknown) => quantity(value, /^(\d{1,9})(B|KiB|MiB|GiB)$/, sizes)
+const whole = (value: unknown) => /^\d{1,9}$/.test(String(value)) ? Number(value) : undefined
+
+const duration = (low: string, high: string, written: string) => {
+  const { form, parse } = bounded(low, high, "a duration", milliseconds)
+  return {
+    written,
+    form,
+    default: Duration.millis(milliseconds(written)!),
+    parse: (value: unknown) => Result.map(parse(value), Duration.millis)
+  }
+}
+const size = (low: string, high: string, written: string) => ({
+  written,
+  ...bounded(low, high, "a size", bytes),
+  default: bytes(written)!
+})
+
+const shorter = (a: Duration.Duration, b: Duration.Duration) => Duration.isLessThanOrEqualTo(a, b)
+const smaller = (a: number, b: number) => a <= b
+
+/** Every setting there is; `docs/settings.md` is made from it. */
+export const definitions: { readonly [K in keyof SettingsValues]: Definition<SettingsValues[K]> } = {
+  subprocessTimeout: {
+    key: "subprocess.timeout",
+    ...duration("100ms", "7d", "300s"),
+    doc: "How long a tool's process may run when the tool does not say; then its whole process group is killed.",
+    tighter: shorter
+  },
+  httpTimeout: {
+    key: "http.timeout",
+    ...duration("100ms", "1h", "30s"),
+    doc: "How long an HTTP request may take when the tool does not say.",
+    tighter: shorter
+  },
+  outputInline: {
+    key: "output.inline",
+    ...size("1KiB", "16MiB", "1MiB"),
+    doc: "Output up to this size is returned whole; the rest is kept as a file and read back in ranges.",
+    tighter: smaller
+  },
+  outputMax: {
+    key: "output.max",
+    ...size("1KiB", "64GiB", "256MiB"),
+    doc: "A tool that writes more than this is stopped.",
+    tighter: smaller
+  },
+  outputKeep: {
+    key: "output.keep",
+    ...duration("1h", "3650d", "7d"),
+    doc: "How long kept output stays on disk.",
+    tighter: undefined
+  },
+  callsConcurrency: {
+    key: "calls.concurrency",
+    written: "16",
+    default: 16,
+    ...bounded("1", "1024", "a whole number", whole),
+    doc: "How many tool calls of one project run at once; more wait for their turn.",
+    tighter: smaller
+  },
+  auditDurability: {
+    key: "audit.durability",
+    written: "os",
+    form: "os or full",
+    default: "os",
+    doc: "`os` hands every audit entry to the operating system before the effect; `full` also waits for the disk.",
+    parse: (value) => value === "os" || value === "full" ? Result.succeed(value) : Result.fail("os or full"),
+    tighter: (a, b) => a === "full" || b === "os"
+  }
+}
+
+export const defaults: SettingsValues = {
+  subprocessTimeout: definitions.subprocessTimeout.default,
+  httpTimeout: definitions.httpTimeout.default,
+  outputInline: definitions.outputInline.default,
+  outputMax: definitions.outputMax.default,
+  outputKeep: definitions.outputKeep.default,
+  callsConcurrency: definitions.callsConcurrency.default,
+  auditDurability: definitions.auditDurability.default
+}
+
+type Field = keyof SettingsValues
+const fields = new Map<string, Field>()
+for (const field of Object.keys(definitions) as Array<Field>) fields.set(definitions[field].key, field)
+
+interface Given {
+  readonly key: string
+  readonly line: number
+  readonly value: unknown
+}
+
+/** `a: {b: 1}` and `a.b: 1` are the same setting. */
+const flatten = (node: YamlNode, prefix: string, line: number): ReadonlyArray<Given> =>
+  node._tag === "Map" && !fields.has(prefix)
+    ? [...node.entries].flatMap(([key, e]) => flatten(e.value, prefix === "" ? key : `${prefix}.${key}`, e.line))
+    : [{ key: prefix, line, value: node._tag === "Scalar" ? node.value : undefined }]
+
+export interface Interpreted {
+  readonly values: SettingsValues
+  readonly problems: ReadonlyArray<SettingsProblem>
+  /** What is not tighter than `base`: "subprocess.timeout: 3000s". */
+  readonly loosens: ReadonlyArray<{ readonly line: number; readonly setting: string }>
+}
+
+/** A file's settings over `base`: all of them, or with `narrow` only those that tighten. */
+export const interpret = (node: YamlNode, base: SettingsValues, file: string, narrow: boolean): Interpreted => {
+  const problems: Array<SettingsProblem> = []
+  const loosens: Array<{ readonly line: number; readonly setting: string }> = []
+  const values = { ...base }
+  const seen = new Set<string>()
+  const known = [...fields.keys()].join(", ")
+
+  const apply = <K extends Field>(field: K, given: Given): void => {
+    const definition: Definition<SettingsValues[K]> = definitions[field]
+    const parsed = definition.parse(given.value)
+    if (Result.isFailure(parsed)) {
+      const issue = `the value of ${given.key} must be ${parsed.failure}`
+      problems.push({ file, line: given.line, issue, hint: `For example: ${given.key}: ${definition.written}` })
+      return
+    }
+    const tightens = definition.tighter?.(parsed.success, base[field]) ?? false
+    if (!tightens) loosens.push({ line: given.line, setting: `${given.key}: ${String(given.value)}` })
+    if (tightens || !narrow) values[field] = parsed.success
+  }
+
+  for (const given of node._tag === "Map" ? flatten(node, "", node.line) : []) {
+    const field = fields.get(given.key)
+    if (field === undefined) {
+      problems.push({ file, line: given.line, issue: `there is no setting ${given.key}`, hint: `There are: ${known}` })
+    } else if (seen.has(given.key)) {
+      const issue = `${given.key} is given twice; the first counts`
+      problems.push({ file, line: given.line, issue, hint: "Remove one of them" })
+    } else {
+      seen.add(given.key)
+      apply(field, given)
+    }
+  }
+  if (node._tag !== "Map") {
+    problems.push({ file, line: node.line, issue: "settings are a map", hint: "For example: subprocess.timeout: 40s" })
+  }
+  return { values, problems, loosens }
+}
+
+/** The text of `docs/settings.md`. */
+export const documentation = (): string => {
+  const rows = Object.values(definitions).map((d) =>
+    `| \`${d.key}\` | \`${d.written}\` | ${d.form} | ${d.tighter === undefined ? "no" : "yes"} | ${d.doc} |`
+  )
+  return `# Settings
+
+Settings are read from two files, each optional: \`config/kiwi.yaml\` in your user space (\`~/.ai\`, or where
+\`USER_SPACE\` points), and \`.ai/config/kiwi.yaml\` in the project.
+
+\`\`\`yaml
+subprocess.timeout: 40s
+output:
+  inline: 512KiB
+\`\`\`
+
+Durations are whole numbers with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`; sizes with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`. A value
+that is missing or wrong leaves the one below it: the project's leaves yours, yours leaves the default. \`kiwi doctor\`
+lists what is wrong, with file and line. A change is seen within a second, without a restart.
+
+The project's file counts whole once you have trusted the project at exactly these bytes (\`kiwi trust project\`).
+Before that, and after the file has changed, it can only make a setting stricter – the column "tightens" says which
+settings have a stricter side.
+
+| Setting | Default | Value | Tightens | What it does |
+|---|---|---|---|---|
+${rows.join("\n")}
+`
+}

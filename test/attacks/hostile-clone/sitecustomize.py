@@ -1,0 +1,1 @@
+open("@CANARY@", "a").write("sitecustomize\n")

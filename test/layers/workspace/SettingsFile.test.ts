@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { defaults, Settings } from "../../../src/services/workspace/Settings.ts"
+import { trustProject, world } from "../../support/trustWorld.ts"
+
+const project = ".ai/config/kiwi.yaml"
+const user = "../user/config/kiwi.yaml"
+
+/** What holds a moment later. */
+const seen = Effect.gen(function*() {
+  const settings = yield* Settings
+  yield* TestClock.adjust("1 second")
+  const { callsConcurrency, subprocessTimeout } = yield* settings.current
+  return { calls: callsConcurrency, timeout: Duration.toSeconds(subprocessTimeout) }
+})
+
+describe("SettingsFile", () => {
+  it.effect("has the defaults without files", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      yield* Effect.gen(function*() {
+        const settings = yield* Settings
+        assert.deepStrictEqual(yield* settings.current, defaults)
+        assert.deepStrictEqual(yield* settings.problems, [])
+      }).pipe(Effect.provide(w.layer))
+    }))
+
+  it.effect("lets the user do everything, a stranger's project only tighten, and a trusted one everything", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      w.put(user, "calls.concurrency: 32\nsubprocess.timeout: 400s\n")
+      w.put(project, "calls.concurrency: 64\nsubprocess.timeout: 20s\n")
+      yield* Effect.gen(function*() {
+        const settings = yield* Settings
+        assert.deepStrictEqual(yield* seen, { calls: 32, timeout: 20 })
+        const [problem] = yield* settings.problems
+        assert.deepInclude(problem, { file: "project:config/kiwi.yaml", line: 1, hint: "kiwi trust project" })
+        yield* trustProject
+        assert.deepStrictEqual(yield* seen, { calls: 64, timeout: 20 })
+        assert.deepStrictEqual(yield* settings.problems, [])
+        w.put(project, "calls.concurrency: 512\n")
+        assert.deepStrictEqual(yield* seen, { calls: 32, timeout: 20 }, "what it restricted goes on")
+        fs.rmSync(join(w.root, project))
+        assert.deepStrictEqual(yield* seen, { calls: 32, timeout: 20 }, "removing it loosens nothing")
+        yield* trustProject
+        assert.deepStrictEqual(yield* seen, { calls: 32, timeout: 400 })
+      }).pipe(Effect.provide(w.layer))
+    }))
+
+  it.effect("follows the user's link, and says what it cannot read", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      w.put("../dotfiles/kiwi.yaml", "calls.concurrency: 3\n")
+      fs.mkdirSync(join(w.user, "config"), { recursive: true })
+      fs.symlinkSync(join(w.root, "../dotfiles/kiwi.yaml"), join(w.user, "config/kiwi.yaml"))
+      yield* Effect.gen(function*() {
+        const settings = yield* Settings
+        assert.strictEqual((yield* seen).calls, 3)
+        w.put(user, "calls: [\n")
+        w.put(project, "\u0000")
+        assert.strictEqual((yield* seen).calls, 16)
+        const files = (yield* settings.problems).map(({ file }) => file)
+        assert.deepStrictEqual(files, ["user:config/kiwi.yaml", "project:config/kiwi.yaml"])
+        fs.rmSync(join(w.user, "config/kiwi.yaml"))
+        fs.mkdirSync(join(w.user, "config/kiwi.yaml"))
+        assert.strictEqual((yield* seen).calls, 16)
+        assert.strictEqual((yield* settings.problems)[0]?.issue, "it is no regular file")
+      }).pipe(Effect.provide(w.layer))
+    }))
+})

@@ -1,0 +1,74 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { safeText } from "../../../src/services/error/safeText.ts"
+
+const hostile = [
+  "\u001b[31m",
+  "\u009b31m",
+  "\u202e",
+  "\u2066",
+  "\u200b",
+  "\u200d",
+  "\ufeff",
+  "\u00ad",
+  "\u{e0041}",
+  "\u{e01ef}",
+  "\ud800",
+  "\udfff",
+  "\u2028",
+  "\u0085",
+  "\u0000",
+  "\u007f",
+  "\r",
+  "\n",
+  "\u3164",
+  "\ufffe"
+]
+const pieces = Schema.Array(Schema.Union([Schema.String, Schema.Literals(hostile)]))
+const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\p{Noncharacter_Code_Point}/u
+
+describe("safeText", () => {
+  it.prop("lets nothing through that acts or hides", [pieces], ([parts]) => {
+    const text = parts.join("")
+    assert.notMatch(safeText(text), dangerous)
+    assert.notMatch(safeText(text, { lines: true }).replaceAll(/[\n\t]/g, ""), dangerous)
+  })
+
+  it.prop("changes nothing the second time", [pieces], ([parts]) => {
+    const once = safeText(parts.join(""))
+    assert.strictEqual(safeText(once), once)
+  })
+
+  it.prop(
+    "leaves printable text as it is",
+    [Schema.String.check(Schema.isPattern(/^[ -~äöüßéλж漢字한글]*$/u))],
+    ([text]) => {
+      assert.strictEqual(safeText(text), text)
+    }
+  )
+
+  it("shows what it took away", () => {
+    assert.strictEqual(safeText("\u001b[2Ja\u202eb"), "\\u{1b}[2Ja\\u{202e}b")
+    assert.strictEqual(safeText("a\nb\r\tc"), "a\\nb\\r\\tc")
+    assert.strictEqual(safeText("\u{e0041}"), "\\u{e0041}")
+    assert.strictEqual(safeText("x\ud800y"), "x\\u{d800}y")
+    for (const one of hostile) assert.notStrictEqual(safeText(one), one)
+  })
+
+  it("keeps line breaks and tabs where asked, and no lone carriage return", () => {
+    assert.strictEqual(safeText("a\r\nb\n\tc\rd\u2028", { lines: true }), "a\nb\n\tc\\rd\\u{2028}")
+  })
+
+  it("keeps one presentation selector after a pictograph, and none that carries data", () => {
+    assert.strictEqual(safeText("☂\ufe0f 🏗\ufe0f"), "☂\ufe0f 🏗\ufe0f")
+    assert.strictEqual(safeText("a\ufe0f"), "a\\u{fe0f}")
+    assert.strictEqual(safeText("☂\ufe0f\ufe0f"), "☂\ufe0f\\u{fe0f}")
+    assert.strictEqual(safeText("☂\ufe01"), "☂\\u{fe01}")
+  })
+
+  it("takes time in proportion to the text", () => {
+    const started = performance.now()
+    safeText("\u202e\u001b\ufe0f".repeat(400_000))
+    assert.isBelow(performance.now() - started, 5_000)
+  })
+})

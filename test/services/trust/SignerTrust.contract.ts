@@ -1,0 +1,100 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { generateKeyPairSync } from "node:crypto"
+import * as ProjectTrustMemory from "../../../src/layers/trust/ProjectTrustMemory.ts"
+import { keyIdOf } from "../../../src/layers/trust/signers.ts"
+import { Identity } from "../../../src/services/integrity/Signatures.ts"
+import type { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
+import { type Signer, type SignerStanding, SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { agree } from "../../support/trustWorld.ts"
+
+export const newSigner = (name: string): Signer => {
+  const publicKey = String(generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }).x)
+  return { keyId: keyIdOf(publicKey), publicKey, name }
+}
+
+const you = newSigner("me")
+const ada = newSigner("Ada")
+const bob = newSigner("Bob")
+const proposed = newSigner("Proposed")
+
+const trustYaml = `signers:\n  - name: Proposed\n    public_key: ${proposed.publicKey}\n`
+const files = new Map([[".ai/config/trust.yaml", trustYaml]])
+
+const shown = (standings: ReadonlyArray<SignerStanding>) =>
+  standings.map((s) => s._tag === "Unknown" ? "?" : `${s.signer.name}:${s._tag === "You" ? "you" : s.by}`)
+
+/** `implementation` is built anew, and empty, for every test. */
+export const contract = <E>(
+  name: string,
+  implementation: Layer.Layer<SignerTrust, E, Identity | ProjectTrust>
+) => {
+  const inProject = (trusted: boolean) =>
+    implementation.pipe(
+      Layer.provideMerge(ProjectTrustMemory.layerWith({
+        files,
+        ...(trusted ? {} : { state: { _tag: "Restricted", reason: "test", unsafe: false } })
+      })),
+      Layer.provide(Layer.mock(Identity, { current: Effect.succeed(you) }))
+    )
+
+  describe(`${name} satisfies SignerTrust`, () => {
+    it.effect("knows you, those you trust, and those that a trusted project proposes, each for its tiers", () =>
+      Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        yield* trust.add(ada, agree(trust.proposeAdd(ada)))
+        assert.deepStrictEqual(shown(yield* trust.list), ["me:you", "Ada:person", "Proposed:project"])
+        for (const tier of ["user", "project"] as const) {
+          assert.deepStrictEqual(shown(yield* trust.candidates(you.keyId, tier)), ["me:you"])
+          assert.deepStrictEqual(shown(yield* trust.candidates(ada.keyId, tier)), ["Ada:person"])
+          assert.deepStrictEqual(yield* trust.candidates(bob.keyId, tier), [])
+        }
+        assert.deepStrictEqual(shown(yield* trust.candidates(proposed.keyId, "project")), ["Proposed:project"])
+        assert.deepStrictEqual(yield* trust.candidates(proposed.keyId, "user"), [])
+        assert.deepStrictEqual(yield* trust.candidates(you.keyId, "system"), [])
+      }).pipe(Effect.provide(inProject(true))))
+
+    it.effect("hears no proposal of a restricted project", () =>
+      Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        assert.deepStrictEqual(shown(yield* trust.list), ["me:you"])
+        assert.deepStrictEqual(yield* trust.candidates(proposed.keyId, "project"), [])
+      }).pipe(Effect.provide(inProject(false))))
+
+    it.effect("adds and removes only what the person agreed to", () =>
+      Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        const act = agree(trust.proposeAdd(ada))
+        assert.strictEqual((yield* Effect.flip(trust.add(bob, act)))._tag, "HumanRequired")
+        assert.strictEqual((yield* Effect.flip(trust.add({ ...ada, name: "Eve" }, act)))._tag, "HumanRequired")
+        assert.strictEqual((yield* Effect.flip(trust.add(ada, { ...act, kind: "sign" })))._tag, "HumanRequired")
+        yield* trust.add(ada, act)
+        yield* trust.add(ada, act)
+        assert.deepStrictEqual(shown(yield* trust.list), ["me:you", "Ada:person", "Proposed:project"].slice(0, 2))
+        const goodbye = agree(trust.proposeRemove(ada.keyId))
+        assert.strictEqual((yield* Effect.flip(trust.remove(bob.keyId, goodbye)))._tag, "HumanRequired")
+        assert.isTrue(yield* trust.remove(ada.keyId, goodbye))
+        assert.isFalse(yield* trust.remove(ada.keyId, goodbye))
+        assert.deepStrictEqual(shown(yield* trust.list), ["me:you"])
+      }).pipe(Effect.provide(inProject(false))))
+
+    it.effect("computes key ids itself and takes no key that is none", () =>
+      Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        const lying: Signer = { ...ada, keyId: you.keyId }
+        yield* trust.add(lying, agree(trust.proposeAdd(lying)))
+        assert.deepStrictEqual(shown(yield* trust.candidates(you.keyId, "user")), ["me:you"])
+        assert.deepStrictEqual(shown(yield* trust.candidates(ada.keyId, "user")), ["Ada:person"])
+        assert.deepStrictEqual(yield* trust.parse(` ${ada.publicKey}\n`, "Ada"), ada)
+        const weak = Buffer.alloc(32)
+        weak[0] = 1
+        for (
+          const key of ["", "abc", "*".repeat(43), "A".repeat(43), weak.toString("base64url"), `${"_".repeat(42)}8`]
+        ) {
+          assert.strictEqual((yield* Effect.flip(trust.parse(key, "x")))._tag, "SignerInvalid", key)
+          const bad = { keyId: keyIdOf(key), publicKey: key, name: "x" }
+          assert.strictEqual((yield* Effect.flip(trust.add(bad, agree(trust.proposeAdd(bad)))))._tag, "SignerInvalid")
+        }
+      }).pipe(Effect.provide(inProject(true))))
+  })
+}
