@@ -1,0 +1,270 @@
+// The index of the items of all tiers: one disposable SQLite file a tier. A tier that is small is compared with the
+// disk at every search; a large one when the store says that something changed, so that a search costs what it finds.
+import { Clock, Effect, Exit, Fiber, Layer, Option, Scope, Semaphore, Stream } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+import { ItemParser } from "../../services/format/ItemParser.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
+import { tiers } from "../../services/item/ItemId.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { IndexUnavailable, ItemIndex, type SearchQuery } from "../../services/search/ItemIndex.ts"
+import { nearest } from "../../services/search/near.ts"
+import { limitOf, rank } from "../../services/search/ranking.ts"
+import { fold, parseQuery } from "../../services/search/searchText.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { type LockError, ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { makeRefreshTier, type Refreshed, type RefreshTier, type Report } from "./refreshTier.ts"
+import type { SearchDatabase } from "./searchDatabase.ts"
+import type { SearchTier } from "./searchTier.ts"
+
+/** A look that was asked for by name is made whatever is known. */
+const always = Number.MAX_SAFE_INTEGER
+
+/** A tier of at most so many items is compared with the disk at every search: that takes a few milliseconds. */
+const smallTier = 500
+
+interface Open {
+  readonly database: SearchDatabase
+  readonly tier: SearchTier
+  readonly scope: Scope.Closeable
+}
+
+interface TierState {
+  readonly tier: Tier
+  readonly filename: string
+  readonly turns: Semaphore.Semaphore
+  open: Open | undefined
+  readonly refresh: RefreshTier
+  /** Number of the look that began last, and what it found. */
+  looked: number
+  last: Refreshed
+  /** Whether something may have changed since that look began. */
+  dirty: boolean
+  /** Whether a look is under way. */
+  busy: boolean
+  lookedAt: number
+}
+
+// SQL is loaded by the first search, not by the start of the program.
+const modules = Effect.promise(() => Promise.all([import("./searchDatabase.ts"), import("./searchTier.ts")]))
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
+
+const unavailable = (error: SqlError | LockError | IndexUnavailable): IndexUnavailable =>
+  error._tag === "IndexUnavailable" ? error : new IndexUnavailable({ detail: error.message })
+
+/** Files by tier. The path of a space is part of its file's, so that two of them never take turns in one index. */
+const filesOf = (home: KiwiHome["Service"], workspace: Workspace["Service"]): Readonly<Record<Tier, string>> => ({
+  project: join(workspace.state, "search.db"),
+  user: home.userSpace === join(home.userHome, ".ai")
+    ? join(home.home, "user", "search.db")
+    : join(home.home, "user", digest(home.userSpace), "search.db"),
+  system: join(home.home, "system", digest(home.systemSpace), "search.db")
+})
+
+export const make = Effect.gen(function*() {
+  const store = yield* ItemStore
+  const parser = yield* ItemParser
+  const lock = yield* ProcessLock
+  const layerScope = yield* Effect.scope
+  const files = filesOf(yield* KiwiHome, yield* Workspace)
+
+  const states = tiers.filter((tier) => Option.isSome(store.rootOf(tier))).map((tier): TierState => ({
+    tier,
+    filename: files[tier],
+    turns: Semaphore.makeUnsafe(1),
+    open: undefined,
+    refresh: makeRefreshTier(tier, files[tier], { store, parser, lock }),
+    looked: 0,
+    last: { items: 0, changed: 0, millis: 0 },
+    dirty: true,
+    busy: false,
+    lookedAt: 0
+  }))
+  const selected = (tier: Tier | undefined) => states.filter((state) => tier === undefined || state.tier === tier)
+
+  let looks = 0
+  let watching = false
+  let watchStarted = false
+
+  /** Only marks: the next search looks. Ends where the store cannot watch; then large tiers are looked at by the clock. */
+  const watch = Effect.suspend(() => {
+    if (watchStarted) return Effect.void
+    watchStarted = true
+    const mark = (changed: ReadonlyArray<Tier>) =>
+      Effect.sync(() => {
+        for (const state of states) if (changed.includes(state.tier)) state.dirty = true
+      })
+    const listen = Effect.sync(() => {
+      watching = true
+    }).pipe(
+      Effect.andThen(Stream.runForEach(store.changes, mark)),
+      Effect.ensuring(Effect.sync(() => {
+        watching = false
+      }))
+    )
+    // What changed while the watchers were being set up is found by one look more.
+    const settle = Effect.andThen(Effect.sleep("1 second"), mark(tiers))
+    return Effect.andThen(
+      Effect.forkIn(listen, layerScope, { startImmediately: true }),
+      Effect.forkIn(settle, layerScope)
+    )
+  })
+
+  const close = (state: TierState) =>
+    Effect.suspend(() => {
+      const { open } = state
+      state.open = undefined
+      return open === undefined ? Effect.void : Scope.close(open.scope, Exit.void)
+    })
+
+  /** Within `turns`. */
+  const open = Effect.fnUntraced(function*(state: TierState) {
+    if (state.open !== undefined) return state.open
+    const [searchDatabase, { makeSearchTier }] = yield* modules
+    const attempt = Effect.provideService(searchDatabase.open(state.filename), Scope.Scope, layerScope)
+    // Only one process at a time may find that a file has to go.
+    const again = lock.withLock(join(state.filename, ".."), "search-open.lock")(Effect.gen(function*() {
+      const other = yield* attempt
+      if (other !== undefined) return other
+      yield* searchDatabase.discard(state.filename)
+      return yield* attempt
+    }))
+    const opened = (yield* attempt) ?? (yield* again)
+    if (opened === undefined) return yield* new IndexUnavailable({ detail: "its file cannot be replaced" })
+    const { database, scope } = opened
+    state.open = { database, scope, tier: makeSearchTier(state.tier, database) }
+    return state.open
+  })
+
+  /** Throws away a file that turned out to be damaged, unless somebody did already. */
+  const reset = (state: TierState, damaged: Open) =>
+    state.turns.withPermit(Effect.gen(function*() {
+      if (state.open !== damaged) return
+      const [searchDatabase] = yield* modules
+      yield* close(state)
+      yield* searchDatabase.discard(state.filename)
+      state.dirty = true
+    }))
+
+  /** Runs `use` on the tier's database; once more, on a new one made ready by `again`, where the file is damaged. */
+  const withDatabase = <A>(
+    state: TierState,
+    use: (open: Open) => Effect.Effect<A, SqlError | LockError>,
+    again: Effect.Effect<void, IndexUnavailable>
+  ): Effect.Effect<A, IndexUnavailable> => {
+    const opened = Effect.suspend(() =>
+      state.open === undefined ? state.turns.withPermit(open(state)) : Effect.succeed(state.open)
+    )
+    return Effect.gen(function*() {
+      const [{ isDamage }] = yield* modules
+      const current = yield* opened
+      return yield* Effect.catchIf(
+        use(current),
+        // Closed under our feet counts too: somebody else found the damage first.
+        (error) => error._tag === "SqlError" && (isDamage(error) || state.open !== current),
+        () => reset(state, current).pipe(Effect.andThen(again), Effect.andThen(opened), Effect.flatMap(use))
+      )
+    }).pipe(Effect.mapError(unavailable))
+  }
+
+  const due = (state: TierState, now: number): boolean =>
+    state.dirty || state.last.items <= smallTier ||
+    (!watching && now - state.lookedAt > Math.max(2000, 20 * state.last.millis))
+
+  const nowMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos) / 1e6)
+
+  /** Compares with the disk, unless a look that began after `asked` has made that unnecessary. */
+  const look = Effect.fnUntraced(
+    function*(state: TierState, asked: number, report: Report, { database }: Open) {
+      const started = yield* nowMillis
+      if (!state.dirty && state.looked > asked) return state.last
+      if (asked !== always && !due(state, started)) return state.last
+      state.looked = ++looks
+      state.dirty = false
+      state.busy = true
+      state.last = yield* Effect.onExit(state.refresh(database, report), (exit) =>
+        Effect.sync(() => {
+          state.busy = false
+          if (exit._tag === "Failure") state.dirty = true
+        }))
+      state.lookedAt = yield* nowMillis
+      return state.last
+    },
+    (effect, state) => state.turns.withPermit(effect)
+  )
+
+  /** In a fiber of the layer: a caller that gives up does not stop what others wait for too. */
+  const lookShared = (state: TierState, asked: number, report: Report) =>
+    Effect.forkIn(
+      withDatabase(state, (current) => look(state, asked, report, current), Effect.void),
+      layerScope,
+      { startImmediately: true }
+    ).pipe(Effect.flatMap(Fiber.join))
+
+  /** Returns at once where nothing can have changed, else when a look has ended. */
+  const fresh = (state: TierState): Effect.Effect<void, IndexUnavailable> =>
+    Effect.flatMap(nowMillis, (now) =>
+      due(state, now) || state.busy
+        ? Effect.asVoid(lookShared(state, looks, () => Effect.void))
+        : Effect.void)
+
+  /** Something that reads the index, after what changed on disk was taken in. */
+  const withFresh = <A>(state: TierState, use: (open: Open) => Effect.Effect<A, SqlError>) =>
+    Effect.andThen(fresh(state), withDatabase(state, use, fresh(state)))
+
+  const search = Effect.fn("ItemIndex.search")(function*(query: SearchQuery) {
+    const limit = limitOf(query)
+    const parsed = parseQuery(query.query)
+    const normal: SearchQuery = {
+      ...query,
+      category: query.category?.replace(/^\/+|\/+$/g, "") || undefined,
+      tags: query.tags?.map(fold)
+    }
+    yield* watch
+    const found = yield* Effect.forEach(
+      selected(query.tier),
+      (state) => withFresh(state, (current) => current.tier.search(normal, parsed, limit))
+    )
+    return rank(found.flat(), limit)
+  })
+
+  const refresh = Effect.fn("ItemIndex.refresh")(
+    function*(onProgress?: (done: number, total: number) => Effect.Effect<void>) {
+      yield* watch
+      let items = 0
+      let changed = 0
+      let before = 0
+      for (const state of states) {
+        let last = 0
+        const refreshed = yield* lookShared(state, always, (done, total) => {
+          last = total
+          return onProgress === undefined ? Effect.void : onProgress(before + done, before + total)
+        })
+        items += refreshed.items
+        changed += refreshed.changed
+        before += last
+      }
+      return { items, changed }
+    }
+  )
+
+  const near: ItemIndex["Service"]["near"] = Effect.fn("ItemIndex.near")(function*(id, type) {
+    const wanted = id.slice(id.lastIndexOf("/") + 1).toLowerCase().slice(0, 128)
+    yield* watch
+    const found = yield* Effect.forEach(
+      states,
+      (state) =>
+        withFresh(state, (current) => current.tier.candidates(wanted, type)).pipe(
+          Effect.orElseSucceed((): ReadonlyArray<string> => [])
+        )
+    )
+    return nearest(wanted, found.flat())
+  })
+
+  return ItemIndex.of({ search, near, refresh })
+})
+
+export const layer = Layer.effect(ItemIndex, make)

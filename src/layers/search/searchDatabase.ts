@@ -1,0 +1,217 @@
+// One tier's index: a disposable SQLite file. Whatever is wrong with it – damaged, of another schema, not ours – it is
+// thrown away and begun anew; nothing that it says is believed beyond "look there".
+import { Effect, Schedule, Scope } from "effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import { closeSync, mkdirSync, openSync, rmSync } from "node:fs"
+import { dirname } from "node:path"
+import type { ItemType } from "../../services/item/ItemId.ts"
+import { columns, type SearchDocument, squash, weights } from "../../services/search/searchText.ts"
+import * as SqliteNode from "../sqlite/SqliteNode.ts"
+
+/** "kiwi"; and the schema below together with how `searchText` cuts words: raise it with either. */
+const applicationId = 0x6b697769
+const schemaVersion = 1
+
+const schema = [
+  `CREATE TABLE items (
+    rowid INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    id TEXT NOT NULL,
+    category TEXT NOT NULL,
+    path TEXT NOT NULL,
+    squashed TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    UNIQUE (type, path)
+  ) STRICT`,
+  "CREATE INDEX items_id ON items (id)",
+  "CREATE INDEX items_squashed ON items (squashed)",
+  "CREATE TABLE tags (tag TEXT NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (tag, item)) STRICT, WITHOUT ROWID",
+  "CREATE INDEX tags_item ON tags (item)",
+  // No content is kept, and words were cut and folded before: every byte above 127 is part of one.
+  `CREATE VIRTUAL TABLE words USING fts5(${columns.join(", ")}, content='', contentless_delete=1, tokenize='ascii')`,
+  "CREATE VIRTUAL TABLE grams USING fts5(id, content='', contentless_delete=1, tokenize='trigram', detail='none')",
+  `PRAGMA application_id = ${applicationId}`,
+  `PRAGMA user_version = ${schemaVersion}`
+]
+
+/** The expression that ranks rows of `words`: the lower, the better. */
+export const bm25 = `bm25(words, ${columns.map((column) => weights[column]).join(", ")})`
+
+export interface IndexedItem {
+  readonly type: ItemType
+  readonly id: string
+  readonly category: string
+  readonly path: string
+  /** What tells on the next look whether the file is still this one; "" for: look again. */
+  readonly identity: string
+  readonly digest: string
+  readonly tags: ReadonlyArray<string>
+  readonly document: SearchDocument
+}
+
+/** A file whose times changed and whose content did not. */
+export interface Touched {
+  readonly row: number
+  readonly identity: string
+}
+
+export interface SearchDatabase {
+  /** Snapshot reads: never waits for a writer. */
+  readonly rows: (
+    sql: string,
+    params?: ReadonlyArray<unknown>
+  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError>
+  /** Changes whenever anybody wrote to the file. */
+  readonly version: Effect.Effect<number, SqlError>
+  /** Removes rows, then adds items, in one transaction. */
+  readonly write: (change: {
+    readonly remove: ReadonlyArray<number>
+    readonly add: ReadonlyArray<IndexedItem>
+    readonly touch: ReadonlyArray<Touched>
+  }) => Effect.Effect<void, SqlError>
+  /** A slice of the work that makes an index fast after many changes; false when none is left. */
+  readonly merge: Effect.Effect<boolean, SqlError>
+}
+
+/** A writer of another process is done within milliseconds, or holds the file for as long as it takes to recover it. */
+const patiently = <A, R>(effect: Effect.Effect<A, SqlError, R>) =>
+  Effect.retry(effect, {
+    while: (error) => error.reason._tag === "LockTimeoutError",
+    schedule: Schedule.spaced("5 millis").pipe(Schedule.jittered, Schedule.upTo({ duration: "5 seconds" }))
+  })
+
+/** Whether an error says that the file is not one that this module wrote, or was damaged since. */
+export const isDamage = (error: SqlError): boolean => {
+  const code = SqliteNode.primaryCode(error)
+  // Error (a table or column that is not there), corrupt, schema, mismatch, not a database.
+  return code === 1 || code === 11 || code === 17 || code === 20 || code === 26
+}
+
+const connect = Effect.fnUntraced(function*(filename: string) {
+  const client = yield* SqliteNode.make({ filename, busyTimeout: 0 }).pipe(
+    Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make)
+  )
+  return yield* client.reserve
+})
+
+const run = (connection: Connection, sql: string, params: ReadonlyArray<unknown> = []) =>
+  connection.executeValues(sql, params)
+
+const number = (rows: ReadonlyArray<ReadonlyArray<unknown>>): number => Number(rows[0]?.[0] ?? 0)
+
+/** A transaction on a connection of one's own. */
+const atomically = <A, E>(connection: Connection, effect: Effect.Effect<A, E>) =>
+  Effect.uninterruptible(
+    Effect.andThen(patiently(run(connection, "BEGIN IMMEDIATE")), effect).pipe(
+      Effect.tap(() => run(connection, "COMMIT")),
+      Effect.onError(() => Effect.ignore(run(connection, "ROLLBACK")))
+    )
+  )
+
+/**
+ * Creates the file, for its mode; where that fails, SQLite will say why it cannot open it. A file that exists is never
+ * opened here: closing it again would free SQLite's locks on it.
+ */
+const prepareFile = (filename: string) =>
+  Effect.ignore(Effect.try(() => {
+    mkdirSync(dirname(filename), { recursive: true, mode: 0o700 })
+    closeSync(openSync(filename, "wx", 0o600))
+  }))
+
+/** Deletes a tier's file. Another process that has it open keeps its own until it ends. */
+export const discard = (filename: string) =>
+  Effect.ignore(Effect.try(() => {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(filename + suffix, { force: true })
+  }))
+
+/** Creates the schema in an empty file; `false` when the file holds something else. */
+const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
+  const state = Effect.gen(function*() {
+    const application = number(yield* run(connection, "PRAGMA application_id"))
+    const version = number(yield* run(connection, "PRAGMA user_version"))
+    if (application === applicationId && version === schemaVersion) return "ready"
+    return application === 0 && number(yield* run(connection, "SELECT count(*) FROM sqlite_schema")) === 0
+      ? "empty"
+      : "foreign"
+  })
+  const seen = yield* patiently(state)
+  if (seen !== "empty") return seen === "ready"
+  return yield* atomically(
+    connection,
+    Effect.gen(function*() {
+      const again = yield* state
+      if (again === "empty") yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
+      return again !== "foreign"
+    })
+  )
+})
+
+const ftsColumns = columns.join(", ")
+const ftsValues = columns.map(() => "?").join(", ")
+
+const makeDatabase = (reader: Connection, writer: Connection): SearchDatabase => {
+  const write = (sql: string, params: ReadonlyArray<unknown>) => run(writer, sql, params)
+  const remove = Effect.fnUntraced(function*(row: number) {
+    yield* write("DELETE FROM words WHERE rowid = ?", [row])
+    yield* write("DELETE FROM grams WHERE rowid = ?", [row])
+    yield* write("DELETE FROM tags WHERE item = ?", [row])
+    yield* write("DELETE FROM items WHERE rowid = ?", [row])
+  })
+  const add = Effect.fnUntraced(function*(item: IndexedItem) {
+    const row = number(
+      yield* write(
+        `INSERT INTO items (type, id, category, path, squashed, identity, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
+          RETURNING rowid`,
+        [item.type, item.id, item.category, item.path, squash(item.id), item.identity, item.digest]
+      )
+    )
+    yield* write(`INSERT INTO words (rowid, ${ftsColumns}) VALUES (?, ${ftsValues})`, [
+      row,
+      ...columns.map((column) => item.document[column].join(" "))
+    ])
+    yield* write("INSERT INTO grams (rowid, id) VALUES (?, ?)", [row, item.id])
+    for (const tag of item.tags) yield* write("INSERT OR IGNORE INTO tags (tag, item) VALUES (?, ?)", [tag, row])
+  })
+  return {
+    rows: (sql, params = []) => patiently(run(reader, sql, params)),
+    version: Effect.map(run(reader, "PRAGMA data_version"), number),
+    write: (change) =>
+      atomically(
+        writer,
+        Effect.gen(function*() {
+          for (const row of change.remove) yield* remove(row)
+          for (const item of change.add) yield* add(item)
+          for (const { identity, row } of change.touch) {
+            yield* write("UPDATE items SET identity = ? WHERE rowid = ?", [identity, row])
+          }
+        })
+      ),
+    merge: Effect.gen(function*() {
+      const before = number(yield* run(writer, "SELECT total_changes()"))
+      yield* patiently(write("INSERT INTO words (words, rank) VALUES ('merge', 64)", []))
+      // The command itself is one change; fewer than two mean that there was nothing left to merge.
+      return number(yield* run(writer, "SELECT total_changes()")) - before >= 2
+    })
+  }
+}
+
+/** Opens or creates a tier's index; `undefined` when the file is somebody else's or damaged: `discard` it. */
+export const open = Effect.fnUntraced(function*(filename: string) {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  return yield* Effect.gen(function*() {
+    yield* prepareFile(filename)
+    const writer = yield* patiently(connect(filename))
+    if (!(yield* ensureSchema(writer))) return undefined
+    const reader = yield* patiently(connect(filename))
+    return { database: makeDatabase(reader, writer), scope }
+  }).pipe(
+    Effect.provideService(Scope.Scope, scope),
+    Effect.catchIf(isDamage, () => Effect.undefined),
+    Effect.onExit((exit) =>
+      exit._tag === "Success" && exit.value !== undefined ? Effect.void : Scope.close(scope, exit)
+    )
+  )
+})

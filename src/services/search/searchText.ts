@@ -1,0 +1,180 @@
+// Text to words, for documents and queries alike, so that what SQLite stores and what a query asks for cannot drift
+// apart: the FTS5 tables hold words that were folded and split here. Runs of scripts that write no spaces become pairs.
+import type { Item, ItemLocation } from "../item/Item.ts"
+
+/** The indexed columns, heaviest first, and what a match in each counts. */
+export const weights = { name: 5, title: 5, description: 2, labels: 1.5, body: 1 } as const
+export type Column = keyof typeof weights
+export const columns: ReadonlyArray<Column> = ["name", "title", "description", "labels", "body"]
+
+export type SearchDocument = Readonly<Record<Column, ReadonlyArray<string>>>
+
+/** One word that a document has to contain, or begin a word with. */
+export interface Term {
+  readonly token: string
+  readonly prefix: boolean
+}
+
+/** A word of a query: one of its alternatives must match, each with all of its terms. */
+export interface QueryWord {
+  readonly alternatives: ReadonlyArray<ReadonlyArray<Term>>
+}
+
+export interface ParsedQuery {
+  /** As it was written, trimmed and in lower case: what an exact id is compared with. */
+  readonly literal: string
+  /** Without any separators: `send email` finds `send_email`. */
+  readonly squashed: string
+  /** Words that say something; never more than 16. */
+  readonly words: ReadonlyArray<QueryWord>
+}
+
+const maxToken = 64
+const maxBody = 64 * 1024
+const maxQuery = 1000
+const maxWords = 16
+
+const wordPattern = /[\p{L}\p{N}\p{M}\p{Co}]+/gu
+// oxlint-disable-next-line no-control-regex
+const nonAscii = /[^\0-\x7f]/
+const compound = /[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]|[^\0-\x7f]/
+const boundary = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{Nd})|(?<=\p{Nd})(?=\p{L})/u
+const unspaced =
+  /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]+)/u
+
+// Words that say nothing beside others. English only: what is frequent in another corpus, its own statistics tell.
+const stopWords: ReadonlySet<string> = new Set(
+  ("a an and are as at be by can do does for from how i in into is it its me my of on or that the this to use using " +
+    "want what when where which with you").split(" ")
+)
+
+/** Lower case, compatibility forms and Latin, Greek and Cyrillic accents removed. */
+export const fold = (text: string): string =>
+  nonAscii.test(text)
+    ? text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").normalize("NFC").toLowerCase()
+    : text.toLowerCase()
+
+const rawWords = (text: string): ReadonlyArray<string> => text.match(wordPattern) ?? []
+
+/** Parts of a compound that can stand alone: of `readFile2` these are `read` and `file`, of `v2` there are none. */
+const partsOf = (word: string): ReadonlyArray<string> =>
+  word.split(boundary).filter((part) => part.length > 1 && part.length < word.length).map(token)
+
+const token = (word: string): string => fold(word).slice(0, maxToken)
+
+const pairs = (run: string): ReadonlyArray<string> => {
+  const characters = Array.from(run)
+  return characters.slice(1).map((c, i) => characters[i]! + c)
+}
+
+/** The words of a text, in order: compounds whole and in parts. */
+export const tokens = (text: string): Array<string> => {
+  const out: Array<string> = []
+  for (const word of rawWords(text)) {
+    if (!compound.test(word)) {
+      out.push(token(word))
+      continue
+    }
+    for (const [i, segment] of word.split(unspaced).entries()) {
+      if (segment === "") continue
+      if (i % 2 === 1) {
+        const run = fold(segment)
+        out.push(...pairs(run), Array.from(run).at(-1)!)
+      } else {
+        out.push(token(segment), ...partsOf(segment))
+      }
+    }
+  }
+  return out
+}
+
+const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
+  word.split(unspaced).flatMap((segment, i): ReadonlyArray<QueryWord> => {
+    if (segment === "") return []
+    if (i % 2 === 1) {
+      const run = fold(segment)
+      const single = Array.from(run).length === 1
+      return [{ alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))] }]
+    }
+    const whole = token(segment)
+    // One letter begins too many words to mean anything.
+    const prefix = last && whole.length > 1
+    const parts = partsOf(segment)
+    return [{
+      alternatives: [
+        [{ token: whole, prefix }],
+        ...(parts.length === 0 ? [] : [parts.map((t, n) => n === parts.length - 1 ? { token: t, prefix } : exactly(t))])
+      ]
+    }]
+  })
+
+const exactly = (text: string): Term => ({ token: text, prefix: false })
+
+const isStopWord = (word: QueryWord): boolean => {
+  const [only, ...others] = word.alternatives
+  return others.length === 0 && only!.length === 1 && stopWords.has(only![0]!.token)
+}
+
+/** A text of separators only (`*`, quotes, `-`) has no words, and finds nothing. */
+export const parseQuery = (query: string): ParsedQuery => {
+  const text = query.slice(0, maxQuery).trim()
+  const raw = rawWords(text).slice(0, maxWords)
+  const seen = new Set<string>()
+  const words = raw.flatMap((word, i) => queryWord(word, i === raw.length - 1)).filter((word) => {
+    const key = JSON.stringify(word)
+    return !seen.has(key) && seen.add(key)
+  }).slice(0, maxWords)
+  const telling = words.filter((word) => !isStopWord(word))
+  return {
+    literal: text.toLowerCase(),
+    squashed: fold(raw.join("")),
+    words: telling.length === 0 ? words : telling
+  }
+}
+
+export const squash = (id: string): string => id.replace(/[^a-z0-9]/g, "")
+
+const propertiesOf = (schema: unknown): string => {
+  if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return ""
+  const { properties } = schema as { readonly properties: unknown }
+  if (typeof properties !== "object" || properties === null) return ""
+  return Object.entries(properties).map(([name, property]) =>
+    typeof property === "object" && property !== null && "description" in property &&
+      typeof property.description === "string"
+      ? `${name} ${property.description}`
+      : name
+  ).join("\n")
+}
+
+const bodyOf = (item: Item): string => {
+  switch (item._tag) {
+    case "knowledge":
+      return item.body
+    case "tool":
+      return `${propertiesOf(item.parameters)}\n${item.toolType}`
+    case "directive":
+      return [
+        ...item.steps.map((step) => `${step.name} ${step.description} ${step.action}`),
+        ...item.inputs.map((input) => `${input.name} ${input.description}`),
+        item.body
+      ].join("\n")
+  }
+}
+
+/** What is found of an item. One that cannot be parsed is found by its id and folders only. */
+export const documentOf = (
+  location: Pick<ItemLocation, "id" | "category">,
+  item: Item | undefined
+): SearchDocument => {
+  const squashed = squash(location.id)
+  const name = tokens(location.id)
+  return {
+    name: name.length > 1 && name[0] !== squashed ? [...name, squashed] : name,
+    title: tokens(item?.title ?? ""),
+    description: tokens(item?.description ?? ""),
+    labels: tokens(
+      [location.category, ...item?.tags ?? [], item?._tag === "knowledge" ? item.entryType : ""].join(" ")
+    ),
+    body: item === undefined ? [] : tokens(bodyOf(item).slice(0, maxBody))
+  }
+}
