@@ -1,8 +1,9 @@
 // Reaches the person behind a command. On a terminal they are shown what they agree to and answer there, never by a
 // pipe. Without one, typing the command was the act. When the environment says that an agent runs the command, neither
 // a yes nor a flag counts: only the passphrase of the signing key, typed on the terminal.
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
+import { Identity } from "../../services/identity/Identity.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { Output } from "./Output.ts"
@@ -13,12 +14,7 @@ import { colored, uncolored } from "./text.ts"
 
 const tries = 3
 
-/** What the gate asks of the signing key's keeper. */
-export interface Passphrase {
-  /** Whether the signing key is protected by a passphrase at all. */
-  readonly isSet: Effect.Effect<boolean>
-  readonly opens: (passphrase: Redacted.Redacted) => Effect.Effect<boolean>
-}
+const noPassphrase = Redacted.make("")
 
 const question = (request: HumanRequest, paint: typeof colored): string =>
   [`\n${paint.bold(safeLine(request.title, 300))}`, safeText(request.details).trimEnd(), ""].join("\n")
@@ -26,8 +22,8 @@ const question = (request: HumanRequest, paint: typeof colored): string =>
 export const make = Effect.fnUntraced(function*(options: {
   /** `--yes`: the person has answered already. */
   readonly yes: boolean
-  readonly passphrase: Passphrase
 }) {
+  const identity = yield* Identity
   const { env } = yield* Shell
   const device = yield* TerminalDevice
   const output = yield* Output
@@ -52,7 +48,7 @@ export const make = Effect.fnUntraced(function*(options: {
       const typed = yield* terminal.readSecret
       yield* terminal.write("\n")
       if (typed === undefined || typed === "") return yield* declined(request)
-      if (yield* options.passphrase.opens(Redacted.make(typed))) return agreed(request, "passphrase")
+      if ((yield* identity.opensWith(Redacted.make(typed))) === true) return agreed(request, "passphrase")
       yield* terminal.write("That is not it.\n")
     }
     return yield* required(request, `${because}, and the passphrase was not right`)
@@ -66,7 +62,7 @@ export const make = Effect.fnUntraced(function*(options: {
           return terminal === undefined ? agreed(request, "terminal") : yield* askYes(request, terminal)
         }
         const because = `${agent} is set: an agent seems to run this command`
-        if (!(yield* options.passphrase.isSet)) {
+        if ((yield* identity.opensWith(noPassphrase)) === undefined) {
           return yield* required(request, `${because}, and your signing key has no passphrase to ask for`)
         }
         const terminal = yield* device.open
@@ -79,3 +75,5 @@ export const make = Effect.fnUntraced(function*(options: {
     )
   })
 })
+
+export const layer = (options: { readonly yes: boolean }) => Layer.effect(HumanGate, make(options))

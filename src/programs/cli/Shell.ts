@@ -1,6 +1,7 @@
 // What a command gets from the process that it runs in. Filled in by the bin, or by a test; nothing else in this folder
 // looks at the process.
 import { Context, type Effect } from "effect"
+import type { Readable, Writable } from "node:stream"
 
 /** One of the two streams that a command writes to. */
 export interface Pipe {
@@ -18,6 +19,8 @@ export class Shell extends Context.Service<Shell, {
   /** The operating-system user: the name that policy knows the caller by. */
   readonly user: string
   readonly platform: string
+  /** Version of Node: `24.1.0`. */
+  readonly node: string
   /** The program and the script that were started: how another process can start this Kiwi again. */
   readonly started: { readonly node: string; readonly script: string }
   /** Data. */
@@ -26,6 +29,8 @@ export class Shell extends Context.Service<Shell, {
   readonly stderr: Pipe
   /** All of stdin, as text. */
   readonly stdin: Effect.Effect<string>
+  /** Stdin and stdout as the protocol's own: from then on nothing else reaches stdout. */
+  readonly protocol: Effect.Effect<{ readonly input: Readable; readonly output: Writable }>
 }>()("kiwi/programs/cli/Shell") {}
 
 /** A variable that is set to something. */

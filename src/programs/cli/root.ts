@@ -68,5 +68,3 @@ export const caller: Effect.Effect<Caller, never, Shell> = Effect.map(Effect.ser
   client: user,
   session
 }))
-
-export const newCallId: Effect.Effect<string> = Effect.sync(() => randomUUID())
