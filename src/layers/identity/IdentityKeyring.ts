@@ -212,11 +212,21 @@ export const make = Effect.gen(function*() {
     return yield* new KeyUnavailable({ detail: "what is kept is not the key of your identity", remedy: startOver })
   })
 
+  const opensWith = Effect.fn("Identity.opensWith")(function*(typed: Redacted.Redacted) {
+    const identity = yield* recorded
+    if (identity?.storedIn !== "key file (encrypted)") return undefined
+    return yield* readKeyFile(keyPath(identity.keyId)).pipe(
+      Effect.flatMap((text) => KeyFile.parse(text, identity.publicKey, typed)),
+      Effect.match({ onSuccess: () => true, onFailure: () => false })
+    )
+  })
+
   return Identity.of({
     current: Effect.map(recorded, (identity) => identity && toSigner(identity)),
     storedIn: Effect.map(recorded, (identity) => identity?.storedIn),
     ensure,
-    sign
+    sign,
+    opensWith
   })
 })
 

@@ -20,6 +20,7 @@ export const make = Effect.sync(() => {
     current: Effect.sync(() => identity?.signer),
     storedIn: Effect.sync(() => identity === undefined ? undefined : "memory"),
     ensure,
+    opensWith: () => Effect.undefined,
     sign: (messages, act) =>
       Effect.suspend(() => {
         const signatures = act.kind === "sign" && identity !== undefined

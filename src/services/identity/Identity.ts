@@ -1,6 +1,6 @@
 // Who you are to Kiwi: one Ed25519 key for items. The public side is always at hand; the private one is opened only
 // while a person signs.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { HumanAct } from "../trust/HumanAct.ts"
 import type { Signer } from "../trust/SignerTrust.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
@@ -34,4 +34,9 @@ export class Identity extends Context.Service<Identity, {
     messages: ReadonlyArray<string>,
     act: HumanAct
   ) => Effect.Effect<ReadonlyArray<string>, KeyUnavailable>
+  /**
+   * Whether this passphrase opens the private key; `undefined` where the key has none: it is in the keychain, in a
+   * plain file, or not made yet. For a surface that has to tell a person from an agent.
+   */
+  readonly opensWith: (passphrase: Redacted.Redacted) => Effect.Effect<boolean | undefined>
 }>()("kiwi/services/identity/Identity") {}

@@ -29,10 +29,12 @@ export interface HumanAct {
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,
   title: Schema.String,
-  command: Schema.String
+  command: Schema.String,
+  /** Why no person could be asked. */
+  why: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
-    return `${this.title}: only a person can do this`
+    return `${this.title}: only a person can do this${this.why === undefined ? "" : ` (${this.why})`}`
   }
   get remediation() {
     return `Ask the person to type: ${this.command}`

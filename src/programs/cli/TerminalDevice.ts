@@ -1,0 +1,109 @@
+// The terminal that a person sits at, whatever stdin and stdout are: a pipe can be fed by anybody, the controlling
+// terminal only by whoever types there.
+import { Context, Effect, Layer, Scope } from "effect"
+import { closeSync, constants, openSync } from "node:fs"
+import { ReadStream, WriteStream } from "node:tty"
+
+export interface OpenTerminal {
+  readonly write: (text: string) => Effect.Effect<void>
+  /** One line without its end; `undefined` when the terminal is gone. */
+  readonly readLine: Effect.Effect<string | undefined>
+  /** The same, shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
+  readonly readSecret: Effect.Effect<string | undefined>
+}
+
+export class TerminalDevice extends Context.Service<TerminalDevice, {
+  /** The controlling terminal, until the scope closes; `undefined` where there is none. */
+  readonly open: Effect.Effect<OpenTerminal | undefined, never, Scope.Scope>
+}>()("kiwi/programs/cli/TerminalDevice") {}
+
+const longestLine = 4096
+
+const readUntilEnd = (input: ReadStream) =>
+  Effect.callback<string | undefined>((resume) => {
+    let line = ""
+    const done = (answer: string | undefined) => {
+      input.off("data", onData)
+      input.off("end", onEnd)
+      input.pause()
+      resume(Effect.succeed(answer))
+    }
+    const onEnd = () => done(undefined)
+    const onData = (chunk: Buffer) => {
+      line += chunk.toString("utf8")
+      const end = line.indexOf("\n")
+      if (end !== -1) done(line.slice(0, end).replace(/\r$/, ""))
+      else if (line.length > longestLine) done(undefined)
+    }
+    input.on("data", onData)
+    input.on("end", onEnd)
+    input.resume()
+    return Effect.sync(() => done(undefined))
+  })
+
+const readHidden = (input: ReadStream) =>
+  Effect.callback<string | undefined>((resume) => {
+    let line = ""
+    const done = (answer: string | undefined) => {
+      input.off("data", onData)
+      input.off("end", onEnd)
+      input.setRawMode(false)
+      input.pause()
+      resume(Effect.succeed(answer))
+    }
+    const onEnd = () => done(undefined)
+    const onData = (chunk: Buffer) => {
+      for (const character of chunk.toString("utf8")) {
+        if (character === "\r" || character === "\n") return done(line)
+        if (character === "\u0003" || character === "\u0004") return done(undefined)
+        if (character === "\u007f" || character === "\b") line = Array.from(line).slice(0, -1).join("")
+        else if (line.length < longestLine) line += character
+      }
+    }
+    input.setRawMode(true)
+    input.on("data", onData)
+    input.on("end", onEnd)
+    input.resume()
+    return Effect.sync(() => done(undefined))
+  })
+
+const openDevice = (device: string): OpenTerminal & { readonly close: () => void } => {
+  const reading = openSync(device, constants.O_RDONLY | constants.O_NOCTTY)
+  let writing: number
+  try {
+    writing = openSync(device, constants.O_WRONLY | constants.O_NOCTTY)
+  } catch (error) {
+    closeSync(reading)
+    throw error
+  }
+  const input = new ReadStream(reading)
+  const output = new WriteStream(writing)
+  const ignore = () => {}
+  input.on("error", ignore)
+  output.on("error", ignore)
+  return {
+    write: (text) =>
+      Effect.callback((resume) => {
+        output.write(text, () => resume(Effect.void))
+      }),
+    readLine: readUntilEnd(input),
+    readSecret: readHidden(input),
+    close: () => {
+      input.destroy()
+      output.destroy()
+    }
+  }
+}
+
+export const make = (device: string) =>
+  TerminalDevice.of({
+    open: Effect.acquireRelease(
+      Effect.try({ try: () => openDevice(device), catch: () => "no terminal" as const }).pipe(
+        Effect.orElseSucceed(() => undefined)
+      ),
+      (terminal) => Effect.sync(() => terminal?.close())
+    )
+  })
+
+/** Where there is no such device, as on Windows, there is no terminal to ask on. */
+export const layer = Layer.succeed(TerminalDevice, make("/dev/tty"))

@@ -1,0 +1,209 @@
+// audit and logs: what has happened, as evidence and for reading.
+import { Effect, Option, Ref, Stream } from "effect"
+import * as CliError from "effect/cli/CliError"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import type { AuditEntry } from "../../../services/audit/AuditEntry.ts"
+import { AuditLog } from "../../../services/audit/AuditLog.ts"
+import { safeLine } from "../../../services/error/safeText.ts"
+import { withNext } from "../help.ts"
+import { Output, printJson } from "../Output.ts"
+import { inProject } from "../root.ts"
+import { definitions, duration, pad, plural } from "../text.ts"
+import type { Paint } from "../text.ts"
+
+const verifyCommand = Command.make("verify", {}, () =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const report = yield* output.busy("Reading the audit", () =>
+      inProject(() => Effect.flatMap(AuditLog, (audit) => audit.verify)))
+    const intact = report.problems.length === 0
+    if (!intact) yield* output.failed
+    yield* output.answer({ intact, ...report }, (paint) =>
+      [
+        `${intact ? paint.green("intact") : paint.red("not intact")}: ${plural(report.entries, "entry", "entries")} in ${
+          plural(report.files, "file")
+        }${report.open.length === 0 ? "" : `, ${plural(report.open.length, "session")} still open`}`,
+        ...report.problems.map(({ detail, file, line, problem }) =>
+          `${paint.red(problem)}  ${safeLine(file, 400)}:${line}  ${safeLine(detail, 400)}`
+        )
+      ].join("\n"))
+  })).pipe(
+    Command.withDescription(
+      "Check that no entry of the audit was changed, removed, inserted or moved, and that no file of it is missing. " +
+        "Ends with 1 if something was."
+    ),
+    Command.withShortDescription("Check that nobody changed the audit"),
+    Command.withExamples([{ command: "kiwi audit verify" }]),
+    withNext(["kiwi audit anchor", "a number to keep elsewhere, against whoever can change these files"])
+  )
+
+const filters = {
+  limit: Flag.Int("limit").pipe(
+    Flag.withAlias("n"),
+    Flag.withMetavar("N"),
+    Flag.filter((n) => n >= 1 && n <= 10_000, () => "a number from 1 to 10000"),
+    Flag.withDescription("The newest so many"),
+    Flag.withDefault(20)
+  ),
+  item: Flag.String("item").pipe(
+    Flag.withMetavar("ID"),
+    Flag.withDescription("Only what is about this item"),
+    Flag.optional
+  ),
+  outcome: Flag.Literals("outcome", ["success", "failure", "denied", "interrupted"]).pipe(
+    Flag.withMetavar("OUTCOME"),
+    Flag.withDescription("Only what ended so"),
+    Flag.optional
+  )
+}
+
+interface Filters {
+  readonly limit: number
+  readonly item: Option.Option<string>
+  readonly outcome: Option.Option<string>
+}
+
+const filterOf = ({ item, limit, outcome }: Filters, call: Option.Option<string>) => ({
+  limit,
+  ...(Option.isSome(item) ? { item: item.value } : {}),
+  ...(Option.isSome(outcome) ? { outcome: outcome.value } : {}),
+  ...(Option.isSome(call) ? { call: call.value } : {})
+})
+
+const showCommand = Command.make("show", {
+  ...filters,
+  call: Flag.String("call").pipe(
+    Flag.withMetavar("CALL"),
+    Flag.withDescription("Only the entries of one call, by the call_id of its result"),
+    Flag.optional
+  )
+}, ({ call, ...rest }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const entries = yield* inProject(() => Effect.flatMap(AuditLog, (audit) => audit.read(filterOf(rest, call))))
+    yield* output.answer({ entries }, () => entries.map((entry) => printJson(entry)).join("\n"))
+  })).pipe(
+    Command.withDescription("Print entries of the audit as they stand in it, oldest first, one JSON object a line."),
+    Command.withShortDescription("Print entries as they stand"),
+    Command.withExamples([
+      { command: "kiwi audit show --limit 5" },
+      { command: "kiwi audit show --item add --outcome denied" }
+    ]),
+    withNext(["kiwi logs", "the same for reading"])
+  )
+
+const anchorCommand = Command.make("anchor", {}, () =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const anchor = yield* inProject(() => Effect.flatMap(AuditLog, (audit) => audit.anchor))
+    yield* output.answer(anchor, () => definitions([["head", anchor.head], ["entry", String(anchor.n)]], output.width))
+  })).pipe(
+    Command.withDescription(
+      "Print the newest head of the audit and its number. Kept elsewhere – in a mail, in a commit – it shows later " +
+        "whether the entries up to it are still the same."
+    ),
+    Command.withShortDescription("Print a head to keep elsewhere"),
+    Command.withExamples([{ command: "kiwi audit anchor" }]),
+    withNext(["kiwi audit verify", "check the audit now"])
+  )
+
+export const auditCommand = Command.make("audit").pipe(
+  Command.withSubcommands([verifyCommand, showCommand, anchorCommand]),
+  Command.withDescription(
+    "The record of every call and every act of a person: append-only files under .ai/logs/audit, each entry with the " +
+      "hash of the one before. Nothing runs without having been recorded first."
+  ),
+  Command.withShortDescription("The record of every call: check it, print it"),
+  Command.withExamples([{ command: "kiwi audit verify" }, { command: "kiwi audit show --limit 5" }])
+)
+
+const outcomeOf = (outcome: string, paint: Paint): string =>
+  outcome === "success" || outcome === "done" ? paint.green(outcome) : paint.red(outcome)
+
+/** When, who, what, and what came of it; nothing for the marks of a session's beginning and end. */
+const logLine = (entry: AuditEntry, paint: Paint): string | undefined => {
+  const at = paint.dim(`${entry.at.slice(0, 10)} ${entry.at.slice(11, 19)}`)
+  switch (entry.kind) {
+    case "request":
+      return undefined
+    case "result": {
+      const { duration_ms, error, outcome, rule, subject } = entry
+      const why = error === undefined ? rule === undefined ? "" : safeLine(rule) : safeLine(error.message, 160)
+      return [
+        at,
+        pad(outcomeOf(outcome, paint), 11),
+        paint.bold(safeLine(subject.item, 128)),
+        duration(duration_ms),
+        paint.dim(why)
+      ].join("  ").trimEnd()
+    }
+    case "act":
+      return [at, pad(outcomeOf(entry.outcome, paint), 11), `${safeLine(entry.title)} ${paint.dim(`by ${safeLine(entry.by)}`)}`]
+        .join("  ")
+    case "opened":
+    case "sealed":
+      return undefined
+  }
+}
+
+const identityOf = (entry: AuditEntry): string => `${entry.n}:${entry.prev}`
+
+export const logsCommand = Command.make("logs", {
+  ...filters,
+  follow: Flag.Boolean("follow").pipe(
+    Flag.withoutNegation,
+    Flag.withAlias("f"),
+    Flag.withDescription("Go on, and show what happens as it happens. Ctrl-C ends it"),
+    Flag.withDefault(false)
+  )
+}, ({ follow, ...rest }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    if (follow && output.json) {
+      return yield* new CliError.InvalidValue({
+        option: "follow",
+        value: "true",
+        expected: "no --json beside it, which prints one value and ends; `kiwi audit show --json` is for programs",
+        kind: "flag"
+      })
+    }
+    const filter = filterOf(rest, Option.none())
+    yield* inProject(() =>
+      Effect.gen(function*() {
+        const audit = yield* AuditLog
+        // A result and its request are two entries: twice as many are read as are shown.
+        const read = audit.read({ ...filter, limit: filter.limit * 3 })
+        const lines = (entries: ReadonlyArray<AuditEntry>, paint: Paint) =>
+          entries.flatMap((entry) => logLine(entry, paint) ?? [])
+        const first = yield* read
+        const shown = first.filter((entry) => entry.kind === "result" || entry.kind === "act").slice(-filter.limit)
+        yield* output.answer({ entries: shown }, (paint) => lines(shown, paint).join("\n"))
+        if (shown.length === 0 && !output.json) yield* output.say("Nothing has been recorded here.")
+        if (!follow) return
+        const seen = yield* Ref.make(new Set(first.map(identityOf)))
+        yield* Stream.tick("500 millis").pipe(
+          Stream.runForEach(() =>
+            Effect.gen(function*() {
+              const known = yield* Ref.get(seen)
+              const now = yield* read
+              yield* Ref.set(seen, new Set(now.map(identityOf)))
+              const fresh = lines(now.filter((entry) => !known.has(identityOf(entry))), output.paint)
+              if (fresh.length > 0) yield* output.answer(null, () => fresh.join("\n"))
+            })
+          )
+        )
+      })
+    )
+  })).pipe(
+    Command.withDescription(
+      "Show what has run, what was refused and why, and what people signed and trusted, newest last. Read from the audit."
+    ),
+    Command.withShortDescription("Show what has happened"),
+    Command.withExamples([
+      { command: "kiwi logs" },
+      { command: "kiwi logs --outcome denied --limit 50", description: "What was refused" },
+      { command: "kiwi logs --follow" }
+    ]),
+    withNext(["kiwi audit verify", "check that nobody changed it"], ["kiwi explain ID", "why something was refused"])
+  )

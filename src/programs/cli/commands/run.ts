@@ -1,0 +1,228 @@
+// run and explain: using an item, and what stands in the way.
+import { Effect, FileSystem, Option, Result } from "effect"
+import type { Schema } from "effect"
+import * as Argument from "effect/cli/Argument"
+import * as CliError from "effect/cli/CliError"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
+import { ItemType } from "../../../services/item/ItemId.ts"
+import { CallEvents } from "../../../services/proxy/ToolCall.ts"
+import { newCallId } from "../../callId.ts"
+import { execute } from "../../execute.ts"
+import { explain } from "../../explain.ts"
+import type { Explanation } from "../../explain.ts"
+import { renderError } from "../failure.ts"
+import { withNext } from "../help.ts"
+import { Output, printJson } from "../Output.ts"
+import { caller, inProject } from "../root.ts"
+import { Shell } from "../Shell.ts"
+import { definitions, duration, indented } from "../text.ts"
+import type { Paint } from "../text.ts"
+import { tierFlag, typeArgument } from "./find.ts"
+
+const paramsFlag = Flag.String("params").pipe(
+  Flag.withMetavar("JSON"),
+  Flag.withDescription("The parameters as one JSON object; - reads it from stdin, @FILE from a file"),
+  Flag.optional
+)
+
+const invalid = (value: string, expected: string) =>
+  new CliError.InvalidValue({
+    option: "params",
+    value: value.length <= 120 ? value : `${value.slice(0, 119)}…`,
+    expected,
+    kind: "flag"
+  })
+
+const isObject = (value: unknown): value is Schema.JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** `undefined` where none were given. What is wrong with them is wrong usage. */
+const readParams = Effect.fnUntraced(function*(given: Option.Option<string>) {
+  if (Option.isNone(given)) return undefined
+  const files = yield* FileSystem.FileSystem
+  const shell = yield* Shell
+  const source = given.value
+  const text = source === "-"
+    ? yield* shell.stdin
+    : source.startsWith("@")
+    ? yield* Effect.mapError(files.readFileString(source.slice(1)), () => invalid(source, "a file that can be read"))
+    : source
+  const parsed = Result.try((): unknown => JSON.parse(text))
+  if (Result.isSuccess(parsed) && isObject(parsed.success)) return parsed.success
+  return yield* invalid(text.trim(), `one JSON object, such as --params '{"a": 1, "b": 2}'`)
+})
+
+interface Step {
+  readonly name: string
+  readonly description: string
+  readonly action: string
+}
+
+const isSteps = (value: unknown): value is ReadonlyArray<Step> =>
+  Array.isArray(value) && value.every((step) => isObject(step) && typeof step["action"] === "string")
+
+const followText = (data: unknown, paint: Paint): string => {
+  const member = (name: string): unknown => isObject(data) && Object.hasOwn(data, name) ? data[name] : undefined
+  const steps = member("steps")
+  const about = member("description") ?? member("title")
+  const content = member("content")
+  return [
+    paint.bold(safeLine(String(member("name") ?? ""))),
+    ...(typeof about === "string" && about !== "" ? [safeText(about)] : []),
+    ...(isSteps(steps)
+      ? steps.map(({ action, description, name }, at) =>
+        `\n${at + 1}. ${paint.bold(safeLine(name))}${description === "" ? "" : ` – ${safeText(description)}`}\n${
+          indented(safeText(action).trim().split("\n"), 3)
+        }`
+      )
+      : []),
+    ...(typeof content === "string" && content !== "" ? ["", safeText(content).trimEnd()] : [])
+  ].join("\n")
+}
+
+/** A text goes out as it is into a pipe, and escaped onto a terminal; anything else is JSON. */
+const dataText = (data: unknown, isTerminal: boolean): string => {
+  if (typeof data !== "string") return printJson(data, 2)
+  return (isTerminal ? safeText(data) : data).replace(/\n$/, "")
+}
+
+export const runCommand = Command.make("run", {
+  type: typeArgument,
+  id: Argument.String("id").pipe(Argument.withDescription("Its id, or category/id: add, math/add")),
+  params: paramsFlag,
+  dryRun: Flag.Boolean("dry-run").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Check everything and show what would run, but do not run it"),
+    Flag.withDefault(false)
+  ),
+  tier: tierFlag
+}, (input) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const parameters = (yield* readParams(input.params)) ?? {}
+    const callId = yield* newCallId
+    const done = yield* output.busy(`Running ${input.id}`, (progress) =>
+      inProject(() =>
+        execute({
+          id: input.id,
+          type: input.type,
+          tier: Option.getOrUndefined(input.tier),
+          parameters,
+          dryRun: input.dryRun,
+          callId
+        }, by).pipe(
+          Effect.provideService(CallEvents, {
+            emit: (event) => event._tag === "Progress" ? progress(event.message) : Effect.void
+          })
+        )
+      ))
+    const { data, metadata, status, warnings } = done
+    yield* output.answer(done, (paint) => status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
+    if (output.json) return
+    for (const { message } of warnings) yield* output.say(`${output.talkPaint.yellow("warning")}: ${safeText(message)}`)
+    if ("stderr" in metadata && metadata.stderr !== undefined) yield* output.say(safeText(metadata.stderr).trimEnd())
+    if ("output" in metadata && metadata.output !== undefined) {
+      yield* output.say(`The whole output, ${metadata.output.bytes} bytes, is kept as ${metadata.output.uri}`)
+    }
+    if (output.isTerminal && "duration_ms" in metadata) {
+      const { id, version } = metadata.tool
+      const took = duration(metadata.duration_ms)
+      yield* output.say(output.talkPaint.dim(`${id} ${version}, ${status === "success" ? took : "not run"}`))
+    }
+  })).pipe(
+    Command.withDescription(
+      "Run a tool, or show the steps of a directive with your inputs put in. Kiwi checks that the tool and everything " +
+        "it is built on are what was signed, checks the parameters against the tool's own schema, runs it in a process " +
+        "of its own and records the call. What the tool answers goes to stdout, everything else to stderr."
+    ),
+    Command.withShortDescription("Run a tool, or show the steps of a directive"),
+    Command.withExamples([
+      { command: `kiwi run tool add --params '{"a": 1, "b": 2}'` },
+      { command: `echo '{"title": "Été 2026"}' | kiwi run tool slug --params -`, description: "Parameters from a pipe" },
+      { command: `kiwi run tool add --params '{"a": 1, "b": 2}' --dry-run`, description: "Show the command only" },
+      { command: `kiwi run directive write_tool --params '{"name": "hello", "purpose": "Greet"}'` }
+    ]),
+    withNext(
+      ["kiwi explain ID", "why it does not run, and what to do"],
+      ["kiwi logs", "what has run"]
+    )
+  )
+
+const explanationText = (found: Explanation, paint: Paint, width: number): string => {
+  const mark = (passed: boolean) => passed ? paint.green("✓") : paint.red("✗")
+  const { blocked } = found
+  return [
+    `${paint.bold(`${found.type} ${safeLine(found.id)}`)}  ${
+      found.ready ? paint.green("can run now") : paint.red("cannot run now")
+    }`,
+    definitions([
+      ["file", safeLine(found.path, 400)],
+      ...(found.signer === undefined ? [] : [["signer", safeLine(found.signer)] as const]),
+      ...(found.chain ?? []).map((link, at) =>
+        [
+          at === 0 ? "chain" : "",
+          `${"  ".repeat(at)}${safeLine(link.id)} ${safeLine(link.version)}  ${safeLine(link.path)}${
+            link.signer === undefined ? "" : `  ${safeLine(link.signer)}`
+          }`
+        ] as const
+      ),
+      ...(found.rule === undefined ? [] : [["rule", safeLine(found.rule)] as const]),
+      ...(found.isolation === undefined ? [] : [["isolation", safeLine(found.isolation)] as const]),
+      ...(found.interpreter === undefined ? [] : [["interpreter", safeLine(found.interpreter.path, 400)] as const]),
+      ...(found.environment === undefined || found.environment.length === 0 ? [] : [
+        ["variables", found.environment.map(({ name, origin }) => `${safeLine(name)} (${origin})`).join(", ")] as const
+      ]),
+      ...(found.hides.length === 0 ? [] : [["hides", found.hides.map((place) => safeLine(place)).join(", ")] as const]),
+      ...(found.plan === undefined
+        ? []
+        : [["would run", typeof found.plan === "string" ? found.plan : printJson(found.plan)] as const])
+    ], width),
+    "",
+    found.checks.map(({ check, passed }) => `${mark(passed)} ${safeLine(check)}`).join("\n"),
+    ...(blocked === undefined ? [] : ["", renderError(blocked.error, paint)])
+  ].join("\n")
+}
+
+const isItemType = (text: string): text is typeof ItemType.Type => ItemType.literals.some((type) => type === text)
+
+export const explainCommand = Command.make("explain", {
+  item: Argument.String("item").pipe(
+    Argument.withDescription("An id, or a type and an id: add, tool add, math/add"),
+    Argument.variadic({ min: 1, max: 2 })
+  ),
+  params: paramsFlag,
+  tier: tierFlag
+}, (input) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const [first = "", second] = input.item
+    if (second !== undefined && !isItemType(first)) {
+      return yield* new CliError.InvalidValue({
+        option: "item",
+        value: first,
+        expected: `Expected directive, tool or knowledge before the id`,
+        kind: "argument"
+      })
+    }
+    const type = second !== undefined && isItemType(first) ? first : undefined
+    const parameters = yield* readParams(input.params)
+    const callId = yield* newCallId
+    const query = { id: second ?? first, type, tier: Option.getOrUndefined(input.tier) }
+    const found = yield* inProject(() => explain(query, parameters, callId, by))
+    yield* output.answer(found, (paint) => explanationText(found, paint, output.width))
+  })).pipe(
+    Command.withDescription(
+      "The one place to look when something does not run. Walks the same checks as a run – trust, chain, signatures, " +
+        "rules, environment – stops at the first that refuses, and names the command that removes it. Changes nothing."
+    ),
+    Command.withShortDescription("Why something does not run, and what to do"),
+    Command.withExamples([
+      { command: "kiwi explain add" },
+      { command: `kiwi explain tool add --params '{"a": 1, "b": 2}'`, description: "With the command that would run" }
+    ]),
+    withNext(["kiwi doctor", "look at the machine instead of one item"])
+  )

@@ -1,0 +1,84 @@
+// serve: the MCP server. It starts in any state, so that an agent hears from the server itself what is wrong.
+import { Effect, Option, Redacted } from "effect"
+import * as CliError from "effect/cli/CliError"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { withNext } from "../help.ts"
+import { Output } from "../Output.ts"
+import { projectKey } from "../root.ts"
+import { Shell, variable } from "../Shell.ts"
+
+const onlyWithHttp = (option: string, value: string) =>
+  new CliError.InvalidValue({ option, value, expected: "--http beside it", kind: "flag" })
+
+/** A folder that is not there is the server's to report, call by call. */
+const project = Effect.gen(function*() {
+  const output = yield* Output
+  return yield* Effect.catchTag(projectKey, "ProjectNotFound", (error) =>
+    Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir))
+})
+
+export const serveCommand = Command.make("serve", {
+  http: Flag.Boolean("http").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Listen for HTTP instead of talking on stdin and stdout"),
+    Flag.withDefault(false)
+  ),
+  port: Flag.Int("port").pipe(
+    Flag.withMetavar("N"),
+    Flag.filter((n) => n >= 0 && n <= 65_535, () => "a port from 0 to 65535"),
+    Flag.withDescription("With --http: the port; 0, the default, is any that is free"),
+    Flag.optional
+  ),
+  host: Flag.String("host").pipe(
+    Flag.withMetavar("ADDRESS"),
+    Flag.withDescription("With --http: the address, 127.0.0.1 where it is not given"),
+    Flag.optional
+  ),
+  noAuth: Flag.Boolean("no-auth").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("With --http: ask for no token. Only on this machine's own addresses"),
+    Flag.withDefault(false)
+  ),
+  client: Flag.String("client").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription("The name that your rules know this server's client by. Default: your user"),
+    Flag.optional
+  )
+}, ({ client, host, http, noAuth, port }) =>
+  Effect.gen(function*() {
+    const shell = yield* Shell
+    if (!http) {
+      if (Option.isSome(port)) return yield* onlyWithHttp("port", String(port.value))
+      if (Option.isSome(host)) return yield* onlyWithHttp("host", host.value)
+      if (noAuth) return yield* onlyWithHttp("no-auth", "true")
+    }
+    const options = {
+      project: yield* project,
+      client: Option.getOrElse(client, () => shell.user)
+    }
+    const { serveHttp, serveStdio } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
+    if (!http) return yield* serveStdio({ ...options, ...(yield* shell.protocol) })
+    const token = variable(shell.env, "KIWI_HTTP_TOKEN")
+    return yield* serveHttp({
+      ...options,
+      host: Option.getOrElse(host, () => "127.0.0.1"),
+      port: Option.getOrElse(port, () => 0),
+      token: token === undefined ? undefined : Redacted.make(token),
+      noAuth,
+      user: shell.user
+    })
+  })).pipe(
+    Command.withDescription(
+      "Serve this project to an agent by the Model Context Protocol: on stdin and stdout, as clients start it, or over " +
+        "HTTP at /mcp. Over HTTP a token is asked for: the one in KIWI_HTTP_TOKEN, or one that is made and printed on " +
+        "stderr."
+    ),
+    Command.withShortDescription("Serve this project to an agent by MCP"),
+    Command.withExamples([
+      { command: "kiwi serve --project ~/work/site", description: "What a client's configuration holds" },
+      { command: "kiwi serve --http --port 7337" },
+      { command: "claude mcp add --transport stdio kiwi -- npx -y kiwi-mcp serve --project ~/work/site" }
+    ]),
+    withNext(["kiwi init", "prints the configuration for your clients"], ["kiwi logs --follow", "watch what it does"])
+  )

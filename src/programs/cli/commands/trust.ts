@@ -1,0 +1,298 @@
+// sign, identity and trust: the acts of a person.
+import { Effect, Option } from "effect"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { createHash } from "node:crypto"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
+import { Identity } from "../../../services/identity/Identity.ts"
+import { HumanGate } from "../../../services/trust/HumanAct.ts"
+import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
+import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
+import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
+import { asHuman } from "../../humanAct.ts"
+import { sign } from "../../sign.ts"
+import { trustProject, trustSigner, untrustSigner } from "../../trust.ts"
+import { withNext } from "../help.ts"
+import * as HumanGateTerminal from "../HumanGateTerminal.ts"
+import { Output } from "../Output.ts"
+import { caller, inProject } from "../root.ts"
+import { definitions, indented, table } from "../text.ts"
+import { tierFlag, typeArgument } from "./find.ts"
+
+const yesFlag = Flag.Boolean("yes").pipe(
+  Flag.withoutNegation,
+  Flag.withAlias("y"),
+  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
+  Flag.withDefault(false)
+)
+
+const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes }))
+
+export const signCommand = Command.make("sign", {
+  type: typeArgument,
+  id: Argument.String("id").pipe(
+    Argument.withDescription("Its id, category/id, or a glob over them in quotes: add, math/add, 'math/*', '**'")
+  ),
+  changed: Flag.Boolean("changed").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Leave out what you have signed already and nobody has changed since"),
+    Flag.withDefault(false)
+  ),
+  tier: tierFlag.pipe(
+    Flag.filter(
+      (tier) => Option.isNone(tier) || tier.value !== "system",
+      () => "project or user: what comes with Kiwi is not signed by you"
+    )
+  ),
+  yes: yesFlag
+}, (input) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const tier = Option.getOrUndefined(input.tier)
+    const done = yield* inProject(() =>
+      sign({
+        id: input.id,
+        type: input.type,
+        tier: tier === "system" ? undefined : tier,
+        changedOnly: input.changed
+      }, by)
+    ).pipe(withGate(input.yes))
+    if (done.refused.length > 0) yield* output.failed
+    yield* output.answer(done, (paint) =>
+      table(done.signed.map(({ id, path, type, version }) => [
+        paint.green("signed"),
+        type,
+        paint.bold(safeLine(id)),
+        safeLine(version),
+        paint.dim(safeLine(path, 400))
+      ])))
+    if (output.json) return
+    for (const { error, path, remediation } of done.refused) {
+      yield* output.say(`${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${
+        indented(safeText(error).split("\n"))
+      }${remediation === undefined ? "" : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeText(remediation)}`])}`}`)
+    }
+    if (done.signed.length === 0 && done.refused.length === 0) {
+      yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
+    }
+  })).pipe(
+    Command.withDescription(
+      "Sign items so that they run. You are shown each item, what has changed since you last signed it and what it may " +
+        "do; exactly those bytes are signed, with the key of kiwi identity. Changing, moving or renaming the file " +
+        "undoes it."
+    ),
+    Command.withShortDescription("Sign items, so that they run"),
+    Command.withExamples([
+      { command: "kiwi sign tool add" },
+      { command: "kiwi sign tool 'math/*'", description: "All tools of a category" },
+      { command: "kiwi sign tool '**' --changed", description: "Whatever changed, after looking at the differences" }
+    ]),
+    withNext(["kiwi run TYPE ID", "use what you signed"], ["kiwi trust add", "let somebody else's signature count"])
+  )
+
+const identityRequest = {
+  kind: "identity",
+  title: "Make a signing key for you on this machine",
+  details: "It is kept in the keychain, or where there is none in Kiwi's own folder.",
+  digest: createHash("sha256").update("identity").digest("hex"),
+  command: "kiwi identity"
+} as const
+
+export const identityCommand = Command.make("identity", {}, () =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const identity = yield* Identity
+    const by = yield* caller
+    const known = yield* identity.current
+    const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, () => identity.ensure)).pipe(
+      withGate(true)
+    ))
+    const storedIn = yield* identity.storedIn
+    yield* output.answer(
+      {
+        key_id: signer.keyId,
+        public_key: signer.publicKey,
+        name: signer.name,
+        stored_in: storedIn ?? null,
+        made: known === undefined
+      },
+      () =>
+        definitions([
+          ["name", safeLine(signer.name)],
+          ["key id", signer.keyId],
+          ["public key", signer.publicKey],
+          ["private key", safeLine(storedIn ?? "")]
+        ], output.width)
+    )
+    if (output.json) return
+    yield* output.say(
+      `\nSomebody who wants what you sign to count for them types:\n  ${
+        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} --name ${safeLine(signer.name)}`)
+      }`
+    )
+  })).pipe(
+    Command.withDescription(
+      "Show who you are to Kiwi: the key that your signatures are made with, and where its private half is kept. The " +
+        "key is made the first time that you ask or sign."
+    ),
+    Command.withShortDescription("Show your signing key"),
+    Command.withExamples([
+      { command: "kiwi identity" },
+      { command: "kiwi identity --json", description: "The public key, for a program" }
+    ]),
+    withNext(["kiwi trust list", "whose signatures count besides yours"])
+  )
+
+const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const done = yield* inProject((project) =>
+      Effect.gen(function*() {
+        const { controlFiles, effects } = yield* trustProject(by)
+        const trust = yield* ProjectTrust
+        const state = yield* trust.state
+        return { project, state, effects, control_files: controlFiles }
+      })
+    ).pipe(withGate(yes))
+    const { control_files, effects, project, state } = done
+    yield* output.answer(
+      { project, trust: state._tag === "Trusted" ? "trusted" : "restricted", effects, control_files },
+      (paint) => `${paint.green("trusted")} ${safeLine(project, 400)}`
+    )
+    if (!output.json && effects.length > 0) {
+      yield* output.say(indented(effects.map((effect) => `- ${safeText(effect)}`)))
+    }
+  })).pipe(
+    Command.withDescription(
+      "Trust the project: from then on what you have signed in it runs, and its settings, signers, .env names and " +
+        "interpreters count, at the bytes that they have now. You are shown what that switches on. Only you decide " +
+        "this, on this machine; nothing in a repository can."
+    ),
+    Command.withShortDescription("Let what is signed in this project run"),
+    Command.withExamples([
+      { command: "kiwi trust project" },
+      { command: "kiwi trust project --project ~/work/site --yes", description: "Without the question" }
+    ]),
+    withNext(["kiwi sign TYPE ID", "sign what you have read"], ["kiwi doctor", "settings that wait for your yes"])
+  )
+
+const trustAddCommand = Command.make("add", {
+  key: Argument.String("public-key").pipe(
+    Argument.withDescription("What their kiwi identity prints as public key: 43 characters")
+  ),
+  name: Flag.String("name").pipe(Flag.withMetavar("WHO"), Flag.withDescription("What you call them")),
+  yes: yesFlag
+}, ({ key, name, yes }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const signer = yield* inProject(() =>
+      Effect.gen(function*() {
+        const signers = yield* SignerTrust
+        return yield* trustSigner(yield* signers.parse(key, name), by)
+      })
+    ).pipe(withGate(yes))
+    yield* output.answer(
+      { added: { key_id: signer.keyId, public_key: signer.publicKey, name: signer.name } },
+      (paint) => `${paint.green("trusted")} ${safeLine(signer.name)} (${signer.keyId})`
+    )
+  })).pipe(
+    Command.withDescription(
+      "Let somebody else's signature count for you, in every project. Ask them for the key itself, by a way that you " +
+        "trust: a name or a key id proves nothing."
+    ),
+    Command.withShortDescription("Let somebody else's signature count"),
+    Command.withExamples([{ command: "kiwi trust add 3Qk…43-characters…x9A --name Mia" }]),
+    withNext(["kiwi trust list", "who counts"])
+  )
+
+interface ListedSigner {
+  readonly key_id: string
+  readonly public_key: string
+  readonly name: string
+  readonly standing: "you" | "trusted" | "project"
+}
+
+const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
+  standing._tag === "Unknown" ? [] : [{
+    key_id: standing.signer.keyId,
+    public_key: standing.signer.publicKey,
+    name: standing.signer.name,
+    standing: standing._tag === "You" ? "you" : standing.by === "person" ? "trusted" : "project"
+  }]
+
+const trustListCommand = Command.make("list", {}, () =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const { project, signers, state } = yield* inProject((project) =>
+      Effect.gen(function*() {
+        const trust = yield* ProjectTrust
+        const trusted = yield* SignerTrust
+        return { project, state: yield* trust.state, signers: (yield* trusted.list).flatMap(listed) }
+      })
+    )
+    const trust = state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project"
+    yield* output.answer(
+      {
+        ...(project === "" ? {} : { project }),
+        trust,
+        ...(state._tag === "Restricted" ? { reason: state.reason } : {}),
+        signers
+      },
+      (paint) =>
+        [
+          project === ""
+            ? "There is no project here."
+            : `${safeLine(project, 400)}: ${trust === "trusted" ? paint.green(trust) : paint.yellow(trust)}${
+              state._tag === "Restricted" ? `, ${safeText(state.reason)}` : ""
+            }`,
+          ...(signers.length === 0 ? [] : [
+            "",
+            table(signers.map(({ key_id, name, public_key, standing }) => [
+              key_id,
+              paint.bold(safeLine(name)),
+              standing === "project" ? "by this project" : standing,
+              paint.dim(public_key)
+            ]))
+          ])
+        ].join("\n")
+    )
+    if (!output.json && signers.length === 0) {
+      yield* output.say("Nobody's signature counts yet; yours does from the first one on (kiwi identity).")
+    }
+  })).pipe(
+    Command.withDescription("Show whether this project is trusted, and whose signatures count in it."),
+    Command.withShortDescription("Show who is trusted"),
+    Command.withExamples([{ command: "kiwi trust list" }]),
+    withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove KEYID", "trust somebody no longer"])
+  )
+
+const trustRemoveCommand = Command.make("remove", {
+  keyId: Argument.String("key-id").pipe(Argument.withDescription("The key id that kiwi trust list shows")),
+  yes: yesFlag
+}, ({ keyId, yes }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const removed = yield* inProject(() => untrustSigner(keyId, by)).pipe(withGate(yes))
+    yield* output.answer({ removed, key_id: keyId }, (paint) => removed ? `${paint.green("removed")} ${safeLine(keyId)}` : "")
+    if (!removed && !output.json) yield* output.say(`You do not trust ${safeLine(keyId)}; nothing was changed.`)
+  })).pipe(
+    Command.withDescription("Trust somebody no longer: what they signed stops running, until you sign it yourself."),
+    Command.withShortDescription("Trust somebody no longer"),
+    Command.withExamples([{ command: "kiwi trust remove 0123456789abcdef" }]),
+    withNext(["kiwi trust list", "who still counts"])
+  )
+
+export const trustCommand = Command.make("trust").pipe(
+  Command.withSubcommands([trustProjectCommand, trustAddCommand, trustListCommand, trustRemoveCommand]),
+  Command.withDescription(
+    "Decide what may run on this machine: which projects, and whose signatures. These decisions are kept outside every " +
+      "project, so no repository can bring one along."
+  ),
+  Command.withShortDescription("Decide which projects and whose signatures count"),
+  Command.withExamples([{ command: "kiwi trust project" }, { command: "kiwi trust list" }])
+)

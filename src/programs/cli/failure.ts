@@ -1,0 +1,84 @@
+// How a failure reaches a person or a program: one error line, what it is about, and a hint; or one JSON object. Never
+// a stack trace: an unexpected failure gets an id that is the same for the same failure.
+import { Cause, Effect } from "effect"
+import * as CliError from "effect/cli/CliError"
+import { createHash } from "node:crypto"
+import type { ErrorObject, KiwiError } from "../../services/error/KiwiError.ts"
+import { toErrorObject } from "../../services/error/KiwiError.ts"
+import { safeText } from "../../services/error/safeText.ts"
+import { Output } from "./Output.ts"
+import { indented } from "./text.ts"
+import type { Paint } from "./text.ts"
+
+export const usageCode = "INVALID_USAGE"
+
+/** `error: …`, further lines indented, an empty line, `hint: …`. */
+export const renderError = (error: ErrorObject, paint: Paint): string => {
+  const [first = "", ...rest] = safeText(error.message).trim().split("\n")
+  const more = [
+    ...rest,
+    ...(error.chain === undefined || error.chain.length < 2 ? [] : [`chain: ${error.chain.map(safeText).join(" → ")}`]),
+    ...(error.failed_at === undefined ? [] : [`failed at: ${safeText(error.failed_at.config_path)}`]),
+    ...(error.cause === undefined ? [] : [`because: ${safeText(error.cause.message)}`])
+  ]
+  const hint = error.remediation ?? (error.retryable ? "The same command may work later" : undefined)
+  const head = `${paint.red(paint.bold("error"))}${paint.dim(`[${error.code}]`)}: ${first}`
+  return [
+    head,
+    ...(more.length === 0 ? [] : [indented(more)]),
+    ...(hint === undefined ? [] : ["", `${paint.cyan("hint")}: ${safeText(hint)}`])
+  ].join("\n")
+}
+
+const report = Effect.fnUntraced(function*(error: ErrorObject) {
+  const output = yield* Output
+  if (output.json) return yield* output.answer({ error }, () => "")
+  yield* output.say(renderError(error, output.talkPaint))
+})
+
+const isKiwiError = (u: unknown): u is KiwiError =>
+  typeof u === "object" && u !== null && "_tag" in u && typeof u._tag === "string" && "message" in u &&
+  typeof u.message === "string"
+
+/** The same failure has the same id: what it said, and the places in the program that it came through. */
+const failureId = (cause: Cause.Cause<unknown>): string => {
+  const defect = Cause.squash(cause)
+  const text = defect instanceof Error ? `${defect.name}\n${defect.stack ?? defect.message}` : String(defect)
+  return createHash("sha256").update(text.replaceAll(/\/\S*\//g, "")).digest("hex").slice(0, 8)
+}
+
+const unexpected = (cause: Cause.Cause<unknown>): ErrorObject => ({
+  code: "UNEXPECTED",
+  message: `Kiwi failed in a way that it should not be able to (${failureId(cause)})`,
+  retryable: false,
+  remediation: "kiwi doctor looks at the usual causes; if it finds none, report this with the id"
+})
+
+/** The words that name the command: `kiwi trust add`. */
+const usageErrors = (error: CliError.CliError): { readonly path: ReadonlyArray<string>; readonly message: string } => {
+  if (error._tag !== "ShowHelp") return { path: ["kiwi"], message: error.message }
+  const [first, ...others] = error.errors
+  const path = error.commandPath
+  // One mistake often makes others: an unknown command is also an argument too many.
+  if (first === undefined) return { path, message: `${path.join(" ")} needs to know what to do` }
+  const all = first._tag === "UnknownSubcommand" ? [first] : [first, ...others]
+  return { path, message: all.map((e) => e.message.replaceAll(/\n\s*\n/g, "\n")).join("\n") }
+}
+
+/** Prints a failure and says how the process is to end. */
+export const fail = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
+  const failure = cause.reasons.find(Cause.isFailReason)
+  const error = failure?.error
+  if (CliError.isCliError(error)) {
+    const { message, path } = usageErrors(error)
+    yield* report({
+      code: usageCode,
+      message: message.replaceAll("Unknown subcommand", "Unknown command"),
+      retryable: false,
+      remediation: `${path.join(" ")} --help`
+    })
+    return 2
+  }
+  yield* report(failure !== undefined && isKiwiError(error) ? toErrorObject(error) : unexpected(cause))
+  return 1
+})

@@ -1,0 +1,139 @@
+// The command tree, and one run of it: arguments in, exit code out. 0 done, 1 it failed, 2 wrong usage.
+import { Cause, Effect, Exit, Logger, References } from "effect"
+import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import type { ChildProcessSpawner } from "effect/process"
+import type { Projects } from "../../layers/Projects.ts"
+import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
+import { safeText } from "../../services/error/safeText.ts"
+import type { Identity } from "../../services/identity/Identity.ts"
+import type { Keychain } from "../../services/identity/Keychain.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { version } from "../version.ts"
+import { auditCommand, logsCommand } from "./commands/evidence.ts"
+import { loadCommand, searchCommand } from "./commands/find.ts"
+import { initCommand } from "./commands/init.ts"
+import { completionsCommand, doctorCommand } from "./commands/machine.ts"
+import { explainCommand, runCommand } from "./commands/run.ts"
+import { serveCommand } from "./commands/serve.ts"
+import { identityCommand, signCommand, trustCommand } from "./commands/trust.ts"
+import { fail } from "./failure.ts"
+import { presenter, welcome, withNext } from "./help.ts"
+import * as Output from "./Output.ts"
+import { printJson } from "./Output.ts"
+import { root, wantsJson } from "./root.ts"
+import { Shell } from "./Shell.ts"
+import type { TerminalDevice } from "./TerminalDevice.ts"
+
+/** What commands take from the process-level kernel. */
+export type KernelServices = Identity | Keychain | KiwiHome | Projects | SafeFiles
+
+const rootCommand = root.pipe(
+  Command.withHandler(() =>
+    Effect.gen(function*() {
+      const output = yield* Output.Output
+      const { cwd } = yield* Shell
+      const found = yield* findProject(cwd, yield* KiwiHome)
+      const project = found === undefined ? undefined : { root: safeText(found) }
+      yield* output.answer(
+        { name: "kiwi", version, project: found ?? null, help: "kiwi --help" },
+        (paint) => welcome(paint, project)
+      )
+    })
+  ),
+  Command.withDescription(
+    "Kiwi finds, proves, permits, runs and records tools for AI agents. An agent talks to one MCP server, kiwi serve; " +
+      "you decide here what it may use."
+  ),
+  Command.withExamples([
+    { command: "kiwi init", description: "Make this folder a project, and see how to connect your agent" },
+    { command: "kiwi search add" },
+    { command: `kiwi run tool add --params '{"a": 1, "b": 2}'` }
+  ]),
+  withNext(["kiwi COMMAND --help", "what a command is for, with examples"])
+)
+
+/** `kernel` is built when a command runs that needs it: not for help, and not for wrong usage. */
+export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
+  const tree = rootCommand.pipe(
+    Command.provide(kernel),
+    Command.withSubcommands([
+      {
+        group: "Start",
+        commands: [Command.provide(initCommand, kernel), Command.provide(serveCommand, kernel)]
+      },
+      {
+        group: "Use",
+        commands: [
+          Command.provide(searchCommand, kernel),
+          Command.provide(loadCommand, kernel),
+          Command.provide(runCommand, kernel),
+          Command.provide(explainCommand, kernel)
+        ]
+      },
+      {
+        group: "Decide",
+        commands: [
+          Command.provide(signCommand, kernel),
+          Command.provide(identityCommand, kernel),
+          Command.provide(trustCommand, kernel)
+        ]
+      },
+      {
+        group: "Look back",
+        commands: [Command.provide(logsCommand, kernel), Command.provide(auditCommand, kernel)]
+      },
+      {
+        group: "Look after",
+        commands: [Command.provide(doctorCommand, kernel), completionsCommand((): Command.Command.Any => tree)]
+      }
+    ])
+  )
+  return tree
+}
+
+/** Warnings and worse, on stderr, as everything else is said there. */
+const logger = Logger.withConsoleError(
+  Logger.make(({ logLevel, message }) => {
+    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
+    const text = parts.map((part) => typeof part === "string" ? part : printJson(part)).join(" ")
+    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeText(text)}`
+  })
+)
+
+export type Environment =
+  | ChildProcessSpawner.ChildProcessSpawner
+  | FileSystem.FileSystem
+  | Path.Path
+  | Shell
+  | Stdio.Stdio
+  | Terminal.Terminal
+  | TerminalDevice
+
+/** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
+export const runKiwi = Effect.fn("kiwi")(function*(
+  args: ReadonlyArray<string>,
+  kernel: Layer.Layer<KernelServices, never, Environment>
+): Effect.fn.Return<number, never, Environment> {
+  const tree = makeTree(kernel)
+  return yield* Effect.gen(function*() {
+    const output = yield* Output.Output
+    const exit = yield* Command.runWith(tree, { version })(args).pipe(
+      Effect.provideService(CliOutput.Presenter, yield* presenter),
+      Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
+      Effect.exit
+    )
+    if (Exit.isSuccess(exit)) return yield* output.exitCode
+    // Somebody pressed Ctrl-C: they know.
+    if (Cause.hasInterruptsOnly(exit.cause)) return 130
+    return yield* fail(exit.cause)
+  }).pipe(
+    Effect.provide(Output.layer(wantsJson(args))),
+    Effect.provide(Logger.layer([logger])),
+    Effect.provideService(References.MinimumLogLevel, "Warn")
+  )
+})

@@ -1,0 +1,213 @@
+// Looks at everything that usually keeps Kiwi from working, one check after the other, and says for each what to do.
+// A check never fails the doctor: whatever goes wrong in it is its finding.
+import { Effect, FileSystem, Option, Result } from "effect"
+import type { Path } from "effect"
+import { ChildProcess, ChildProcessSpawner } from "effect/process"
+import { createHash } from "node:crypto"
+import { statfsSync } from "node:fs"
+import type { ProjectServices } from "../layers/Projects.ts"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import { safeLine } from "../services/error/safeText.ts"
+import { Identity } from "../services/identity/Identity.ts"
+import { Keychain } from "../services/identity/Keychain.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { ItemIndex } from "../services/search/ItemIndex.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
+import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { findClients } from "./clients.ts"
+import { version } from "./version.ts"
+
+export interface Finding {
+  readonly check: string
+  readonly result: "ok" | "warn" | "fail"
+  /** What was found, in one line. */
+  readonly found: string
+  /** What to do about it. */
+  readonly remedy?: string
+}
+
+const ok = (check: string, found: string): Finding => ({ check, result: "ok", found })
+const warn = (check: string, found: string, remedy: string): Finding => ({ check, result: "warn", found, remedy })
+const fail = (check: string, found: string, remedy: string): Finding => ({ check, result: "fail", found, remedy })
+
+/** First line of what a command says about its version; `undefined` when it does not run. */
+const versionOf = Effect.fnUntraced(function*(command: string) {
+  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const said = yield* spawner.string(ChildProcess.make(command, ["--version"], { stdin: "ignore", stderr: "ignore" })).pipe(
+    Effect.timeoutOption("10 seconds"),
+    Effect.orElseSucceed(() => Option.none<string>())
+  )
+  const line = Option.getOrElse(said, () => "").split("\n", 1)[0]?.trim() ?? ""
+  return line === "" ? undefined : safeLine(line, 80)
+})
+
+const commands = [
+  ["python3", "Python tools do not run", "Install Python 3 (https://www.python.org)"],
+  ["bash", "bash tools do not run", "Install bash"],
+  ["git", "there are no checkpoints or diffs by git", "Install git (https://git-scm.com)"]
+] as const
+
+const checkNode = (node: string): Finding =>
+  Number.parseInt(node, 10) >= 24
+    ? ok("node", `Node ${node}, Kiwi ${version}`)
+    : fail("node", `Node ${node} is too old`, "Install Node 24 or newer (https://nodejs.org)")
+
+const checkCommands = Effect.forEach(commands, ([command, consequence, remedy]) =>
+  Effect.map(versionOf(command), (found) =>
+    found === undefined
+      ? warn(command, `not found on PATH: ${consequence}`, remedy)
+      : ok(command, found)), { concurrency: 3 })
+
+const mode = (value: number): string => (value & 0o777).toString(8).padStart(3, "0")
+
+const checkHome = Effect.gen(function*() {
+  const files = yield* FileSystem.FileSystem
+  const safe = yield* SafeFiles
+  const { home } = yield* KiwiHome
+  const stat = yield* Effect.option(files.stat(home))
+  if (Option.isNone(stat)) return ok("home", `${home} is made when it is needed`)
+  if (stat.value.type !== "Directory") return fail("home", `${home} is no folder`, "Move it away, or set KIWI_HOME")
+  if ((stat.value.mode & 0o022) !== 0) {
+    return fail("home", `${home} can be written by others (${mode(stat.value.mode)})`, `chmod 700 ${home}`)
+  }
+  const probe = `doctor-${createHash("sha256").update(home).digest("hex").slice(0, 8)}`
+  const written = yield* Effect.result(safe.write(home, probe, "").pipe(Effect.andThen(safe.remove(home, probe))))
+  if (Result.isFailure(written)) {
+    return fail("home", `${home} cannot be written: ${written.failure.detail}`, written.failure.remediation)
+  }
+  return (stat.value.mode & 0o077) === 0
+    ? ok("home", home)
+    : warn("home", `${home} can be read by others (${mode(stat.value.mode)})`, `chmod 700 ${home}`)
+})
+
+const littleSpace = 200 * 1024 * 1024
+
+const checkDisk = Effect.gen(function*() {
+  const { home, userHome } = yield* KiwiHome
+  const files = yield* FileSystem.FileSystem
+  const folder = (yield* Effect.orElseSucceed(files.exists(home), () => false)) ? home : userHome
+  const free = yield* Effect.option(Effect.try(() => {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  }))
+  if (Option.isNone(free)) return warn("disk", `the free space of ${folder} cannot be read`, "Look at the disk")
+  const shown = `${(free.value / 1024 / 1024 / 1024).toFixed(1)} GiB free where ${folder} is`
+  return free.value < littleSpace ? warn("disk", shown, "Free some space: without any, nothing runs") : ok("disk", shown)
+})
+
+const checkKeychain = Effect.gen(function*() {
+  const keychain = yield* Keychain
+  const identity = yield* Identity
+  const storedIn = yield* identity.storedIn
+  const reached = yield* Effect.result(keychain.get("doctor"))
+  if (storedIn === "keychain" && Result.isFailure(reached)) {
+    return fail("keychain", `your signing key is in it, and ${reached.failure.message}`, reached.failure.remediation)
+  }
+  if (storedIn === undefined) {
+    return Result.isSuccess(reached)
+      ? ok("keychain", "answers; there is no signing key yet, the first signature makes one")
+      : warn(
+        "keychain",
+        "none answers: the signing key will be kept in a file that only you can read",
+        "Set KIWI_PASSPHRASE before the first signature to encrypt that file"
+      )
+  }
+  return storedIn === "key file (0600)"
+    ? warn(
+      "keychain",
+      "your signing key is in a file without a passphrase: whoever can read your files can sign as you",
+      "Use a keychain, or KIWI_PASSPHRASE, when you next make a key"
+    )
+    : ok("keychain", `your signing key is kept in: ${storedIn}`)
+})
+
+const checkProject = Effect.gen(function*() {
+  const trust = yield* ProjectTrust
+  const state = yield* trust.state
+  if (state._tag === "NoProject") return [warn("project", "no folder from here upwards has an .ai", "kiwi init")]
+  if (state._tag === "Restricted") {
+    return [warn("project", `nothing of it runs: ${state.reason}`, "kiwi trust project")]
+  }
+  const controls = (yield* trust.controlFiles).filter((file) => file.state !== "accepted")
+  return [
+    ok("project", "trusted"),
+    ...controls.map((file) =>
+      warn(
+        "settings",
+        `${file.path} is ${file.state} and not used${file.issue === undefined ? "" : `: ${file.issue}`}`,
+        file.state === "refused" ? `Replace ${file.path} by a plain file` : "kiwi trust project"
+      )
+    )
+  ]
+})
+
+const checkItems = Effect.gen(function*() {
+  const store = yield* ItemStore
+  const [items, problems] = yield* Effect.all([store.list(), store.problems])
+  return [
+    ok("items", `${items.length} found, ${problems.length === 0 ? "all" : "the rest"} well named and readable`),
+    ...problems.slice(0, 20).map((problem) => warn("items", problem.message, problem.remediation)),
+    ...(problems.length > 20 ? [warn("items", `… and ${problems.length - 20} more`, "Mend these first")] : [])
+  ]
+})
+
+const checkIndex = Effect.gen(function*() {
+  const index = yield* ItemIndex
+  const refreshed = yield* Effect.result(index.refresh())
+  return Result.isSuccess(refreshed)
+    ? ok("index", `${refreshed.success.items} items`)
+    : fail("index", refreshed.failure.message, refreshed.failure.remediation)
+})
+
+const checkAudit = Effect.gen(function*() {
+  const audit = yield* AuditLog
+  const { entries, problems } = yield* audit.verify
+  return problems.length === 0
+    ? ok("audit", `${entries} entries, none changed or missing`)
+    : warn("audit", `${problems.length} entries are not as they were written`, "kiwi audit verify")
+})
+
+const checkClients = Effect.fnUntraced(function*(project: string, platform: string) {
+  const { userHome } = yield* KiwiHome
+  const clients = yield* findClients({ home: userHome, project, platform })
+  const unreadable = clients.flatMap(({ files }) => files.filter((file) => !file.readable))
+  const connected = clients.filter((client) => client.connected).map(({ client }) => client)
+  return [
+    clients.length === 0
+      ? warn("clients", "no MCP client was found on this machine", "Install one, then: kiwi init")
+      : connected.length === 0
+      ? warn(
+        "clients",
+        `${clients.map(({ client }) => client).join(", ")}: none starts Kiwi`,
+        "kiwi init prints how to connect them"
+      )
+      : ok("clients", `Kiwi is connected to ${connected.join(", ")}`),
+    ...unreadable.map(({ path }) => warn("clients", `${path} is not well formed`, `Mend ${path}`))
+  ]
+})
+
+export const doctor = Effect.fn("doctor")(function*(options: {
+  readonly node: string
+  readonly platform: string
+  /** "" where there is none. */
+  readonly project: string
+}): Effect.fn.Return<
+  ReadonlyArray<Finding>,
+  never,
+  ProjectServices | ChildProcessSpawner.ChildProcessSpawner | FileSystem.FileSystem | Identity | Keychain | KiwiHome |
+    Path.Path | SafeFiles
+> {
+  return [
+    checkNode(options.node),
+    ...(yield* checkCommands),
+    yield* checkHome,
+    yield* checkDisk,
+    yield* checkKeychain,
+    ...(yield* checkProject),
+    ...(yield* checkItems),
+    yield* checkIndex,
+    ...(options.project === "" ? [] : [yield* checkAudit]),
+    ...(yield* checkClients(options.project, options.platform))
+  ]
+})

@@ -1,0 +1,191 @@
+// Makes a folder a project that works at once. A folder that has an .ai already is somebody's: nothing in it is
+// written, trusted or signed, and init only says what is there. What init signs are the bytes that come with Kiwi, and
+// it looks that they still are before it does.
+import { Effect, FileSystem, Path, Result, Schema } from "effect"
+import { createHash } from "node:crypto"
+import { Projects } from "../layers/Projects.ts"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
+import { toErrorObject } from "../services/error/KiwiError.ts"
+import { Signatures } from "../services/integrity/Signatures.ts"
+import type { SigningPlan } from "../services/integrity/Signatures.ts"
+import { showLocation, typeFolder } from "../services/item/Item.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { HumanGate } from "../services/trust/HumanAct.ts"
+import type { HumanRequest } from "../services/trust/HumanAct.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
+import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { asHuman } from "./humanAct.ts"
+import { standingOf } from "./itemState.ts"
+import type { ItemState } from "./itemState.ts"
+import { starterFiles } from "./starter.ts"
+
+export class InitRefused extends Schema.TaggedError<InitRefused>()("InitRefused", {
+  dir: Schema.String,
+  why: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `${this.dir} was not made a project: ${this.why}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+export interface Initialized {
+  /** Real path. */
+  readonly project: string
+  /** Whether there was an .ai before: then nothing was written. */
+  readonly existed: boolean
+  /** Files that were written, relative to the project. */
+  readonly created: ReadonlyArray<string>
+  readonly trust: "trusted" | "restricted"
+  /** Why it is restricted. */
+  readonly restricted?: string
+  /** `tier:folder/path` of what was signed. */
+  readonly signed: ReadonlyArray<string>
+  /** Why the examples are not signed, where they are not. */
+  readonly not_signed?: ErrorObject
+  /** The project's items, by state. */
+  readonly items: ReadonlyArray<{ readonly type: string; readonly id: string; readonly state: ItemState }>
+}
+
+/** More than this nobody reads: the rest is counted. */
+const mostItems = 200
+
+const refuse = (dir: string, why: string, hint = "Name another folder: kiwi init my-project") =>
+  new InitRefused({ dir, why, hint })
+
+/** The folder's real path; made if it is missing. */
+const prepareFolder = Effect.fnUntraced(function*(dir: string) {
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const home = yield* KiwiHome
+  yield* Effect.mapError(
+    files.makeDirectory(dir, { recursive: true }),
+    (error) =>
+      refuse(
+        dir,
+        error.reason._tag === "PermissionDenied"
+          ? "you may not write there"
+          : error.reason._tag === "AlreadyExists" || error.reason._tag === "BadResource"
+          ? "it is no folder"
+          : "the folder cannot be made"
+      )
+  )
+  const root = yield* Effect.mapError(files.realPath(dir), () => refuse(dir, "it cannot be read"))
+  const stat = yield* Effect.mapError(files.stat(root), () => refuse(dir, "it cannot be read"))
+  if (stat.type !== "Directory") return yield* refuse(dir, "it is no folder")
+  if (root === home.userHome || path.join(root, ".ai") === home.userSpace) {
+    return yield* refuse(dir, "its .ai is your user tier, whose items every project of yours can use")
+  }
+  if (path.dirname(root) === root) return yield* refuse(dir, "a whole disk is no project")
+  if (root === home.home || root.startsWith(`${home.home}/`)) {
+    return yield* refuse(dir, "it is inside Kiwi's own folder")
+  }
+  return root
+})
+
+const writeStarter = Effect.fnUntraced(function*(root: string) {
+  const files = yield* SafeFiles
+  const write = Effect.forEach(
+    starterFiles,
+    ({ executable, path, text }) =>
+      files.write(root, path, text, { exclusive: true, mode: executable === true ? 0o755 : 0o644 }),
+    { discard: true }
+  )
+  // Half a project would look like somebody's at the next try.
+  return yield* Effect.tapError(write, (error) =>
+    error.issue === "exists" ? Effect.void : Effect.ignore(files.remove(root, ".ai")))
+})
+
+/** Signs the starter items, if the plan is exactly them at the bytes that come with Kiwi. */
+const signStarter = Effect.fnUntraced(function*(caller: Caller) {
+  const signatures = yield* Signatures
+  const plan: SigningPlan = yield* signatures.plan({ id: "**", tier: "project" })
+  const own = new Map(starterFiles.map(({ path, text }) => [path, text]))
+  const foreign = plan.items.find(({ location, snapshot }) =>
+    own.get(`.ai/${typeFolder[location.type]}/${location.path}`) !== new TextDecoder().decode(snapshot.bytes)
+  )
+  if (foreign !== undefined) {
+    return yield* refuse(
+      showLocation(foreign.location),
+      "it is not what init wrote",
+      "Look at it, and sign the items yourself: kiwi sign tool '**'"
+    )
+  }
+  const signed = yield* asHuman(plan.request, caller, (act) => signatures.sign(plan, act))
+  return signed.map(({ location }) => showLocation(location))
+})
+
+const itemsOf = Effect.gen(function*() {
+  const store = yield* ItemStore
+  const found = yield* store.list({ tier: "project" })
+  return yield* Effect.forEach(found.slice(0, mostItems), (location) =>
+    store.read(location).pipe(
+      Effect.flatMap(standingOf),
+      Effect.map(({ state }) => state),
+      Effect.orElseSucceed((): ItemState => "invalid"),
+      Effect.map((state) => ({ type: location.type, id: location.id, state }))
+    ))
+})
+
+const trustOf = Effect.map(
+  Effect.flatMap(ProjectTrust, (trust) => trust.state),
+  (state) =>
+    state._tag === "Restricted"
+      ? { trust: "restricted" as const, restricted: state.reason }
+      : { trust: "trusted" as const }
+)
+
+const requestFor = (root: string): HumanRequest => ({
+  kind: "trust-project",
+  title: `Make ${root} a project, and trust and sign what Kiwi puts there`,
+  details: starterFiles.map(({ path }) => path).join("\n"),
+  digest: createHash("sha256")
+    .update(JSON.stringify([root, ...starterFiles.map(({ path, text }) => [path, text])]))
+    .digest("hex"),
+  command: `kiwi init ${root}`
+})
+
+/** The gate is asked once for trust, before anything is written, and again for the signatures, by their digest. */
+export const init = Effect.fn("init")(function*(dir: string, caller: Caller) {
+  const root = yield* prepareFolder(dir)
+  const projects = yield* Projects
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const gate = yield* HumanGate
+  const ai = path.join(root, ".ai")
+  const existed = yield* Effect.orElseSucceed(Effect.as(files.readLink(ai), true), () => false).pipe(
+    Effect.flatMap((link) => link ? Effect.succeed(true) : Effect.orElseSucceed(files.exists(ai), () => true))
+  )
+  return yield* projects.use(root)(Effect.gen(function*() {
+    const head = { project: root, existed }
+    if (existed) {
+      return { ...head, created: [], signed: [], ...(yield* trustOf), items: yield* itemsOf } satisfies Initialized
+    }
+    const request = requestFor(root)
+    const asked = yield* Effect.result(gate.ask(request))
+    if (Result.isFailure(asked)) yield* writeStarter(root)
+    else yield* Effect.flatMap(ProjectTrust, (trust) => trust.trustNew(writeStarter(root)))
+    const created = starterFiles.map((file) => file.path)
+    const done: Result.Result<ReadonlyArray<string>, KiwiError> = Result.isFailure(asked)
+      ? Result.fail(asked.failure)
+      : yield* Effect.result(Effect.gen(function*() {
+        const audit = yield* AuditLog
+        const { digest, kind, title } = request
+        yield* audit.append({ kind: "act", act: kind, by: asked.success.by, caller, title, digest, outcome: "done" })
+        return yield* signStarter(caller)
+      }))
+    return {
+      ...head,
+      created,
+      ...(yield* trustOf),
+      ...(Result.isSuccess(done) ? { signed: done.success } : { signed: [], not_signed: toErrorObject(done.failure) }),
+      items: yield* itemsOf
+    } satisfies Initialized as Initialized
+  }))
+})
