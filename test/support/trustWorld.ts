@@ -9,7 +9,7 @@ import * as ProcessLockMemory from "../../src/layers/workspace/ProcessLockMemory
 import * as SafeFilesNode from "../../src/layers/workspace/SafeFilesNode.ts"
 import * as SettingsFile from "../../src/layers/workspace/SettingsFile.ts"
 import * as WorkspaceNode from "../../src/layers/workspace/WorkspaceNode.ts"
-import { Identity } from "../../src/services/integrity/Signatures.ts"
+import { Identity } from "../../src/services/identity/Identity.ts"
 import type { HumanAct, HumanRequest } from "../../src/services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import type { Signer } from "../../src/services/trust/SignerTrust.ts"

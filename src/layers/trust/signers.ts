@@ -1,14 +1,14 @@
 // Signers from text – what a person typed, what a project's trust.yaml proposes – and the standing of each: shared by
 // every place where the trusted ones may be kept.
 import { Effect, Result } from "effect"
-import { safeText } from "../../services/error/safeText.ts"
-import { Identity } from "../../services/integrity/Signatures.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import { Identity } from "../../services/identity/Identity.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { type Signer, SignerInvalid, type SignerStanding, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
-import type { LockTimeout } from "../../services/workspace/ProcessLock.ts"
+import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "./projectFolder.ts"
 
@@ -71,7 +71,7 @@ export interface SignerStore {
   readonly read: Effect.Effect<ReadonlyArray<Signer>>
   readonly update: (
     change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>
-  ) => Effect.Effect<void, WriteRefused | LockTimeout>
+  ) => Effect.Effect<void, WriteRefused | LockError>
 }
 
 const requestFor = (kind: HumanRequest["kind"], title: string, details: string, bound: string, command: string) => ({
@@ -85,25 +85,25 @@ const requestFor = (kind: HumanRequest["kind"], title: string, details: string, 
 const proposeAdd = (signer: Signer): HumanRequest =>
   requestFor(
     "trust-signer",
-    `Trust the signer ${safeText(signer.name)}`,
+    `Trust the signer ${safeLine(signer.name)}`,
     [
-      `Name: ${safeText(signer.name)}`,
-      `Key:  ${safeText(signer.publicKey)}`,
+      `Name: ${safeLine(signer.name)}`,
+      `Key:  ${safeLine(signer.publicKey)}`,
       `Id:   ${keyIdOf(signer.publicKey)}`,
       "",
       "What this key signs would count in your user space and in every project that you trust."
     ].join("\n"),
     JSON.stringify([signer.publicKey, signer.name]),
-    `kiwi trust add ${safeText(signer.publicKey)}`
+    `kiwi trust add ${safeLine(signer.publicKey)}`
   )
 
 const proposeRemove = (keyId: string): HumanRequest =>
   requestFor(
     "revoke-signer",
-    `Stop trusting the signer ${safeText(keyId)}`,
+    `Stop trusting the signer ${safeLine(keyId)}`,
     "What this signer signed would no longer run, unless a project that you trust proposes the signer.",
     keyId,
-    `kiwi trust remove ${safeText(keyId)}`
+    `kiwi trust remove ${safeLine(keyId)}`
   )
 
 const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>

@@ -3,7 +3,7 @@
 import { Effect, Result, TextDiff } from "effect"
 import { lstatSync } from "node:fs"
 import { basename, join } from "node:path"
-import { safeText } from "../../services/error/safeText.ts"
+import { safeLine } from "../../services/error/safeText.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
@@ -40,7 +40,7 @@ const interpreters: ReadonlyArray<readonly [string, string]> = [
 ]
 const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
 
-const word = (foreign: string): string => safeText(foreign.length > 80 ? `${foreign.slice(0, 80)}…` : foreign)
+const word = (foreign: string): string => safeLine(foreign, 80)
 
 const isThere = (path: string): boolean => {
   try {
@@ -138,7 +138,7 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
   const { compared, root } = input
   const shown = compared.filter(({ file }) => file.state !== "accepted" && file.state !== "refused")
   return [
-    `Project: ${safeText(root)}`,
+    `Project: ${safeLine(root, 4096)}`,
     "",
     "Trusting it would have these effects:",
     ...effects.map((effect) => `  - ${effect}`),
@@ -146,12 +146,12 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
       "",
       "What it is decided by, accepted at exactly these bytes:",
       ...compared.map(({ file }) =>
-        `  ${file.state.padEnd(8)} ${file.digest.slice(0, 12).padEnd(12)} ${safeText(file.path)}${
-          file.issue === undefined ? "" : ` (${safeText(file.issue)})`
+        `  ${file.state.padEnd(8)} ${file.digest.slice(0, 12).padEnd(12)} ${safeLine(file.path, 1024)}${
+          file.issue === undefined ? "" : ` (${safeLine(file.issue)})`
         }`
       )
     ]),
-    ...shown.flatMap((one) => ["", `${one.file.state}: ${safeText(one.file.path)}`, diffOf(one)])
+    ...shown.flatMap((one) => ["", `${one.file.state}: ${safeLine(one.file.path, 1024)}`, diffOf(one)])
   ].join("\n")
 }
 

@@ -19,15 +19,17 @@ const before = (text: string, index: number): string => {
   return text.slice(Math.max(0, start), index)
 }
 
-export interface SafeTextOptions {
-  /** Keep line breaks (CRLF as LF) and tabs. Default: one line, they are shown as `\n` and `\t`. */
-  readonly lines?: boolean
-}
-
-export const safeText = (text: string, options: SafeTextOptions = {}): string =>
-  (options.lines === true ? text.replaceAll("\r\n", "\n") : text).replace(unsafe, (character, index: number, whole) => {
-    if (options.lines === true && (character === "\n" || character === "\t")) return character
+const show = (text: string, keep: string): string =>
+  text.replace(unsafe, (character, index: number, whole: string) => {
+    if (keep.includes(character)) return character
     // Emoji and text presentation after a pictograph is ordinary writing.
     if ((character === "\ufe0f" || character === "\ufe0e") && pictograph.test(before(whole, index))) return character
     return escape(character)
   })
+
+/** Line breaks (CRLF as LF) and tabs stay. */
+export const safeText = (text: string): string => show(text.replaceAll("\r\n", "\n"), "\n\t")
+
+/** On one line, line breaks shown as `\n`; cut to `length` characters of the original. */
+export const safeLine = (text: string, length = 200): string =>
+  show(text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`, "")

@@ -1,7 +1,7 @@
 // Whether a person has accepted this project, and at which bytes of its control files. The decision lives in
 // $KIWI_HOME; nothing in the project can make it.
 import { Context, type Effect, Schema } from "effect"
-import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest } from "./HumanAct.ts"
 
@@ -68,15 +68,15 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly accept: (
     proposal: TrustProposal,
     act: HumanAct
-  ) => Effect.Effect<void, ProjectRestricted | WriteRefused | LockTimeout>
-  readonly revoke: Effect.Effect<void, WriteRefused | LockTimeout>
+  ) => Effect.Effect<void, ProjectRestricted | WriteRefused | LockError>
+  readonly revoke: Effect.Effect<void, WriteRefused | LockError>
   /**
    * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a
    * broken link), or is unsafe, is not trusted by this; nor is a `.env*` that was there before. For `kiwi init`.
    */
   readonly trustNew: <A, E, R>(
     create: Effect.Effect<A, E, R>
-  ) => Effect.Effect<{ readonly value: A; readonly trusted: boolean }, E | WriteRefused | LockTimeout, R>
+  ) => Effect.Effect<{ readonly value: A; readonly trusted: boolean }, E | WriteRefused | LockError, R>
   /**
    * After one of Kiwi's own commands, typed by a person, edited a control file of a trusted project. `before` are the
    * bytes that the edit started from, `after` those that it wrote; `undefined` for none. Renews only if `before` was
@@ -85,5 +85,5 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly renew: (
     path: string,
     edit: { readonly before: Uint8Array | undefined; readonly after: Uint8Array | undefined }
-  ) => Effect.Effect<boolean, WriteRefused | LockTimeout>
+  ) => Effect.Effect<boolean, WriteRefused | LockError>
 }>()("kiwi/services/trust/ProjectTrust") {}

@@ -1,7 +1,7 @@
 // Whose signatures count: you, the signers that you trust, and for a trusted project those that it proposes.
 import { Context, type Effect, Schema } from "effect"
 import type { Tier } from "../item/ItemId.ts"
-import type { LockTimeout } from "../workspace/ProcessLock.ts"
+import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 
@@ -42,11 +42,11 @@ export class SignerTrust extends Context.Service<SignerTrust, {
   readonly add: (
     signer: Signer,
     act: HumanAct
-  ) => Effect.Effect<void, SignerInvalid | HumanRequired | WriteRefused | LockTimeout>
+  ) => Effect.Effect<void, SignerInvalid | HumanRequired | WriteRefused | LockError>
   readonly proposeRemove: (keyId: string) => HumanRequest
   /** Removes every signer with this id that you trust yourself; says whether there was one. */
   readonly remove: (
     keyId: string,
     act: HumanAct
-  ) => Effect.Effect<boolean, HumanRequired | WriteRefused | LockTimeout>
+  ) => Effect.Effect<boolean, HumanRequired | WriteRefused | LockError>
 }>()("kiwi/services/trust/SignerTrust") {}

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { safeText } from "../../../src/services/error/safeText.ts"
+import { safeLine, safeText } from "../../../src/services/error/safeText.ts"
 
 const hostile = [
   "\u001b[31m",
@@ -30,45 +30,45 @@ const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\p{Noncharacter_Code_Point}/
 describe("safeText", () => {
   it.prop("lets nothing through that acts or hides", [pieces], ([parts]) => {
     const text = parts.join("")
-    assert.notMatch(safeText(text), dangerous)
-    assert.notMatch(safeText(text, { lines: true }).replaceAll(/[\n\t]/g, ""), dangerous)
+    assert.notMatch(safeLine(text), dangerous)
+    assert.notMatch(safeText(text).replaceAll(/[\n\t]/g, ""), dangerous)
   })
 
   it.prop("changes nothing the second time", [pieces], ([parts]) => {
-    const once = safeText(parts.join(""))
-    assert.strictEqual(safeText(once), once)
+    const once = safeLine(parts.join(""), Infinity)
+    assert.strictEqual(safeLine(once, Infinity), once)
   })
 
   it.prop(
     "leaves printable text as it is",
     [Schema.String.check(Schema.isPattern(/^[ -~äöüßéλж漢字한글]*$/u))],
     ([text]) => {
-      assert.strictEqual(safeText(text), text)
+      assert.strictEqual(safeLine(text), text)
     }
   )
 
   it("shows what it took away", () => {
-    assert.strictEqual(safeText("\u001b[2Ja\u202eb"), "\\u{1b}[2Ja\\u{202e}b")
-    assert.strictEqual(safeText("a\nb\r\tc"), "a\\nb\\r\\tc")
-    assert.strictEqual(safeText("\u{e0041}"), "\\u{e0041}")
-    assert.strictEqual(safeText("x\ud800y"), "x\\u{d800}y")
-    for (const one of hostile) assert.notStrictEqual(safeText(one), one)
+    assert.strictEqual(safeLine("\u001b[2Ja\u202eb"), "\\u{1b}[2Ja\\u{202e}b")
+    assert.strictEqual(safeLine("a\nb\r\tc"), "a\\nb\\r\\tc")
+    assert.strictEqual(safeLine("\u{e0041}"), "\\u{e0041}")
+    assert.strictEqual(safeLine("x\ud800y"), "x\\u{d800}y")
+    for (const one of hostile) assert.notStrictEqual(safeLine(one), one)
   })
 
   it("keeps line breaks and tabs where asked, and no lone carriage return", () => {
-    assert.strictEqual(safeText("a\r\nb\n\tc\rd\u2028", { lines: true }), "a\nb\n\tc\\rd\\u{2028}")
+    assert.strictEqual(safeText("a\r\nb\n\tc\rd\u2028"), "a\nb\n\tc\\rd\\u{2028}")
   })
 
   it("keeps one presentation selector after a pictograph, and none that carries data", () => {
-    assert.strictEqual(safeText("☂\ufe0f 🏗\ufe0f"), "☂\ufe0f 🏗\ufe0f")
-    assert.strictEqual(safeText("a\ufe0f"), "a\\u{fe0f}")
-    assert.strictEqual(safeText("☂\ufe0f\ufe0f"), "☂\ufe0f\\u{fe0f}")
-    assert.strictEqual(safeText("☂\ufe01"), "☂\\u{fe01}")
+    assert.strictEqual(safeLine("☂\ufe0f 🏗\ufe0f"), "☂\ufe0f 🏗\ufe0f")
+    assert.strictEqual(safeLine("a\ufe0f"), "a\\u{fe0f}")
+    assert.strictEqual(safeLine("☂\ufe0f\ufe0f"), "☂\ufe0f\\u{fe0f}")
+    assert.strictEqual(safeLine("☂\ufe01"), "☂\\u{fe01}")
   })
 
   it("takes time in proportion to the text", () => {
     const started = performance.now()
-    safeText("\u202e\u001b\ufe0f".repeat(400_000))
+    safeLine("\u202e\u001b\ufe0f".repeat(400_000), Infinity)
     assert.isBelow(performance.now() - started, 5_000)
   })
 })
