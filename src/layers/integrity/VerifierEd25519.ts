@@ -1,6 +1,6 @@
 // Verifies snapshots by Ed25519 and, for the system tier, by the manifest that the package was built with. What is
-// remembered is keyed by everything that it was computed from (key, whole message, signature), so that it can neither
-// go stale nor pass for other bytes, and a refusal is never remembered.
+// remembered belongs to one immutable snapshot, or is keyed by all that it was computed from (key, whole message,
+// signature): it can neither go stale nor pass for other bytes, and a refusal is never remembered.
 import { Effect, Layer, Result } from "effect"
 import {
   SignatureMalformed,
@@ -15,6 +15,7 @@ import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { normalize, signedMessage } from "../../services/item/SignatureLine.ts"
 import { SignerTrust } from "../../services/trust/SignerTrust.ts"
+import type { SignerStanding } from "../../services/trust/SignerTrust.ts"
 import * as Ed25519 from "../identity/ed25519.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { systemManifest } from "./systemManifest.generated.ts"
@@ -61,6 +62,8 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
 
   /** Snapshots are immutable: one whose digest was computed from its bytes needs no second time. */
   const hashed = new WeakSet<ItemSnapshot>()
+  /** The public key that a snapshot was found to be signed with. */
+  const signedWith = new WeakMap<ItemSnapshot, string>()
   const keys = new Map<string, ReturnType<typeof Ed25519.verifier>>()
   const passed = new Set<string>()
 
@@ -88,6 +91,17 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
 
   const verifyClaim = Effect.fnUntraced(function*(snapshot: ItemSnapshot, claim: SignatureClaim) {
     const { location } = snapshot
+    const candidates = yield* signers.candidates(claim.keyId, location.tier)
+    const by = (standing: SignerStanding): Verified => ({
+      snapshot,
+      by: { _tag: "Signer", standing, kind: claim.kind, time: claim.time }
+    })
+    const key = signedWith.get(snapshot)
+    const again = key === undefined
+      ? undefined
+      : candidates.find((s) => s._tag !== "Unknown" && s.signer.publicKey === key)
+    if (again !== undefined) return by(again)
+
     const about = { item: showLocation(location), command: signCommand(location) }
     if (!isHonest(snapshot)) {
       return yield* new Tampered({ ...about, issue: "its files do not add up to one item" })
@@ -101,19 +115,17 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
     if (!Ed25519.isCanonicalSignature(claim.signature)) {
       return yield* new SignatureMalformed({ ...about, issue: "the signature is not in the form that Kiwi writes" })
     }
-    const untrusted = new SignerUntrusted({ item: about.item, keyId: claim.keyId, kind: claim.kind })
+    const known = candidates.filter((standing) => standing._tag !== "Unknown")
     // There is no certificate yet by which a person could answer for an agent's key.
-    if (claim.kind === "agent") return yield* untrusted
-    const message = signedMessage(claim, location)
-    let known = false
-    for (const standing of yield* signers.candidates(claim.keyId, location.tier)) {
-      if (standing._tag === "Unknown") continue
-      known = true
-      if (holds(standing.signer.publicKey, message, claim.signature)) {
-        return { snapshot, by: { _tag: "Signer", standing, kind: claim.kind, time: claim.time } } satisfies Verified
-      }
+    if (known.length === 0 || claim.kind === "agent") {
+      return yield* new SignerUntrusted({ item: about.item, keyId: claim.keyId, kind: claim.kind })
     }
-    if (!known) return yield* untrusted
+    const message = signedMessage(claim, location)
+    const standing = known.find(({ signer }) => holds(signer.publicKey, message, claim.signature))
+    if (standing !== undefined) {
+      signedWith.set(snapshot, standing.signer.publicKey)
+      return by(standing)
+    }
     return yield* new Tampered({
       ...about,
       issue: `its signature by ${claim.keyId} is not for ${location.type} "${location.id}" at ${location.path}: ` +

@@ -198,6 +198,26 @@ describe("SignaturesFile", () => {
       yield* signatures.sign(plan, agree(plan))
     }))
 
+  it.effect("leaves no signature beside a folder that has changed since it was shown", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      write("tools/fetch/tool.yaml", "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\n")
+      write("tools/fetch/run.sh", "echo hi\n", 0o755)
+      const plan = yield* signatures.plan({ id: "fetch" })
+      const { file } = plan.items[0]!.location
+      for (
+        const change of [
+          () => write("tools/fetch/run.sh", "echo ho\n", 0o755),
+          () => write("tools/fetch/run.sh", "echo hi\n", 0o644),
+          () => write("tools/fetch/more.sh", "", 0o644)
+        ]
+      ) {
+        change()
+        assert.strictEqual((yield* Effect.flip(signatures.sign(plan, agree(plan))))._tag, "PlanStale")
+        assert.isFalse(fs.existsSync(`${file}.kiwi-sig`))
+      }
+    }))
+
   it.effect("takes no other act, and no plan that was tampered with", () =>
     Effect.gen(function*() {
       const { signatures, write } = yield* world
