@@ -1,6 +1,6 @@
 // Outputs in memory: for tests and for kernels without a disk.
 import { Effect, Layer } from "effect"
-import { OutputNotFound, Outputs, outputUri } from "../../services/primitive/Outputs.ts"
+import { maxOutputRange, outputId, OutputNotFound, Outputs, outputUri } from "../../services/primitive/Outputs.ts"
 
 export const make = Effect.sync(() => {
   const kept = new Map<string, Array<Uint8Array>>()
@@ -18,11 +18,13 @@ export const make = Effect.sync(() => {
         close: Effect.void
       }
     }),
-    read: Effect.fnUntraced(function*(id, range) {
-      const chunks = kept.get(id)
-      if (chunks === undefined) return yield* new OutputNotFound({ id })
+    read: Effect.fnUntraced(function*(asked, range) {
+      const chunks = kept.get(outputId(asked) ?? "")
+      if (chunks === undefined) return yield* new OutputNotFound({ id: asked.slice(0, 64) })
       const all = Buffer.concat(chunks)
-      return { bytes: Uint8Array.from(all.subarray(range.offset, range.offset + range.length)), total: all.length }
+      const from = Math.max(0, range.offset)
+      const bytes = all.subarray(from, from + Math.min(Math.max(0, range.length), maxOutputRange))
+      return { bytes: Uint8Array.from(bytes), total: all.length }
     })
   })
 })

@@ -34,7 +34,7 @@ export interface OutputWriter {
 
 export class Outputs extends Context.Service<Outputs, {
   readonly create: Effect.Effect<OutputWriter, WriteRefused>
-  /** Bytes `[offset, offset + length)` of an output; `length` at most 1 MiB. */
+  /** Bytes `[offset, offset + length)` of an output, by its id or address; `length` is at most 1 MiB. */
   readonly read: (
     id: string,
     range: { readonly offset: number; readonly length: number }

@@ -1,0 +1,178 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, type Schema } from "effect"
+import { TestClock } from "effect/testing"
+import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
+import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
+import * as PrimitivesMemory from "../../../src/layers/primitive/PrimitivesMemory.ts"
+import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
+import { Outputs } from "../../../src/services/primitive/Outputs.ts"
+import { type PrimitiveHandler, type PrimitiveInput, Primitives } from "../../../src/services/primitive/Primitive.ts"
+
+const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
+  tool: "probe",
+  config,
+  signed: config,
+  parameters: {},
+  env: new Map(),
+  toolFile: undefined,
+  cwd: "/nowhere",
+  isolation: "standard",
+  emit: () => Effect.void,
+  ...more
+})
+
+const kernel = (
+  programs: Record<string, PrimitivesMemory.Program> = {},
+  handlers: Record<string, PrimitiveHandler> = {}
+) =>
+  PrimitivesMemory.layerWith(new Map(Object.entries(programs))).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        BuiltinRegistry.layerWith(new Map(Object.entries(handlers))),
+        OutputsMemory.layer,
+        OutboundMemory.layerWith((request) => Effect.succeed({ body: request.url }))
+      )
+    )
+  )
+
+describe("Primitives", () => {
+  it.effect("are three, and no other name is one", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      assert.deepStrictEqual(primitives.known, ["subprocess", "http_client", "builtin"])
+      for (const name of ["shell", "constructor", "__proto__", ""]) {
+        assert.strictEqual((yield* Effect.flip(primitives.run(name, inputFor({}))))._tag, "PrimitiveUnknown")
+        assert.strictEqual((yield* Effect.flip(primitives.plan(name, inputFor({}))))._tag, "PrimitiveUnknown")
+      }
+    }).pipe(Effect.provide(kernel())))
+
+  it.effect("measure themselves, without the wait for their turn", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      const fibers = yield* Effect.forEach(
+        Array.from({ length: PrimitivesTable.defaults.concurrency.subprocess + 1 }),
+        () => Effect.forkChild(primitives.run("subprocess", inputFor({ command: "slow" })))
+      )
+      yield* TestClock.adjust("4 seconds")
+      const results = yield* Fiber.joinAll(fibers)
+      assert.isTrue(results.every(({ metadata }) => metadata.duration_ms === 2_000))
+    }).pipe(Effect.provide(kernel({ slow: () => Effect.delay(Effect.succeed({}), "2 seconds") }))))
+
+  it.effect("wait for their turn, and leave the queue when interrupted", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      let started = 0
+      const gate = yield* Deferred.make<void>()
+      const program = Effect.andThen(Effect.sync(() => started++), Deferred.await(gate))
+      const layer = kernel({ held: () => Effect.as(program, {}) })
+      yield* Effect.gen(function*() {
+        const held = yield* Primitives
+        const most = PrimitivesTable.defaults.concurrency.subprocess
+        const fibers = yield* Effect.forEach(
+          Array.from({ length: most + 5 }),
+          () => Effect.forkChild(held.run("subprocess", inputFor({ command: "held" })))
+        )
+        yield* Effect.yieldNow
+        assert.strictEqual(started, most)
+        yield* Fiber.interrupt(fibers.at(-1)!)
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.joinAll(fibers.slice(0, -1))
+        assert.strictEqual(started, most + 4)
+      }).pipe(Effect.provide(layer))
+      assert.isDefined(primitives)
+    }).pipe(Effect.provide(kernel())))
+
+  it.effect("plan what they would do", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      assert.deepStrictEqual(
+        yield* primitives.plan("subprocess", inputFor({ command: "x", input: "env", env: { B: "1" } }, { parameters: { a: 1 } })),
+        { primitive: "subprocess", argv: ["x"], environment: ["B", "KIWI_PARAM_A"] }
+      )
+      assert.deepStrictEqual(
+        yield* primitives.plan("http_client", inputFor({ url: "https://a.example/x", query: { q: 1 } })),
+        { primitive: "http_client", request: { method: "GET", url: "https://a.example/x?q=1" }, environment: [] }
+      )
+      assert.deepStrictEqual(yield* primitives.plan("builtin", inputFor({ handler: "noop" })), {
+        primitive: "builtin",
+        environment: []
+      })
+      const error = yield* Effect.flip(primitives.plan("subprocess", inputFor({ command: "x" }, { parameters: { "a b": 1 } })))
+      assert.strictEqual(error._tag, "ParametersUnpassable")
+    }).pipe(Effect.provide(kernel({ x: () => Effect.die("a plan ran something") }))))
+})
+
+describe("PrimitivesMemory", () => {
+  it.effect("runs functions as programs, with the real shaping around them", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      const run = (config: Schema.JsonObject, parameters: Schema.JsonObject = {}) =>
+        primitives.run("subprocess", inputFor(config, { parameters }))
+      assert.deepStrictEqual((yield* run({ command: "echo", output: "json" }, { a: "b" })).data, ["echo", "--a=b"])
+      const failed = yield* Effect.flip(run({ command: "fail" }))
+      assert.strictEqual(failed._tag === "ToolFailed" && `${failed.how}: ${failed.output}`, "exit code 3: why")
+      assert.strictEqual((yield* Effect.flip(run({ command: "other" })))._tag, "ToolUnstartable")
+    }).pipe(Effect.provide(kernel({
+      echo: ({ argv }) => Effect.succeed({ stdout: JSON.stringify(argv) }),
+      fail: () => Effect.succeed({ code: 3, stderr: "why" })
+    }))))
+
+  it.effect("times out on the test's clock", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      const fiber = yield* Effect.forkChild(
+        Effect.flip(primitives.run("subprocess", inputFor({ command: "hang", timeout: 60 })))
+      )
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "ToolTimeout")
+    }).pipe(Effect.provide(kernel({ hang: () => Effect.never }))))
+
+  it.effect("has no network of its own", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      assert.strictEqual((yield* primitives.run("http_client", inputFor({ url: "https://a.example/" }))).data, "https://a.example/")
+    }).pipe(Effect.provide(kernel())))
+})
+
+describe("builtin", () => {
+  it.effect("finds handlers by id; Kiwi's own cannot be replaced", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      const run = (config: Schema.JsonObject) => primitives.run("builtin", inputFor(config))
+      assert.strictEqual((yield* run({ handler: "mine" })).data, "mine")
+      assert.isNull((yield* run({ handler: "noop" })).data)
+      for (const config of [{ handler: "other" }, { handler: "constructor" }, {}]) {
+        assert.strictEqual((yield* Effect.flip(run(config)))._tag, "BuiltinFailed")
+      }
+    }).pipe(Effect.provide(kernel({}, {
+      mine: () => Effect.succeed({ data: "mine", metadata: {} }),
+      noop: () => Effect.succeed({ data: "replaced", metadata: {} })
+    }))))
+
+  it.effect("output_read reads a kept output to its end, range by range", () =>
+    Effect.gen(function*() {
+      const primitives = yield* Primitives
+      const writer = yield* (yield* Outputs).create
+      yield* writer.append(new TextEncoder().encode("hello world"))
+      const read = (parameters: Schema.JsonObject) =>
+        primitives.run("builtin", inputFor({ handler: "output_read" }, { parameters }))
+      assert.deepStrictEqual((yield* read({ id: writer.uri, length: 5 })).data, {
+        text: "hello",
+        offset: 0,
+        length: 5,
+        total: 11,
+        next: 5
+      })
+      assert.deepStrictEqual((yield* read({ id: writer.uri, offset: 5, length: 100 })).data, {
+        text: " world",
+        offset: 5,
+        length: 6,
+        total: 11,
+        next: null
+      })
+      for (const parameters of [{ id: "gone" }, { id: writer.uri, offset: -1 }, { id: writer.uri, length: 1e9 }, {}]) {
+        assert.strictEqual((yield* Effect.flip(read(parameters)))._tag, "BuiltinFailed")
+      }
+    }).pipe(Effect.provide(kernel())))
+})
