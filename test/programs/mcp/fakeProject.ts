@@ -256,6 +256,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           snapshot: read,
           item: parse(location, read.digest, it.text),
           change: "new",
+          hides: [],
           diff: it.text,
           effects: []
         }],

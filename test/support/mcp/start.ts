@@ -24,7 +24,7 @@ export const listen = async (options: { readonly noAuth?: boolean; readonly toke
       const [, found] = /^KIWI_MCP_URL=(\S+)$/m.exec(said) ?? []
       if (found !== undefined) resolve(found)
     })
-    void over.then(() => reject(new Error(said)))
+    void over.then(() => reject(new Error(said + out)))
   })
   return {
     url,
