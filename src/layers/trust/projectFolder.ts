@@ -3,7 +3,7 @@
 // on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
 import { Effect, Result } from "effect"
 import { createHash } from "node:crypto"
-import type { BigIntStats, Dirent } from "node:fs"
+import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { getuid } from "node:process"
@@ -39,7 +39,7 @@ const home: Looked = { name: "home", label: "$KIWI_HOME" }
 
 const uid = getuid?.()
 
-const concerns = (stat: BigIntStats, { label, name }: Looked): ReadonlyArray<FolderConcern> => {
+const concerns = (stat: Stats | BigIntStats, { label, name }: Looked): ReadonlyArray<FolderConcern> => {
   if (uid === undefined) return []
   const mode = Number(stat.mode)
   const found: Array<FolderConcern> = []
@@ -60,20 +60,21 @@ const concerns = (stat: BigIntStats, { label, name }: Looked): ReadonlyArray<Fol
 const identity = (stat: BigIntStats): string =>
   stat.birthtimeNs > 0n ? `${stat.ino}:${stat.birthtimeNs}` : `${stat.ino}@${stat.dev}`
 
-type Stat = BigIntStats | "absent" | "unreadable"
-
-const look = (path: string): Stat => {
+const look = <A>(stat: () => A | undefined): A | "absent" | "unreadable" => {
   try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? "absent"
+    return stat() ?? "absent"
   } catch {
     return "unreadable"
   }
 }
 
+const lookRoughly = (path: string) => look(() => lstatSync(path, { throwIfNoEntry: false }))
+
 const unusable = (reason: string, remedy: string): FolderReport => ({ _tag: "Unusable", reason, remedy })
 
 export const inspectFolders = (paths: { readonly root: string; readonly ai: string; readonly home: string }) => {
-  const [rootStat, aiStat, homeStat] = [look(paths.root), look(paths.ai), look(paths.home)]
+  const rootStat = look(() => lstatSync(paths.root, { bigint: true, throwIfNoEntry: false }))
+  const [aiStat, homeStat] = [lookRoughly(paths.ai), lookRoughly(paths.home)]
   if (typeof rootStat === "string" || !rootStat.isDirectory()) {
     return unusable("its folder is gone or cannot be read", "Start Kiwi again in the folder that you mean")
   }

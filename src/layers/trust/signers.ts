@@ -82,6 +82,12 @@ const requestFor = (kind: HumanRequest["kind"], title: string, details: string, 
   command
 } satisfies HumanRequest)
 
+/** A foreign word inside a command that a person may paste into a shell. */
+const quoted = (foreign: string): string => {
+  const safe = safeLine(foreign)
+  return /^[\w@.+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`
+}
+
 const proposeAdd = (signer: Signer): HumanRequest =>
   requestFor(
     "trust-signer",
@@ -94,7 +100,7 @@ const proposeAdd = (signer: Signer): HumanRequest =>
       "What this key signs would count in your user space and in every project that you trust."
     ].join("\n"),
     JSON.stringify([signer.publicKey, signer.name]),
-    `kiwi trust add ${safeLine(signer.publicKey)}`
+    `kiwi trust add ${quoted(signer.publicKey)} --name ${quoted(signer.name)}`
   )
 
 const proposeRemove = (keyId: string): HumanRequest =>
@@ -103,7 +109,7 @@ const proposeRemove = (keyId: string): HumanRequest =>
     `Stop trusting the signer ${safeLine(keyId)}`,
     "What this signer signed would no longer run, unless a project that you trust proposes the signer.",
     keyId,
-    `kiwi trust remove ${safeLine(keyId)}`
+    `kiwi trust remove ${quoted(keyId)}`
   )
 
 const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>

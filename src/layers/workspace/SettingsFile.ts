@@ -4,7 +4,12 @@ import { Effect, Layer, Result } from "effect"
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { maxControlBytes, parseControlYaml } from "../../services/workspace/controlYaml.ts"
+import {
+  maxControlBytes,
+  parseControlYaml,
+  type YamlIssue,
+  type YamlNode
+} from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import {
   defaults,
@@ -17,6 +22,11 @@ import {
 const projectPath = ".ai/config/kiwi.yaml"
 const userFile = "user:config/kiwi.yaml"
 const projectFile = "project:config/kiwi.yaml"
+
+interface Parsed {
+  readonly bytes: Uint8Array
+  readonly result: Result.Result<YamlNode, YamlIssue>
+}
 
 const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : ""
 
@@ -43,23 +53,39 @@ const unreadable = (base: SettingsValues, file: string, line: number, issue: str
   loosens: []
 })
 
-const over = Effect.fnUntraced(function*(bytes: Uint8Array, base: SettingsValues, file: string, narrow: boolean) {
-  const parsed = yield* Effect.result(parseControlYaml(bytes))
-  return Result.isFailure(parsed)
-    ? unreadable(base, file, parsed.failure.line, parsed.failure.issue)
-    : interpret(parsed.success, base, file, narrow)
-})
-
 export const make = Effect.gen(function*() {
   const { userSpace } = yield* KiwiHome
   const trust = yield* ProjectTrust
+  const last = new Map<string, Parsed>()
+
+  /** Parses a text once: a stranger's can be made to take long, and it is looked at every second. */
+  const parse = Effect.fnUntraced(function*(slot: string, bytes: Uint8Array) {
+    const known = last.get(slot)
+    if (known !== undefined && Buffer.compare(known.bytes, bytes) === 0) return known.result
+    const result = yield* Effect.result(parseControlYaml(bytes))
+    last.set(slot, { bytes, result })
+    return result
+  })
+
+  const over = Effect.fnUntraced(function*(
+    slot: string,
+    bytes: Uint8Array,
+    base: SettingsValues,
+    file: string,
+    narrow: boolean
+  ) {
+    const parsed = yield* parse(slot, bytes)
+    return Result.isFailure(parsed)
+      ? unreadable(base, file, parsed.failure.line, parsed.failure.issue)
+      : interpret(parsed.success, base, file, narrow)
+  })
 
   const ofUser = Effect.gen(function*() {
     const read = yield* Effect.sync(() => readOwn(join(userSpace, "config/kiwi.yaml")))
     if (Result.isFailure(read)) return unreadable(defaults, userFile, 1, read.failure)
     return read.success === undefined
       ? { values: defaults, problems: [], loosens: [] }
-      : yield* over(read.success, defaults, userFile, false)
+      : yield* over("user", read.success, defaults, userFile, false)
   })
 
   const load = Effect.gen(function*() {
@@ -68,7 +94,7 @@ export const make = Effect.gen(function*() {
     let values = user.values
     const accepted = yield* trust.readControl(projectPath)
     if (accepted !== undefined) {
-      const all = yield* over(accepted, values, projectFile, false)
+      const all = yield* over("project", accepted, values, projectFile, false)
       return { values: all.values, problems: [...problems, ...all.problems] }
     }
     const narrowing = yield* Effect.result(trust.readNarrowing(projectPath))
@@ -77,8 +103,8 @@ export const make = Effect.gen(function*() {
       problems.push({ file: projectFile, line: 1, issue, hint: narrowing.failure.remediation })
       return { values, problems }
     }
-    for (const text of narrowing.success) {
-      const some = yield* over(text, values, projectFile, true)
+    for (const [index, text] of narrowing.success.entries()) {
+      const some = yield* over(`narrowing ${index}`, text, values, projectFile, true)
       values = some.values
       problems.push(...some.problems)
       const held = some.loosens.map(({ line, setting }) => ({

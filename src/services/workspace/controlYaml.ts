@@ -32,7 +32,12 @@ class Malformed {
   }
 }
 
-const firstLine = (text: string): string => text.split("\n", 1)[0]!.replace(/ at line \d+.*$/, "").replace(/:$/, "")
+const tooDeep = "it is nested too deeply"
+
+const shortened = (message: string): string =>
+  message.startsWith("Maximum call stack")
+    ? tooDeep
+    : message.split("\n", 1)[0]!.replace(/ at line \d+.*$/, "").replace(/:$/, "")
 
 /** An empty file is an empty map. */
 export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
@@ -41,7 +46,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const lineAt = (offset: number): number => Math.max(1, counter.linePos(offset).line)
 
   const build = (node: Node | null | undefined, depth: number): YamlNode => {
-    if (depth > maxDepth) throw new Malformed(node?.range?.[0] ?? 0, "it is nested too deeply")
+    if (depth > maxDepth) throw new Malformed(node?.range?.[0] ?? 0, tooDeep)
     const offset = node?.range?.[0] ?? 0
     const line = lineAt(offset)
     if (node === null || node === undefined) return { _tag: "Scalar", line, value: null }
@@ -75,7 +80,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
     const document = yaml.parseDocument(text, { lineCounter: counter, merge: false, logLevel: "error" })
     const problem = document.errors[0] ?? document.warnings[0]
-    if (problem !== undefined) throw new Malformed(problem.pos[0], firstLine(problem.message))
+    if (problem !== undefined) throw new Malformed(problem.pos[0], shortened(problem.message))
     return document.contents === null ? { _tag: "Map", line: 1, entries: new Map() } : build(document.contents, 0)
   }
 
@@ -83,7 +88,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
     try: parse,
     catch: (error): YamlIssue => {
       if (error instanceof Malformed) return { _tag: "YamlIssue", line: lineAt(error.offset), issue: error.issue }
-      const issue = error instanceof TypeError ? "it is not valid UTF-8" : "it is nested too deeply"
+      const issue = error instanceof TypeError ? "it is not valid UTF-8" : tooDeep
       return { _tag: "YamlIssue", line: 1, issue }
     }
   }))

@@ -85,7 +85,7 @@ describe("SignerTrustFile", () => {
           `signers:\n${entry(ada.publicKey)}more: true\n`,
           `signers:\n${entry(ada.publicKey)}`.repeat(2),
           `signers:\n${entry(ada.publicKey).repeat(101)}`,
-          `${"[".repeat(50_000)}\n`,
+          `${"[".repeat(5_000)}\n`,
           "\u0000\u0001",
           ""
         ]

@@ -78,6 +78,15 @@ export const contract = <E>(
         assert.deepStrictEqual(shown(yield* trust.list), ["me:you"])
       }).pipe(Effect.provide(inProject(false))))
 
+    it.effect("names a command that is safe to paste, whatever the signer is called", () =>
+      Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        const command = (signer: string) => trust.proposeAdd({ ...ada, name: signer }).command
+        assert.strictEqual(command("Ada"), `kiwi trust add ${ada.publicKey} --name Ada`)
+        assert.strictEqual(command("$(id)\n'; x"), `kiwi trust add ${ada.publicKey} --name '$(id)\\n'\\''; x'`)
+        assert.strictEqual(trust.proposeRemove("`id`").command, "kiwi trust remove '`id`'")
+      }).pipe(Effect.provide(inProject(false))))
+
     it.effect("computes key ids itself and takes no key that is none", () =>
       Effect.gen(function*() {
         const trust = yield* SignerTrust

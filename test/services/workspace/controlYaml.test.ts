@@ -43,7 +43,7 @@ describe("parseControlYaml", () => {
         assert.strictEqual(error.line, line, `${text}: ${error.issue}`)
         assert.notInclude(error.issue, "\n")
       }
-      for (const bad of [new Uint8Array([0xff, 0xfe, 0x00]), bytes("x".repeat(140_000)), bytes("[".repeat(100_000))]) {
+      for (const bad of [new Uint8Array([0xff, 0xfe, 0x00]), bytes("x".repeat(140_000)), bytes("[".repeat(20_000))]) {
         assert.strictEqual((yield* Effect.flip(parseControlYaml(bad)))._tag, "YamlIssue")
       }
     }))
