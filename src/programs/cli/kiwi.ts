@@ -1,6 +1,6 @@
 // The command tree, and one run of it: arguments in, exit code out. 0 done, 1 it failed, 2 wrong usage.
-import { Cause, Effect, Exit, Logger, References } from "effect"
-import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
+import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
+import type { FileSystem, Path, Stdio, Terminal } from "effect"
 import * as CliConfig from "effect/cli/CliConfig"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
@@ -132,8 +132,7 @@ export const runKiwi = Effect.fn("kiwi")(function*(
     if (Cause.hasInterruptsOnly(exit.cause)) return 130
     return yield* fail(exit.cause)
   }).pipe(
-    Effect.provide(Output.layer(wantsJson(args))),
-    Effect.provide(Logger.layer([logger])),
+    Effect.provide(Layer.merge(Output.layer(wantsJson(args)), Logger.layer([logger]))),
     Effect.provideService(References.MinimumLogLevel, "Warn")
   )
 })
