@@ -5,6 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { userInfo } from "node:os"
+import * as KeychainOs from "../../layers/identity/KeychainOs.ts"
+import * as Kernel from "../../layers/Kernel.ts"
 import { runKiwi } from "../cli/kiwi.ts"
 import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
@@ -55,7 +57,9 @@ const shell = Layer.sync(Shell, () => ({
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
 }))
 
-runKiwi(process.argv.slice(2), Kernel).pipe(
+const kernel = Layer.orDie(Layer.merge(Kernel.layerProjects(), KeychainOs.layer))
+
+runKiwi(process.argv.slice(2), kernel).pipe(
   Effect.provide(Layer.mergeAll(NodeServices.layer, shell, TerminalDevice.layer)),
   NodeRuntime.runMain({
     disableErrorReporting: true,

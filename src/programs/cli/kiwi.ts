@@ -8,7 +8,6 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import type { ChildProcessSpawner } from "effect/process"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
-import { safeText } from "../../services/error/safeText.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -28,6 +27,7 @@ import { printJson } from "./Output.ts"
 import { root, wantsJson } from "./root.ts"
 import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
+import { safeLines } from "./text.ts"
 
 /** What commands take from the process-level kernel. */
 export type KernelServices = Identity | Keychain | KiwiHome | Projects | SafeFiles
@@ -38,7 +38,7 @@ const rootCommand = root.pipe(
       const output = yield* Output.Output
       const { cwd } = yield* Shell
       const found = yield* findProject(cwd, yield* KiwiHome)
-      const project = found === undefined ? undefined : { root: safeText(found) }
+      const project = found === undefined ? undefined : { root: safeLines(found) }
       yield* output.answer(
         { name: "kiwi", version, project: found ?? null, help: "kiwi --help" },
         (paint) => welcome(paint, project)
@@ -101,7 +101,7 @@ const logger = Logger.withConsoleError(
   Logger.make(({ logLevel, message }) => {
     const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
     const text = parts.map((part) => typeof part === "string" ? part : printJson(part)).join(" ")
-    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeText(text)}`
+    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeLines(text)}`
   })
 )
 
