@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { statfsSync } from "node:fs"
 import type { ProjectServices } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
-import { safeLine } from "../services/error/safeText.ts"
+import { safeText } from "../services/error/safeText.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
@@ -39,7 +39,7 @@ const versionOf = Effect.fnUntraced(function*(command: string) {
     Effect.orElseSucceed(() => Option.none<string>())
   )
   const line = Option.getOrElse(said, () => "").split("\n", 1)[0]?.trim() ?? ""
-  return line === "" ? undefined : safeLine(line, 80)
+  return line === "" ? undefined : safeText(line.slice(0, 80))
 })
 
 const commands = [

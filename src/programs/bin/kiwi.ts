@@ -1,13 +1,68 @@
-/** The `kiwi` program. */
+/** The `kiwi` program: what the command line takes from its process, and how the process ends. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
-import { version } from "../version.ts"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { userInfo } from "node:os"
+import * as KeychainOs from "../../layers/identity/KeychainOs.ts"
+import * as Kernel from "../../layers/Kernel.ts"
+import { runKiwi } from "../cli/kiwi.ts"
+import type { Pipe } from "../cli/Shell.ts"
+import { Shell } from "../cli/Shell.ts"
+import * as TerminalDevice from "../cli/TerminalDevice.ts"
+import { reserveStdout } from "../mcp/reserveStdout.ts"
 
-Command.make("kiwi").pipe(
-  Command.withDescription("Finds, proves, permits, runs and records tools for AI agents"),
-  Command.run({ version }),
-  Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain
+const toPipe = (stream: NodeJS.WriteStream): Pipe => {
+  // A reader that went away is no failure: `kiwi logs | head` has what it wanted.
+  stream.on("error", () => {})
+  return {
+    isTerminal: stream.isTTY === true,
+    columns: stream.columns ?? 80,
+    write: (text) =>
+      Effect.callback((resume) => {
+        stream.write(text, () => resume(Effect.void))
+      })
+  }
+}
+
+const userName = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return "you"
+  }
+}
+
+const readStdin = Effect.callback<string>((resume) => {
+  let text = ""
+  process.stdin.setEncoding("utf8")
+    .on("data", (chunk) => {
+      text += String(chunk)
+    })
+    .on("end", () => resume(Effect.succeed(text)))
+    .on("error", () => resume(Effect.succeed(text)))
+})
+
+const shell = Layer.sync(Shell, () => ({
+  env: process.env,
+  cwd: process.cwd(),
+  user: userName(),
+  platform: process.platform,
+  node: process.versions.node,
+  started: { node: process.execPath, script: process.argv[1] ?? "" },
+  stdout: toPipe(process.stdout),
+  stderr: toPipe(process.stderr),
+  stdin: readStdin,
+  protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
+}))
+
+const kernel = Layer.orDie(Layer.merge(Kernel.layerProjects(), KeychainOs.layer))
+
+runKiwi(process.argv.slice(2), kernel).pipe(
+  Effect.provide(Layer.mergeAll(NodeServices.layer, shell, TerminalDevice.layer)),
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    teardown: (exit) => process.exit(Exit.isSuccess(exit) ? Number(exit.value) : 130)
+  })
 )

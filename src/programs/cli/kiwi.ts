@@ -1,6 +1,6 @@
 // The command tree, and one run of it: arguments in, exit code out. 0 done, 1 it failed, 2 wrong usage.
-import { Cause, Effect, Exit, Logger, References } from "effect"
-import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
+import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
+import type { FileSystem, Path, Stdio, Terminal } from "effect"
 import * as CliConfig from "effect/cli/CliConfig"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
@@ -8,7 +8,6 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import type { ChildProcessSpawner } from "effect/process"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
-import { safeText } from "../../services/error/safeText.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -28,6 +27,7 @@ import { printJson } from "./Output.ts"
 import { root, wantsJson } from "./root.ts"
 import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
+import { safeLines } from "./text.ts"
 
 /** What commands take from the process-level kernel. */
 export type KernelServices = Identity | Keychain | KiwiHome | Projects | SafeFiles
@@ -38,7 +38,7 @@ const rootCommand = root.pipe(
       const output = yield* Output.Output
       const { cwd } = yield* Shell
       const found = yield* findProject(cwd, yield* KiwiHome)
-      const project = found === undefined ? undefined : { root: safeText(found) }
+      const project = found === undefined ? undefined : { root: safeLines(found) }
       yield* output.answer(
         { name: "kiwi", version, project: found ?? null, help: "kiwi --help" },
         (paint) => welcome(paint, project)
@@ -101,7 +101,7 @@ const logger = Logger.withConsoleError(
   Logger.make(({ logLevel, message }) => {
     const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
     const text = parts.map((part) => typeof part === "string" ? part : printJson(part)).join(" ")
-    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeText(text)}`
+    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeLines(text)}`
   })
 )
 
@@ -132,8 +132,7 @@ export const runKiwi = Effect.fn("kiwi")(function*(
     if (Cause.hasInterruptsOnly(exit.cause)) return 130
     return yield* fail(exit.cause)
   }).pipe(
-    Effect.provide(Output.layer(wantsJson(args))),
-    Effect.provide(Logger.layer([logger])),
+    Effect.provide(Layer.merge(Output.layer(wantsJson(args)), Logger.layer([logger]))),
     Effect.provideService(References.MinimumLogLevel, "Warn")
   )
 })

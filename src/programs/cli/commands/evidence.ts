@@ -5,11 +5,10 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { AuditEntry } from "../../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../services/audit/AuditLog.ts"
-import { safeLine } from "../../../services/error/safeText.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { inProject } from "../root.ts"
-import { definitions, duration, pad, plural } from "../text.ts"
+import { definitions, duration, pad, plural, safeLine } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 const verifyCommand = Command.make("verify", {}, () =>

@@ -3,7 +3,6 @@ import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType, Tier } from "../../../services/item/ItemId.ts"
 import type { ItemState } from "../../itemState.ts"
 import { load } from "../../load.ts"
@@ -13,7 +12,7 @@ import type { SearchHit } from "../../search.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, plural, wrap } from "../text.ts"
+import { definitions, indented, plural, safeLine, safeLines, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 export const tierFlag = Flag.Literals("tier", Tier.literals).pipe(
@@ -111,7 +110,7 @@ export const searchCommand = Command.make("search", {
 const contentRows = (content: LoadedContent): ReadonlyArray<readonly [string, string]> => [
   ["version", content.version],
   ...(content.title === undefined ? [] : [["title", safeLine(content.title)] as const]),
-  ...(content.description === undefined ? [] : [["about", safeText(content.description)] as const]),
+  ...(content.description === undefined ? [] : [["about", safeLines(content.description)] as const]),
   ...(content.call === undefined ? [] : [["call", safeLine(content.call, 400)] as const]),
   ...(content.executor === undefined ? [] : [["runs by", safeLine(content.executor)] as const]),
   ...(content.tags === undefined ? [] : [["tags", content.tags.map((tag) => safeLine(tag)).join(", ")] as const]),
@@ -126,7 +125,7 @@ const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
   const by = loaded.signed_by
   const head = definitions([
     ["place", safeLine(loaded.path, 400)],
-    ["state", `${paintState(loaded.state, paint)}${loaded.invalid === undefined ? "" : `: ${safeText(loaded.invalid)}`}`],
+    ["state", `${paintState(loaded.state, paint)}${loaded.invalid === undefined ? "" : `: ${safeLines(loaded.invalid)}`}`],
     ...(by === undefined ? [] : [["signed by", `${safeLine(by.name)} (${by.key_id}, ${by.kind}) at ${by.time}`] as const]),
     ["sha256", loaded.digest],
     ...(loaded.hides === undefined ? [] : [["hides", loaded.hides.map((place) => safeLine(place)).join(", ")] as const]),
@@ -136,7 +135,7 @@ const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
     paint.bold(`${loaded.type} ${safeLine(loaded.id)}`),
     head,
     ...(loaded.untrusted === undefined ? [] : ["", paint.yellow(wrap(loaded.untrusted.notice, width).join("\n"))]),
-    ...(content === undefined ? [] : ["", safeText(content.content).trimEnd()])
+    ...(content === undefined ? [] : ["", safeLines(content.content).trimEnd()])
   ].join("\n")
 }
 

@@ -2,7 +2,6 @@
 import { Effect, FileSystem, Option, Path } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
-import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
@@ -17,7 +16,7 @@ import * as HumanGateTerminal from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
-import { definitions, indented, plural, wrap } from "../text.ts"
+import { definitions, indented, plural, safeLine, safeLines, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 interface Report extends Initialized {
@@ -70,7 +69,7 @@ const madeText = (report: Report, paint: Paint): string => {
       report.items.length === 0
         ? "It holds no items."
         : `It holds ${plural(report.items.length, "item")}: ${countStates(report.items)}.`,
-      ...(report.restricted === undefined ? [] : [`Nothing of it runs yet: ${safeText(report.restricted)}.`])
+      ...(report.restricted === undefined ? [] : [`Nothing of it runs yet: ${safeLines(report.restricted)}.`])
     ].join("\n")
   }
   return [
@@ -78,7 +77,7 @@ const madeText = (report: Report, paint: Paint): string => {
     indented(report.created.map((file) => `${file}`)),
     report.trust === "trusted"
       ? "It is trusted, since Kiwi has just made it."
-      : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeText(report.restricted)}`}.`,
+      : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeLines(report.restricted)}`}.`,
     report.not_signed === undefined
       ? `The ${report.signed.length} items are signed with your key: these very bytes come with Kiwi.`
       : `The items are not signed yet.\n${indented(renderError(report.not_signed, paint).split("\n"))}`

@@ -5,7 +5,6 @@ import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { newCallId } from "../../callId.ts"
@@ -17,7 +16,7 @@ import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
-import { definitions, duration, indented } from "../text.ts"
+import { definitions, duration, indented, safeLine, safeLines } from "../text.ts"
 import type { Paint } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
 
@@ -70,22 +69,22 @@ const followText = (data: unknown, paint: Paint): string => {
   const content = member("content")
   return [
     paint.bold(safeLine(String(member("name") ?? ""))),
-    ...(typeof about === "string" && about !== "" ? [safeText(about)] : []),
+    ...(typeof about === "string" && about !== "" ? [safeLines(about)] : []),
     ...(isSteps(steps)
       ? steps.map(({ action, description, name }, at) =>
-        `\n${at + 1}. ${paint.bold(safeLine(name))}${description === "" ? "" : ` – ${safeText(description)}`}\n${
-          indented(safeText(action).trim().split("\n"), 3)
+        `\n${at + 1}. ${paint.bold(safeLine(name))}${description === "" ? "" : ` – ${safeLines(description)}`}\n${
+          indented(safeLines(action).trim().split("\n"), 3)
         }`
       )
       : []),
-    ...(typeof content === "string" && content !== "" ? ["", safeText(content).trimEnd()] : [])
+    ...(typeof content === "string" && content !== "" ? ["", safeLines(content).trimEnd()] : [])
   ].join("\n")
 }
 
 /** A text goes out as it is into a pipe, and escaped onto a terminal; anything else is JSON. */
 const dataText = (data: unknown, isTerminal: boolean): string => {
   if (typeof data !== "string") return printJson(data, 2)
-  return (isTerminal ? safeText(data) : data).replace(/\n$/, "")
+  return (isTerminal ? safeLines(data) : data).replace(/\n$/, "")
 }
 
 export const runCommand = Command.make("run", {
@@ -122,8 +121,8 @@ export const runCommand = Command.make("run", {
     const { data, metadata, status, warnings } = done
     yield* output.answer(done, (paint) => status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
     if (output.json) return
-    for (const { message } of warnings) yield* output.say(`${output.talkPaint.yellow("warning")}: ${safeText(message)}`)
-    if ("stderr" in metadata && metadata.stderr !== undefined) yield* output.say(safeText(metadata.stderr).trimEnd())
+    for (const { message } of warnings) yield* output.say(`${output.talkPaint.yellow("warning")}: ${safeLines(message)}`)
+    if ("stderr" in metadata && metadata.stderr !== undefined) yield* output.say(safeLines(metadata.stderr).trimEnd())
     if ("output" in metadata && metadata.output !== undefined) {
       yield* output.say(`The whole output, ${metadata.output.bytes} bytes, is kept as ${metadata.output.uri}`)
     }

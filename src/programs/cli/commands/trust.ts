@@ -4,7 +4,6 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { createHash } from "node:crypto"
-import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity } from "../../../services/identity/Identity.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
@@ -17,7 +16,7 @@ import { withNext } from "../help.ts"
 import * as HumanGateTerminal from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, table } from "../text.ts"
+import { definitions, indented, safeLine, safeLines, table } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
 
 const yesFlag = Flag.Boolean("yes").pipe(
@@ -71,8 +70,8 @@ export const signCommand = Command.make("sign", {
     if (output.json) return
     for (const { error, path, remediation } of done.refused) {
       yield* output.say(`${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${
-        indented(safeText(error).split("\n"))
-      }${remediation === undefined ? "" : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeText(remediation)}`])}`}`)
+        indented(safeLines(error).split("\n"))
+      }${remediation === undefined ? "" : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeLines(remediation)}`])}`}`)
     }
     if (done.signed.length === 0 && done.refused.length === 0) {
       yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
@@ -163,7 +162,7 @@ const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) 
       (paint) => `${paint.green("trusted")} ${safeLine(project, 400)}`
     )
     if (!output.json && effects.length > 0) {
-      yield* output.say(indented(effects.map((effect) => `- ${safeText(effect)}`)))
+      yield* output.say(indented(effects.map((effect) => `- ${safeLines(effect)}`)))
     }
   })).pipe(
     Command.withDescription(
@@ -247,7 +246,7 @@ const trustListCommand = Command.make("list", {}, () =>
           project === ""
             ? "There is no project here."
             : `${safeLine(project, 400)}: ${trust === "trusted" ? paint.green(trust) : paint.yellow(trust)}${
-              state._tag === "Restricted" ? `, ${safeText(state.reason)}` : ""
+              state._tag === "Restricted" ? `, ${safeLines(state.reason)}` : ""
             }`,
           ...(signers.length === 0 ? [] : [
             "",
