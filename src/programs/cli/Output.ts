@@ -45,8 +45,8 @@ const escapeUnits = (character: string): string =>
 /** JSON in which what a terminal would act on or hide is escaped: the value is the same. */
 export const printJson = (value: unknown, indent?: number): string => {
   const text = JSON.stringify(value, null, indent) ?? "null"
-  if (safeText(text, { lines: true }) === text) return text
-  return Array.from(text, (character) => safeText(character, { lines: true }) === character ? character : escapeUnits(character)).join("")
+  if (safeText(text) === text) return text
+  return Array.from(text, (character) => safeText(character) === character ? character : escapeUnits(character)).join("")
 }
 
 const eraseLine = "\r\u001b[2K"

@@ -1,17 +1,8 @@
 // Laying out text for people: wrapped paragraphs, aligned columns, colour. Whatever Kiwi did not write passes `safeLine`
 // or `safeLines` first; the rest here keeps no text safe.
 import { displayWidth } from "effect/cli/CliOutput"
-import { safeText } from "../../services/error/safeText.ts"
 
-/** Foreign text on one line, cut to `most` characters. */
-export const safeLine = (text: string, most = 200): string => {
-  const safe = safeText(text.slice(0, most * 2).trim())
-  const characters = Array.from(safe)
-  return characters.length <= most ? safe : `${characters.slice(0, most - 1).join("")}…`
-}
-
-/** Foreign text that may have lines. */
-export const safeLines = (text: string): string => safeText(text, { lines: true })
+export { safeLine, safeText as safeLines } from "../../services/error/safeText.ts"
 
 export interface Paint {
   readonly bold: (text: string) => string
