@@ -26,6 +26,7 @@ const house: House = {
     "sandbox",
     "schema",
     "search",
+    "settings",
     "sqlite",
     "template",
     "trust",
@@ -37,7 +38,11 @@ const house: House = {
     ["item", "integrity"],
     ["upstream", "proxy"]
   ],
-  adapters: { "src/layers/identity/KeychainOs.ts": ["process"] },
+  adapters: {
+    "src/layers/identity/KeychainOs.ts": ["process"],
+    "src/layers/trust/projectFolder.ts": ["process"],
+    "src/layers/workspace/SafeFilesNode.ts": ["process"]
+  },
   heavy: [
     "@cfworker/json-schema",
     "@lezer",

@@ -67,19 +67,21 @@ export const make = (options: KiwiHomeOptions) =>
     })
   })
 
-export const layerWith = (options: KiwiHomeOptions) => Layer.effect(KiwiHome, make(options))
-
 const variable = (name: string) =>
   Config.String(name).pipe(Config.withDefault(undefined), Effect.orElseSucceed(() => undefined))
 
-/** From `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
-export const layer = Layer.effect(
-  KiwiHome,
-  Effect.gen(function*() {
-    return yield* make({
-      home: yield* variable("KIWI_HOME"),
-      userSpace: yield* variable("USER_SPACE"),
-      userHome: yield* variable("HOME")
+/** What is not given comes from `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
+export const layerWith = (options: KiwiHomeOptions) =>
+  Layer.effect(
+    KiwiHome,
+    Effect.gen(function*() {
+      return yield* make({
+        home: options.home ?? (yield* variable("KIWI_HOME")),
+        userSpace: options.userSpace ?? (yield* variable("USER_SPACE")),
+        userHome: options.userHome ?? (yield* variable("HOME")),
+        systemSpace: options.systemSpace
+      })
     })
-  })
-)
+  )
+
+export const layer = layerWith({})

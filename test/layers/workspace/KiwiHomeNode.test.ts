@@ -55,3 +55,17 @@ it.effect("makes paths real as far as they exist, and keeps a link that leads no
     assert.strictEqual(found.home, join(dir, "real/not/yet"))
     assert.strictEqual(found.userSpace, join(dir, "loop"))
   }))
+
+it.effect("takes from the environment what it was not told", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const env = { HOME: home, KIWI_HOME: "/somewhere/else", USER_SPACE: "mine" }
+    const found = yield* Effect.provide(
+      KiwiHome,
+      KiwiHomeNode.layerWith({ home: "told" }).pipe(
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))
+      )
+    )
+    assert.strictEqual(found.home, join(home, "told"))
+    assert.strictEqual(found.userSpace, join(home, "mine"))
+  }))

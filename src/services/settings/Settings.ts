@@ -2,7 +2,7 @@
 // holds without them; all of them only when a person accepted exactly these bytes. What is wrong is told, and the
 // value below it holds.
 import { Context, Duration, type Effect, Result } from "effect"
-import type { YamlNode } from "./controlYaml.ts"
+import type { YamlNode } from "../workspace/controlYaml.ts"
 
 export interface SettingsValues {
   readonly subprocessTimeout: Duration.Duration
@@ -28,7 +28,7 @@ export class Settings extends Context.Service<Settings, {
   /** What holds now. A change on disk is seen within a second. */
   readonly current: Effect.Effect<SettingsValues>
   readonly problems: Effect.Effect<ReadonlyArray<SettingsProblem>>
-}>()("kiwi/services/workspace/Settings") {}
+}>()("kiwi/services/settings/Settings") {}
 
 type Parsed<A> = Result.Result<A, string>
 

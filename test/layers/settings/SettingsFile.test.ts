@@ -3,7 +3,7 @@ import { Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { defaults, Settings } from "../../../src/services/workspace/Settings.ts"
+import { defaults, Settings } from "../../../src/services/settings/Settings.ts"
 import { trustProject, world } from "../../support/trustWorld.ts"
 
 const project = ".ai/config/kiwi.yaml"

@@ -1,6 +1,6 @@
 // Settings as given, the defaults for the rest.
 import { Effect, Layer } from "effect"
-import { defaults, Settings, type SettingsValues } from "../../services/workspace/Settings.ts"
+import { defaults, Settings, type SettingsValues } from "../../services/settings/Settings.ts"
 
 export const make = (values: Partial<SettingsValues>) =>
   Effect.succeed(Settings.of({ current: Effect.succeed({ ...defaults, ...values }), problems: Effect.succeed([]) }))

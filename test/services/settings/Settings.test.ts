@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
 import { readFileSync } from "node:fs"
+import { defaults, definitions, documentation, interpret } from "../../../src/services/settings/Settings.ts"
 import { parseControlYaml } from "../../../src/services/workspace/controlYaml.ts"
-import { defaults, definitions, documentation, interpret } from "../../../src/services/workspace/Settings.ts"
 
 const settings = (text: string, narrow: boolean, base = defaults) =>
   Effect.map(parseControlYaml(new TextEncoder().encode(text)), (node) => interpret(node, base, "f", narrow))

@@ -3,6 +3,13 @@
 import { Effect, Layer, Result } from "effect"
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import {
+  defaults,
+  interpret,
+  type Interpreted,
+  Settings,
+  type SettingsValues
+} from "../../services/settings/Settings.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
   maxControlBytes,
@@ -11,13 +18,6 @@ import {
   type YamlNode
 } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import {
-  defaults,
-  interpret,
-  type Interpreted,
-  Settings,
-  type SettingsValues
-} from "../../services/workspace/Settings.ts"
 
 const projectPath = ".ai/config/kiwi.yaml"
 const userFile = "user:config/kiwi.yaml"
