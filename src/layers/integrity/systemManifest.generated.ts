@@ -1,5 +1,8 @@
 // Made by build/systemManifest.ts from what is under .ai/: do not edit.
 export const systemManifest: ReadonlyMap<string, string> = new Map([
+  ["directives/core/create_tool.md", "12054c36bceb76203ae9b443268e69a0cea90e56b89aa1fe0fcc5a645895a3e7"],
+  ["knowledge/core/items.md", "58aa11c8ad44f401762e294b05afdc75a8cd14246e8b0f4a66de60eb13ba4b2e"],
+  ["knowledge/core/signing.md", "b541a7a6d66a0c51f66e45f1cc5dc520cc13b08ac210027c7a4f35a388e364f2"],
   ["knowledge/help/directives.md", "21ab2fd0b3220b8f748f6be11b10b43657977be8543415a31837fdfd21e6532b"],
   ["knowledge/help/execute.md", "c17d3aa6d5c0f7c40094a79aa85c6065f423996702d0dd4e350110a79bd56302"],
   ["knowledge/help/knowledge.md", "be6b27105f58bc8f1a3022ae361ce54cee434a087bde71cdba0861184c1bda88"],
@@ -8,5 +11,13 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/search.md", "92596ff517da8d8a4c9afdc13931c0ecfdbae0a6231aaa858a900108316f9c7d"],
   ["knowledge/help/sign.md", "24f57587802b2d1d8bfdd292af5edee42997dbe221aef46d35b67181db8430e8"],
   ["knowledge/help/tools.md", "8b943783070b31f930aa260f9e29cdcb17f44492ca5aa50699625915115f5bb2"],
-  ["knowledge/help/trust.md", "cc65354ed2cba4d499d77c0b9c7aa530457144295dea35a5f688746478c5bcac"]
+  ["knowledge/help/trust.md", "cc65354ed2cba4d499d77c0b9c7aa530457144295dea35a5f688746478c5bcac"],
+  ["tools/core/output_read.yaml", "bd779a6f8980db538242e2d48e31724ad65b0377305a9a904f03163bc2b24dae"],
+  ["tools/core/ping.yaml", "9c23b2a668824b47cfaefee7ecc673ff045c506e0e1e9f606b8cf56669c02a70"],
+  ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
+  ["tools/primitives/http_client.yaml", "1e3fc32c14c66edd2436e45b8d2a88805926b8068ea44a571e4a9baa426c7324"],
+  ["tools/primitives/subprocess.yaml", "74d7d54914ecb78cd8008773a2be95f06afa8828cb985845f40716e80df71731"],
+  ["tools/runtimes/bash_runtime.yaml", "174c30f24f26a139a903fa6f697ecca4405c4d4378e4ee4c9cb490850090f158"],
+  ["tools/runtimes/node_runtime.yaml", "1975bdf4e40ca9c8fc416d81f04618b1979a533c3a87af905f842505bd603e37"],
+  ["tools/runtimes/python_runtime.yaml", "3cc23d75399c04ed767c35bfba289e05a83eb056aa75a9b5429807665528fa4f"]
 ])

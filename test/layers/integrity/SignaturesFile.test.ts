@@ -11,11 +11,12 @@ import * as SignaturesFile from "../../../src/layers/integrity/SignaturesFile.ts
 import * as VerifiedCopiesFile from "../../../src/layers/integrity/VerifiedCopiesFile.ts"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "../../../src/layers/item/ItemStoreFile.ts"
+import * as ProjectTrustMemory from "../../../src/layers/trust/ProjectTrustMemory.ts"
+import * as SignerTrustFile from "../../../src/layers/trust/SignerTrustFile.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
-import { Identity } from "../../../src/services/identity/Identity.ts"
 import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import type { SigningPlan } from "../../../src/services/integrity/Signatures.ts"
@@ -23,29 +24,9 @@ import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import { showLocation } from "../../../src/services/item/Item.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
 import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
-import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const agree = ({ request }: SigningPlan): HumanAct => ({ kind: "sign", digest: request.digest, by: "terminal" })
-
-const unasked = () => assert.fail("signing changes nobody's trust")
-
-/** You, and nobody else. */
-const onlyYou = Layer.effect(
-  SignerTrust,
-  Effect.gen(function*() {
-    const identity = yield* Identity
-    return yield* Effect.map(
-      Layer.build(Layer.mock(SignerTrust, {
-        proposeAdd: unasked,
-        proposeRemove: unasked,
-        candidates: (keyId) =>
-          Effect.map(identity.current, (signer) => signer?.keyId === keyId ? [{ _tag: "You", signer }] : [])
-      })),
-      (context) => Context.get(context, SignerTrust)
-    )
-  })
-)
 
 /** A project, a user and a system tier on disk. */
 const world = Effect.gen(function*() {
@@ -73,7 +54,7 @@ const world = Effect.gen(function*() {
     Layer.provideMerge(workspace)
   )
   const integrity = Layer.mergeAll(
-    VerifierEd25519.layer.pipe(Layer.provide(onlyYou)),
+    VerifierEd25519.layer.pipe(Layer.provide(SignerTrustFile.layer), Layer.provide(ProjectTrustMemory.layer)),
     VerifiedCopiesFile.layer,
     ItemHistoryFile.layer
   ).pipe(Layer.provideMerge(items))

@@ -258,6 +258,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           change: "new",
           hides: [],
           diff: it.text,
+          hides: [],
           effects: []
         }],
         refused: [],
