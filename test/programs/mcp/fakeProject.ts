@@ -258,7 +258,6 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           change: "new",
           hides: [],
           diff: it.text,
-          hides: [],
           effects: []
         }],
         refused: [],
