@@ -63,7 +63,9 @@ describe("Outbound", () => {
   it.live("refuses other schemes and credentials in the url", () =>
     Effect.gen(function*() {
       const outbound = yield* OutboundNode.make({ resolve: () => Effect.die("looked up") })
-      for (const url of ["file:///etc/passwd", "ftp://a.example/", "gopher://a.example/", "https://u:p@a.example/", "x"]) {
+      for (
+        const url of ["file:///etc/passwd", "ftp://a.example/", "gopher://a.example/", "https://u:p@a.example/", "x"]
+      ) {
         const error = yield* Effect.flip(text(outbound, request(url)))
         assert.strictEqual(error._tag, "OutboundRefused", url)
         assert.notInclude(error.message, "u:p")
@@ -208,7 +210,13 @@ describe("Outbound", () => {
     it.live("are judged anew: scheme, address, credentials", () =>
       Effect.gen(function*() {
         const inner = yield* localServer((_request, response) => response.end("inside"))
-        const places = ["file:///etc/passwd", "http://169.254.169.254/", "http://u:p@a.example/", inner.url, "http://[::1]/"]
+        const places = [
+          "file:///etc/passwd",
+          "http://169.254.169.254/",
+          "http://u:p@a.example/",
+          inner.url,
+          "http://[::1]/"
+        ]
         const server = yield* localServer((incoming, response) =>
           response.writeHead(302, { location: places[Number(incoming.url?.slice(1))] }).end()
         )
@@ -262,7 +270,10 @@ describe("Outbound", () => {
           ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", "cut"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain", "malformed"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: rot13\r\ncontent-length: 1\r\n\r\nx", "unknown encoding"],
-          [`HTTP/1.1 200 OK\r\n${"x-pad: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(2_000)}\r\n`, "more headers"],
+          [
+            `HTTP/1.1 200 OK\r\n${"x-pad: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(2_000)}\r\n`,
+            "more headers"
+          ],
           ["SSH-2.0-OpenSSH_9\r\n", "malformed"],
           ["", "cut"]
         ] as const
