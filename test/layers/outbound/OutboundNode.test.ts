@@ -1,12 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit, Scope, Stream } from "effect"
+import { execFileSync } from "node:child_process"
+import * as Fs from "node:fs"
 import * as Http from "node:http"
+import * as Https from "node:https"
 import * as Net from "node:net"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import * as Zlib from "node:zlib"
 import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
 import { proxyFor, proxyFromEnvironment } from "../../../src/layers/outbound/proxyChoice.ts"
 import type { Outbound, OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
 import { localServer, rawServer } from "../../support/localServer.ts"
+import { describeWith } from "../../support/realParts.ts"
 
 const request = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
   method: "GET",
@@ -422,4 +428,45 @@ describe("Outbound", () => {
         assert.deepStrictEqual(asked, ["outside.example:443"])
       }))
   })
+})
+
+describeWith(["openssl"], "Outbound over TLS", () => {
+  it.live("believes the authorities that it was given, and no other", () =>
+    Effect.gen(function*() {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "kiwi-tls-"))),
+        (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
+      )
+      const [key, cert] = [Path.join(folder, "key.pem"), Path.join(folder, "cert.pem")]
+      execFileSync("openssl", [
+        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
+        ...["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
+      ], { stdio: "ignore" })
+      const pem = Fs.readFileSync(cert, "utf8")
+      const server = Https.createServer({ key: Fs.readFileSync(key), cert: pem }, (_request, response) => {
+        response.end("secure")
+      })
+      const port = yield* Effect.acquireRelease(
+        Effect.callback<number>((resume) => {
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address()
+            resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+          })
+        }),
+        () =>
+          Effect.sync(() => {
+            server.closeAllConnections()
+            server.close()
+          })
+      )
+      const privateHosts = [`localhost:${port}`, `other.example:${port}`]
+      const get = (options: OutboundNode.OutboundOptions, host: string) =>
+        Effect.flatMap(
+          OutboundNode.make({ resolve: at("127.0.0.1"), ...options }),
+          (outbound) => text(outbound, request(`https://${host}:${port}/`, { privateHosts }))
+        )
+      assert.strictEqual((yield* get({ ca: pem }, "localhost")).text, "secure")
+      assert.include((yield* Effect.flip(get({}, "localhost"))).message, "self-signed")
+      assert.include((yield* Effect.flip(get({ ca: pem }, "other.example"))).message, "for another host")
+    }))
 })
