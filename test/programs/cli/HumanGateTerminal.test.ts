@@ -7,7 +7,7 @@ import { TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
-import { device } from "./runCli.ts"
+import { device, testShell } from "./runCli.ts"
 
 const request: HumanRequest = {
   kind: "sign",
@@ -26,8 +26,8 @@ const ask = (options: {
   Effect.gen(function*() {
     let shown = ""
     const layers = Layer.mergeAll(
-      Layer.mock(Shell, { env: options.env ?? {} }),
-      Layer.mock(Output, { talkPaint: uncolored }),
+      Layer.succeed(Shell, testShell({ env: options.env ?? {} })),
+      Layer.mock(Output, { json: false, paint: uncolored, talkPaint: uncolored, width: 80, isTerminal: false }),
       Layer.succeed(
         TerminalDevice,
         device(options.answers, (text) => {

@@ -6,6 +6,7 @@ import { printJson } from "../../../src/programs/cli/Output.ts"
 import { wantsJson } from "../../../src/programs/cli/root.ts"
 import { Shell } from "../../../src/programs/cli/Shell.ts"
 import { definitions, table, wrap } from "../../../src/programs/cli/text.ts"
+import { testShell } from "./runCli.ts"
 
 describe("printJson", () => {
   it("escapes what a terminal would act on or hide, and keeps the value", () => {
@@ -61,7 +62,10 @@ const withOutput = <A, E, R>(
           written += text
         })
     }
-    const output = yield* Effect.provide(Output.make(false), Layer.mock(Shell, { env: {}, stdout: pipe, stderr: pipe }))
+    const output = yield* Effect.provide(
+      Output.make(false),
+      Layer.succeed(Shell, testShell({ stdout: pipe, stderr: pipe }))
+    )
     return yield* use(output, () => written)
   })
 

@@ -3,7 +3,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer, Stdio, Stream } from "effect"
 import { PassThrough } from "node:stream"
 import { type KernelServices, runKiwi } from "../../../src/programs/cli/kiwi.ts"
-import { Shell } from "../../../src/programs/cli/Shell.ts"
+import { type Pipe, Shell } from "../../../src/programs/cli/Shell.ts"
 import { type OpenTerminal, TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
 
 export interface CliOptions {
@@ -26,6 +26,22 @@ export interface CliRun {
   readonly shown: string
 }
 
+const silent: Pipe = { isTerminal: false, columns: 80, write: () => Effect.void }
+
+export const testShell = (parts: Partial<Shell["Service"]>) =>
+  Shell.of({
+    env: {},
+    cwd: "/",
+    user: "tester",
+    platform: "linux",
+    node: "24.0.0",
+    started: { node: "/usr/bin/node", script: "/opt/kiwi/bin/kiwi.cjs" },
+    stdout: silent,
+    stderr: silent,
+    protocol: Effect.succeed({ input: new PassThrough(), output: new PassThrough() }),
+    ...parts
+  })
+
 /** A kernel that must not be needed. */
 export const noKernel: Layer.Layer<KernelServices> = Layer.effectContext(Effect.die("the kernel was built"))
 
@@ -47,16 +63,11 @@ export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): E
           written[name] += text
         })
     })
-    const shell = Shell.of({
+    const shell = testShell({
       env: options.env ?? {},
       cwd: options.cwd ?? "/",
-      user: "tester",
-      platform: "linux",
-      node: "24.0.0",
-      started: { node: "/usr/bin/node", script: "/opt/kiwi/bin/kiwi.cjs" },
       stdout: pipe("stdout"),
-      stderr: pipe("stderr"),
-      protocol: Effect.succeed({ input: new PassThrough(), output: new PassThrough() })
+      stderr: pipe("stderr")
     })
     const terminal = device(options.answers, (text) => {
       written.shown += text
