@@ -20,8 +20,10 @@ const house: House = {
     "item",
     "limit",
     "lockfile",
+    "outbound",
     "permission",
     "primitive",
+    "process",
     "proxy",
     "sandbox",
     "schema",
@@ -40,6 +42,8 @@ const house: House = {
   ],
   adapters: {
     "src/layers/identity/KeychainOs.ts": ["process"],
+    "src/layers/process/childProcess.ts": ["process"],
+    "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],
     "src/layers/workspace/SafeFilesNode.ts": ["process"]
   },

@@ -1,7 +1,7 @@
 // The kernel's graph. `layerProcess` is what all projects of a process share; `layerProject` is one project on top of
 // it. Every layer that takes options is made here, once, so that nothing is opened twice.
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import { Settings } from "../services/settings/Settings.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
@@ -63,10 +63,15 @@ export const layerProcess = (options: Omit<KernelOptions, "project"> = {}) =>
 
 const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
   const settings = yield* Settings
-  const { callsConcurrency, outputInline, outputKeep, outputMax } = yield* settings.current
+  const { callsConcurrency, httpTimeout, outputInline, outputKeep, outputMax, subprocessTimeout } = yield* settings
+    .current
   return PrimitivesTable.layerWith({
     ...PrimitivesTable.defaults,
     output: { inline: outputInline, spill: outputMax },
+    timeout: {
+      subprocess: Duration.toMillis(subprocessTimeout),
+      http_client: Duration.toMillis(httpTimeout)
+    },
     concurrency: { ...PrimitivesTable.defaults.concurrency, subprocess: callsConcurrency }
   }).pipe(Layer.provideMerge(OutputsFile.layer({ keep: outputKeep })))
 }))

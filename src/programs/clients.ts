@@ -163,7 +163,9 @@ export const findClients = Effect.fn("findClients")(function*(options: {
       path: `${place.below === "home" ? "~/" : ""}${place.path.join("/")}`,
       readable: Option.isSome(config)
     })
-    if (Option.isSome(config)) for (const name of serverNames(config.value, place, options.project)) servers.add(name)
+    if (Option.isSome(config)) {
+      for (const name of serverNames(config.value, place, options.project)) servers.add(name)
+    }
   }
   return [...found].map(([client, { files: seen, servers }]): FoundClient => ({
     client,
@@ -173,18 +175,20 @@ export const findClients = Effect.fn("findClients")(function*(options: {
   }))
 })
 
-export const findSkills = Effect.fn("findSkills")(function*(options: { readonly home: string; readonly project: string }) {
-  const files = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const skills: Array<FoundSkill> = []
-  for (const [below, folder] of skillFolders) {
-    const base = below === "home" ? options.home : options.project
-    if (base === "") continue
-    const names = yield* Effect.orElseSucceed(files.readDirectory(path.join(base, folder)), () => [])
-    for (const name of names.toSorted().slice(0, 500)) {
-      const is = yield* Effect.orElseSucceed(files.exists(path.join(base, folder, name, "SKILL.md")), () => false)
-      if (is) skills.push({ name, path: `${below === "home" ? "~/" : ""}${folder}/${name}` })
+export const findSkills = Effect.fn("findSkills")(
+  function*(options: { readonly home: string; readonly project: string }) {
+    const files = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const skills: Array<FoundSkill> = []
+    for (const [below, folder] of skillFolders) {
+      const base = below === "home" ? options.home : options.project
+      if (base === "") continue
+      const names = yield* Effect.orElseSucceed(files.readDirectory(path.join(base, folder)), () => [])
+      for (const name of names.toSorted().slice(0, 500)) {
+        const is = yield* Effect.orElseSucceed(files.exists(path.join(base, folder, name, "SKILL.md")), () => false)
+        if (is) skills.push({ name, path: `${below === "home" ? "~/" : ""}${folder}/${name}` })
+      }
     }
+    return skills
   }
-  return skills
-})
+)

@@ -17,7 +17,10 @@ export interface Snippet {
  * The command that will still be there later. npx's cache is not: a program that was started from there is started by
  * npx again. A program in a project's node_modules is found by npx too; one in a checkout by its path.
  */
-export const kiwiCommand = (started: { readonly node: string; readonly script: string }, isOnPath: boolean): Command => {
+export const kiwiCommand = (
+  started: { readonly node: string; readonly script: string },
+  isOnPath: boolean
+): Command => {
   const script = started.script.replaceAll("\\", "/")
   if (script.includes("/_npx/")) return { command: "npx", args: ["-y", "kiwi-mcp"] }
   if (isOnPath) return { command: "kiwi", args: [] }

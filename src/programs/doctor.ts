@@ -34,10 +34,11 @@ const fail = (check: string, found: string, remedy: string): Finding => ({ check
 /** First line of what a command says about its version; `undefined` when it does not run. */
 const versionOf = Effect.fnUntraced(function*(command: string) {
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
-  const said = yield* spawner.string(ChildProcess.make(command, ["--version"], { stdin: "ignore", stderr: "ignore" })).pipe(
-    Effect.timeoutOption("10 seconds"),
-    Effect.orElseSucceed(() => Option.none<string>())
-  )
+  const said = yield* spawner.string(ChildProcess.make(command, ["--version"], { stdin: "ignore", stderr: "ignore" }))
+    .pipe(
+      Effect.timeoutOption("10 seconds"),
+      Effect.orElseSucceed(() => Option.none<string>())
+    )
   const line = Option.getOrElse(said, () => "").split("\n", 1)[0]?.trim() ?? ""
   return line === "" ? undefined : safeText(line.slice(0, 80))
 })
@@ -53,11 +54,15 @@ const checkNode = (node: string): Finding =>
     ? ok("node", `Node ${node}, Kiwi ${version}`)
     : fail("node", `Node ${node} is too old`, "Install Node 24 or newer (https://nodejs.org)")
 
-const checkCommands = Effect.forEach(commands, ([command, consequence, remedy]) =>
-  Effect.map(versionOf(command), (found) =>
-    found === undefined
-      ? warn(command, `not found on PATH: ${consequence}`, remedy)
-      : ok(command, found)), { concurrency: 3 })
+const checkCommands = Effect.forEach(
+  commands,
+  ([command, consequence, remedy]) =>
+    Effect.map(versionOf(command), (found) =>
+      found === undefined
+        ? warn(command, `not found on PATH: ${consequence}`, remedy)
+        : ok(command, found)),
+  { concurrency: 3 }
+)
 
 const mode = (value: number): string => (value & 0o777).toString(8).padStart(3, "0")
 
@@ -93,7 +98,9 @@ const checkDisk = Effect.gen(function*() {
   }))
   if (Option.isNone(free)) return warn("disk", `the free space of ${folder} cannot be read`, "Look at the disk")
   const shown = `${(free.value / 1024 / 1024 / 1024).toFixed(1)} GiB free where ${folder} is`
-  return free.value < littleSpace ? warn("disk", shown, "Free some space: without any, nothing runs") : ok("disk", shown)
+  return free.value < littleSpace
+    ? warn("disk", shown, "Free some space: without any, nothing runs")
+    : ok("disk", shown)
 })
 
 const checkKeychain = Effect.gen(function*() {
@@ -195,8 +202,14 @@ export const doctor = Effect.fn("doctor")(function*(options: {
 }): Effect.fn.Return<
   ReadonlyArray<Finding>,
   never,
-  ProjectServices | ChildProcessSpawner.ChildProcessSpawner | FileSystem.FileSystem | Identity | Keychain | KiwiHome |
-    Path.Path | SafeFiles
+  | ProjectServices
+  | ChildProcessSpawner.ChildProcessSpawner
+  | FileSystem.FileSystem
+  | Identity
+  | Keychain
+  | KiwiHome
+  | Path.Path
+  | SafeFiles
 > {
   return [
     checkNode(options.node),

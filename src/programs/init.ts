@@ -98,8 +98,10 @@ const writeStarter = Effect.fnUntraced(function*(root: string) {
     { discard: true }
   )
   // Half a project would look like somebody's at the next try.
-  return yield* Effect.tapError(write, (error) =>
-    error.issue === "exists" ? Effect.void : Effect.ignore(files.remove(root, ".ai")))
+  return yield* Effect.tapError(
+    write,
+    (error) => error.issue === "exists" ? Effect.void : Effect.ignore(files.remove(root, ".ai"))
+  )
 })
 
 /** Signs the starter items, if the plan is exactly them at the bytes that come with Kiwi. */

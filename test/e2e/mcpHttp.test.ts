@@ -205,6 +205,55 @@ describe("with a token", () => {
   })
 })
 
+describe("a client that goes away in the middle of a call", () => {
+  const call = (meta: object) => ({
+    jsonrpc: "2.0",
+    id: 7,
+    method: "tools/call",
+    params: {
+      name: "execute",
+      arguments: { item_id: "slow", parameters: { forever: true } },
+      _meta: { progressToken: 1, ...meta }
+    }
+  })
+  const modern = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {}
+  }
+
+  for (const revision of ["2025-11-25", "2026-07-28"]) {
+    it(`stops it in ${revision}`, async () => {
+      const server = await listen({ noAuth: true })
+      const opened = revision === "2025-11-25" ? await send(server.url, {}) : undefined
+      const headers = {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": revision,
+        ...(opened === undefined
+          ? { "mcp-method": "tools/call", "mcp-name": "execute" }
+          : { "mcp-session-id": String(opened.headers["mcp-session-id"]) })
+      }
+      const stop = new AbortController()
+      const answer = await fetch(server.url, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(call(opened === undefined ? modern : {})),
+        signal: stop.signal
+      })
+      assert.strictEqual(answer.status, 200)
+      const first = await answer.body?.getReader().read()
+      assert.include(Buffer.from(first?.value ?? []).toString(), "notifications/progress")
+      assert.notInclude(server.said(), "INTERRUPTED")
+      stop.abort()
+      for (let i = 0; i < 100 && !server.said().includes("INTERRUPTED"); i++) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      assert.include(server.said(), "INTERRUPTED")
+      await server.close()
+    })
+  }
+})
+
 describe("with a token from the environment", () => {
   it("uses it and does not print it", async () => {
     const token = "t".repeat(43)

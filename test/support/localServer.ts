@@ -8,7 +8,9 @@ export interface LocalServer {
   /** `127.0.0.1:port`. */
   readonly host: string
   readonly url: string
-  readonly seen: Array<{ readonly method: string; readonly url: string; readonly headers: Http.IncomingHttpHeaders; readonly body: string }>
+  readonly seen: Array<
+    { readonly method: string; readonly url: string; readonly headers: Http.IncomingHttpHeaders; readonly body: string }
+  >
 }
 
 const listen = (server: Net.Server) =>

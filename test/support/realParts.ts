@@ -42,6 +42,7 @@ const probes = {
   /** It runs, and the machine lets it make its namespaces. */
   bubblewrap: program("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], "bubblewrap"),
   git: program("git"),
+  openssl: program("openssl", ["version"]),
   oldNode: () => findOldNode() === undefined ? "there is no Node older than 24 on PATH" : undefined,
   python3: program("python3"),
   ripgrep: program("rg", ["--version"], "ripgrep"),

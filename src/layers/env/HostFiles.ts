@@ -1,11 +1,11 @@
 // What EnvResolver looks at on disk, and nothing else: no write, no process. Synchronous, because a call waits for it:
 // one stat costs three microseconds here and forty through a promise.
-import { Option, Result } from "effect"
+import { Result } from "effect"
 import * as Fs from "node:fs"
 
 export interface HostFiles {
-  /** Whether this is, links followed, a regular file that this user may execute. */
-  readonly isExecutable: (path: string) => boolean
+  /** What identifies a regular file, links followed, that this user may execute; `undefined` for anything else. */
+  readonly executable: (path: string) => string | undefined
   readonly realPath: (path: string) => string | undefined
   /** A small regular text file, links followed; `stamp` changes when the file does. */
   readonly stampOf: (path: string) => string | undefined
@@ -16,20 +16,19 @@ export interface HostFiles {
 
 const maxBytes = 256 * 1024
 
-const attempt = <A>(read: () => A): A | undefined => Option.getOrUndefined(Result.getSuccess(Result.try(read)))
-
-const statOf = (path: string) => attempt(() => Fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
+const attempt = <A>(read: () => A): A | undefined => Result.getOrElse(Result.try(read), () => undefined)
 
 export const node: HostFiles = {
-  isExecutable: (path) =>
-    statOf(path)?.isFile() === true &&
+  executable: (path) =>
     attempt(() => {
+      const stat = Fs.statSync(path, { throwIfNoEntry: false })
+      if (stat?.isFile() !== true) return undefined
       Fs.accessSync(path, Fs.constants.X_OK)
-      return true
-    }) === true,
+      return `${stat.dev}:${stat.ino}`
+    }),
   realPath: (path) => attempt(() => Fs.realpathSync.native(path)),
   stampOf: (path) => {
-    const stat = statOf(path)
+    const stat = attempt(() => Fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
     return stat?.isFile() === true && stat.size <= maxBytes
       ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
       : undefined

@@ -1,25 +1,64 @@
-// What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none.
+// What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none. Code is
+// only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own reader.
 import { Effect, Result, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import type { ChildProcessSpawner } from "effect/process"
+import { execPath } from "node:process"
 import { cut, isRecord, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
+import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemSnapshot, Tool } from "../../services/item/Item.ts"
-import { readJavascript } from "./readJavascript.ts"
-import { firstError, readPython } from "./readPython.ts"
+import { parseJavascript } from "./readJavascript.ts"
+import { parsePython } from "./readPython.ts"
 
 export type Spawner = typeof ChildProcessSpawner.ChildProcessSpawner.Service
 
-const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+/** Nothing of the caller's environment reaches a reader, so that nothing in it can make one run anything. */
+const environment = { PATH: "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", LC_ALL: "C.UTF-8" }
 
-/** Nothing of the caller's environment: `-n` reads a script without running it, and must not source one either. */
-const bashEnvironment = { PATH: "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", LC_ALL: "C" }
+/** A program that reads code on stdin without running it, and answers with 0 when it is right. */
+interface CodeReader {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  /** Finds the line in what it says. */
+  readonly line: RegExp
+}
 
-const checkBash = Effect.fnUntraced(
-  function*(bytes: Uint8Array, spawner: Spawner) {
+const bash: CodeReader = { command: "bash", args: ["--norc", "--noprofile", "-n"], line: /line (\d+): (.*)/ }
+
+const python: CodeReader = {
+  command: "python3",
+  args: [
+    "-I",
+    "-S",
+    "-c",
+    "import ast, sys; compile(sys.stdin.buffer.read(), 'item', 'exec', ast.PyCF_ONLY_AST, True)"
+  ],
+  line: /line (\d+)()/
+}
+
+const node = (kind: "module" | "commonjs"): CodeReader => ({
+  command: execPath,
+  args: ["--check", `--input-type=${kind}`],
+  line: /\[stdin\]:(\d+)()/
+})
+
+const typescript: CodeReader = {
+  command: execPath,
+  args: [
+    "--no-warnings",
+    "-e",
+    "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
+  ],
+  line: /:(\d+)()\n/
+}
+
+/** `undefined`: the reader accepts it. */
+const ask = Effect.fnUntraced(
+  function*({ args, command, line }: CodeReader, bytes: Uint8Array, spawner: Spawner) {
     const handle = yield* spawner.spawn(
-      ChildProcess.make("bash", ["--norc", "--noprofile", "-n"], {
-        env: bashEnvironment,
+      ChildProcess.make(command, args, {
+        env: environment,
         extendEnv: false,
         stdin: Stream.make(bytes),
         stdout: "ignore",
@@ -28,45 +67,66 @@ const checkBash = Effect.fnUntraced(
     )
     const said = yield* handle.stderr.pipe(
       Stream.decodeText(),
-      Stream.runFold(() => "", (all, part) => all.length > 4096 ? all : all + part)
+      Stream.runFold(() => "", (all, part) => all.length > 8192 ? all : all + part)
     )
     if ((yield* handle.exitCode) === 0) return undefined
-    const match = /line (\d+): (.*)/.exec(said)
+    const match = line.exec(said)
     return {
-      ...problem("bash does not accept the script", "Correct it; `bash -n` shows what is wrong"),
+      ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
       line: Number(match?.[1] ?? 0),
       column: match === null ? 0 : 1,
-      found: cut(match?.[2] ?? said)
+      found: cut(match?.[2] || (said.trim().split("\n").at(-1) ?? ""))
     }
   },
   Effect.scoped,
   Effect.timeout("10 seconds"),
   Effect.catch((error) =>
-    Effect.succeed(
+    Effect.succeed<Problem>(
       error._tag === "TimeoutError"
-        ? problem("bash took more than 10 seconds to read the script", "Make it simpler")
-        : problem("bash could not be started to check the script", "Install bash")
+        ? problem("checking the code took more than 10 seconds", "Make it simpler")
+        : problem("the program that checks the code could not be started", "Install the tool's interpreter")
     )
   )
 )
 
+const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+/** Kiwi's own grammar first; where it objects, the language's own reader has the last word. */
+const checkProgram = Effect.fnUntraced(function*(
+  parsed: Result.Result<Program, Problem>,
+  readers: ReadonlyArray<CodeReader>,
+  bytes: Uint8Array,
+  spawner: Spawner | undefined
+) {
+  const doubt = Result.isFailure(parsed) ? parsed.failure : parsed.success.firstError
+  if (doubt === undefined || spawner === undefined) return doubt
+  let wrong: Problem | undefined
+  for (const reader of readers) {
+    wrong = yield* ask(reader, bytes, spawner)
+    if (wrong === undefined) return undefined
+  }
+  return wrong
+})
+
 const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, spawner: Spawner | undefined) {
-  switch (path.slice(path.lastIndexOf("."))) {
+  const extension = path.slice(path.lastIndexOf("."))
+  switch (extension) {
     case ".sh":
-      return spawner === undefined ? undefined : yield* checkBash(bytes, spawner)
-    case ".py": {
-      const text = decode(bytes)
-      const module = yield* readPython(text)
-      return Result.isFailure(module) ? module.failure : firstError(module.success.tree, text)
-    }
-    case ".js":
+      return spawner === undefined ? undefined : yield* ask(bash, bytes, spawner)
+    case ".py":
+      return yield* checkProgram(yield* parsePython(decode(bytes)), [python], bytes, spawner)
+    case ".ts":
+      return yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, spawner)
     case ".mjs":
+      return yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, spawner)
+    case ".js":
     case ".cjs":
-    case ".ts": {
-      const text = decode(bytes)
-      const module = yield* readJavascript(text, path.endsWith(".ts"))
-      return Result.isFailure(module) ? module.failure : firstError(module.success.tree, text)
-    }
+      return yield* checkProgram(
+        yield* parseJavascript(decode(bytes), false),
+        extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
+        bytes,
+        spawner
+      )
     default:
       return undefined
   }
@@ -83,7 +143,7 @@ const checkEndpoint = (tool: Tool): Problem | undefined => {
   if (typeof url !== "string" || !(endpoint.test(url) || fromEnvironment.test(url))) {
     return {
       ...problem("the tool has no http(s) address with a host", "Write config.url: https://api.example.com/v1/things"),
-      found: cut(JSON.stringify(url) ?? "")
+      found: url === undefined ? "" : cut(JSON.stringify(url))
     }
   }
   const auth = tool.config.auth

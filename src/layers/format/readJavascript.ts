@@ -12,17 +12,21 @@ import {
   problemAt
 } from "../../services/format/Metadata.ts"
 import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts"
+import { parseProgram } from "../../services/format/parseProgram.ts"
+import type { Program } from "../../services/format/parseProgram.ts"
 
 type Read<A> = Result.Result<A, Problem>
 
 const parsers = Effect.promise(() => import("@lezer/javascript")).pipe(
-  Effect.map((m) => ({ plain: m.parser, typed: m.parser.configure({ dialect: "ts" }) }))
+  Effect.map((m) => ({
+    plain: m.parser.configure({ strict: true }),
+    typed: m.parser.configure({ strict: true, dialect: "ts" })
+  }))
 )
 
 export interface JavascriptModule {
   readonly metadata: Metadata
   readonly description: string
-  readonly tree: Tree
 }
 
 const comments: ReadonlySet<string> = new Set(["LineComment", "BlockComment"])
@@ -205,7 +209,7 @@ const readDescription = (tree: Tree, text: string): string => {
   return ""
 }
 
-const readModule = (tree: Tree, text: string): Read<JavascriptModule> =>
+const readModule = ({ tree }: Program, text: string): Read<JavascriptModule> =>
   Result.gen(function*() {
     const literal = makeLiterals(text)
     const metadata = new Map<string, Field>()
@@ -228,8 +232,15 @@ const readModule = (tree: Tree, text: string): Read<JavascriptModule> =>
         metadata.set(key, { value: yield* literal(value), spelling, ...positionAt(text, part.from) })
       }
     }
-    return { metadata, description: readDescription(tree, text), tree }
+    return { metadata, description: readDescription(tree, text) }
   })
 
-export const readJavascript = (text: string, typed: boolean): Effect.Effect<Read<JavascriptModule>> =>
-  Effect.map(parsers, (p) => readModule((typed ? p.typed : p.plain).parse(text), text))
+export const parseJavascript = (text: string, typed: boolean) =>
+  Effect.flatMap(parsers, (strict) => parseProgram(typed ? strict.typed : strict.plain, text))
+
+export const readJavascript = Effect.fnUntraced(function*(
+  text: string,
+  typed: boolean
+): Effect.fn.Return<Read<JavascriptModule>> {
+  return Result.flatMap(yield* parseJavascript(text, typed), (program) => readModule(program, text))
+})

@@ -15,6 +15,8 @@ import {
   problemAt
 } from "../../services/format/Metadata.ts"
 import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts"
+import { parseProgram } from "../../services/format/parseProgram.ts"
+import type { Program } from "../../services/format/parseProgram.ts"
 import type { ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { ItemId } from "../../services/item/ItemId.ts"
 
@@ -23,7 +25,9 @@ type Read<A> = Result.Result<A, Problem>
 /** Without one of these a file is a legacy script, and its constants are its own affair. */
 const marks: ReadonlySet<string> = new Set(["tool_type", "executor_id", "executor"])
 
-const parser = Effect.promise(() => import("@lezer/python")).pipe(Effect.map((m) => m.parser))
+const parser = Effect.promise(() => import("@lezer/python")).pipe(
+  Effect.map((m) => m.parser.configure({ strict: true }))
+)
 
 export interface PythonModule {
   readonly metadata: Metadata
@@ -248,10 +252,8 @@ const readDescription = (tree: Tree, literals: ReturnType<typeof makeLiterals>):
   return ""
 }
 
-const readModule = (tree: Tree, text: string): Read<PythonModule> =>
+const readModule = ({ tree }: Program, text: string): Read<PythonModule> =>
   Result.gen(function*() {
-    const wrong = checkCoding(text)
-    if (wrong !== undefined) return yield* Result.fail(wrong)
     const literals = makeLiterals(text)
     const found = Array.from(assignments(tree, text), (a) => ({ ...a, spelling: text.slice(a.name.from, a.name.to) }))
     const legacy = !found.some((a) => marks.has(metadataNames.get(a.spelling)!))
@@ -283,19 +285,13 @@ const readModule = (tree: Tree, text: string): Read<PythonModule> =>
     return { metadata, legacy, description: readDescription(tree, literals), tree }
   })
 
-export const readPython = (text: string): Effect.Effect<Read<PythonModule>> =>
-  Effect.map(parser, (p) => readModule(p.parse(text), text))
+export const parsePython = (text: string) => Effect.flatMap(parser, (strict) => parseProgram(strict, text))
 
-/** The first place that the grammar does not know, for signing. */
-export const firstError = (tree: Tree, text: string): Problem | undefined => {
-  const cursor = tree.cursor()
-  do {
-    if (cursor.type.isError) {
-      return problemAt(text, cursor.from, "there is a syntax error", "Correct it; the file cannot run like this")
-    }
-  } while (cursor.next())
-  return undefined
-}
+export const readPython = Effect.fnUntraced(function*(text: string): Effect.fn.Return<Read<PythonModule>> {
+  const wrong = checkCoding(text)
+  if (wrong !== undefined) return Result.fail(wrong)
+  return Result.flatMap(yield* parsePython(text), (program) => readModule(program, text))
+})
 
 /** Only options can be handed over, since parameters reach a script as `--name=value`. */
 const optionName = /^--([A-Za-z][A-Za-z0-9_-]{0,63})$/

@@ -149,7 +149,7 @@ const compose = (library: Yaml, text: string): Read<Metadata> => {
     merge: false,
     uniqueKeys: false,
     prettyErrors: false,
-    logLevel: "silent"
+    logLevel: "error"
   })
   const error = document.errors[0]
   if (error !== undefined) {

@@ -71,7 +71,10 @@ const explain: Readonly<Record<string, string>> = {
 /** Headers that go to another origin: none that could hold a credential. */
 const harmless = new Set(["accept", "accept-language", "accept-encoding", "user-agent"])
 
-const withHeaders = (headers: OutboundRequest["headers"], keep: (name: string) => boolean): OutboundRequest["headers"] =>
+const withHeaders = (
+  headers: OutboundRequest["headers"],
+  keep: (name: string) => boolean
+): OutboundRequest["headers"] =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => keep(name.toLowerCase())))
 
 export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
@@ -132,7 +135,8 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     granted: boolean
   ): Result.Result<ReadonlyArray<PinnedAddress>, OutboundRefused> => {
     const literal = Net.isIP(hostOf(url)) !== 0
-    const refuse = (issue: string, hint: string) => Result.fail(new OutboundRefused({ target: url.origin, issue, hint }))
+    const refuse = (issue: string, hint: string) =>
+      Result.fail(new OutboundRefused({ target: url.origin, issue, hint }))
     if (reserved.has(portOf(url)) && addresses.some(({ address }) => isOwn(address))) {
       return refuse("Kiwi itself serves that port", "Call Kiwi's tools through your MCP client")
     }

@@ -1,10 +1,14 @@
 // The `http_client` primitive: one request over Outbound, repeated where that is safe and promising, its answer shaped
 // into data. Everything happens within the tool's timeout.
 import { Clock, Duration, Effect, Option, Random, Result, type Scope, Stream } from "effect"
-import { Outbound, type OutboundError, OutboundFailed, type OutboundResponse } from "../../services/outbound/Outbound.ts"
+import {
+  Outbound,
+  type OutboundError,
+  OutboundFailed,
+  type OutboundResponse
+} from "../../services/outbound/Outbound.ts"
 import {
   defaultAttempts,
-  defaultRequestTimeout,
   type HttpClientPlan,
   idempotent,
   planRequest
@@ -55,7 +59,8 @@ const decoderFor = (contentType: string | undefined): Pick<CaptureLimits, "decod
 }
 
 const isText = (type: string): boolean =>
-  type === "" || type.startsWith("text/") || /[/+](?:json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson)$/.test(type)
+  type === "" || type.startsWith("text/") ||
+  /[/+](?:json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson)$/.test(type)
 
 const isJson = (type: string): boolean => /[/+]json$/.test(type)
 
@@ -69,7 +74,12 @@ interface Answer {
 
 type Attempt = Result.Result<Answer, OutboundError>
 
-export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
+export interface HttpClientOptions extends CaptureLimits {
+  /** Milliseconds for a tool that does not say. */
+  readonly timeout: number
+}
+
+export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
   const outbound = yield* Outbound
   const outputs = yield* Outputs
 
@@ -78,8 +88,17 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
     const type = mediaType(contentType)
     const decode = decoderFor(contentType)
     // What is no text is kept as the bytes that it is, whatever its size.
-    const capture = makeCapture(outputs, { ...limits, ...(isText(type) ? {} : { inline: 0 }), ...decode })
+    const capture = makeCapture(outputs, { ...options, ...(isText(type) ? {} : { inline: 0 }), ...decode })
     yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
+      Effect.catchTag("OutputTooLarge", ({ limit }) =>
+        Effect.fail(
+          new OutboundFailed({
+            target: response.origin,
+            issue: `its answer is larger than ${limit.toLocaleString("en-US")} bytes`,
+            transient: false,
+            sent: true
+          })
+        )),
       Effect.onExit(() => capture.close)
     )
     return yield* capture.finish
@@ -93,7 +112,7 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
         headers: plan.headers,
         body: plan.body === undefined ? undefined : new TextEncoder().encode(plan.body),
         privateHosts: plan.privateHosts,
-        maxBytes: limits.spill
+        maxBytes: options.spill
       })
       const body = yield* readBody(response)
       return { status: response.status, origin: response.origin, headers: response.headers, body }
@@ -106,21 +125,23 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
   })
 
   /** Milliseconds until another attempt; `undefined` when this one stands. */
-  const waitAfter = Effect.fnUntraced(function*(plan: HttpClientPlan, outcome: Attempt, attempts: number, left: number) {
-    if (attempts >= (plan.config.retry?.max_attempts ?? defaultAttempts)) return undefined
-    const repeatable = (plan.config.retry?.methods ?? idempotent).includes(plan.method)
-    if (Result.isFailure(outcome)) {
-      const { failure } = outcome
-      if (failure._tag === "OutboundRefused" || !failure.transient) return undefined
-      if (failure.sent && !repeatable) return undefined
-    } else if (!repeatable || !promising.has(outcome.success.status)) return undefined
-    const asked = Result.isSuccess(outcome)
-      ? retryAfter(outcome.success.headers.get("retry-after"), yield* Clock.currentTimeMillis)
-      : undefined
-    const wait = asked ?? (yield* backOff(plan, attempts))
-    // Coming back earlier than the server asked would be worse than not coming back.
-    return wait > longestWait || wait >= left ? undefined : wait
-  })
+  const waitAfter = Effect.fnUntraced(
+    function*(plan: HttpClientPlan, outcome: Attempt, attempts: number, left: number) {
+      if (attempts >= (plan.config.retry?.max_attempts ?? defaultAttempts)) return undefined
+      const repeatable = (plan.config.retry?.methods ?? idempotent).includes(plan.method)
+      if (Result.isFailure(outcome)) {
+        const { failure } = outcome
+        if (failure._tag === "OutboundRefused" || !failure.transient) return undefined
+        if (failure.sent && !repeatable) return undefined
+      } else if (!repeatable || !promising.has(outcome.success.status)) return undefined
+      const asked = Result.isSuccess(outcome)
+        ? retryAfter(outcome.success.headers.get("retry-after"), yield* Clock.currentTimeMillis)
+        : undefined
+      const wait = asked ?? (yield* backOff(plan, attempts))
+      // Coming back earlier than the server asked would be worse than not coming back.
+      return wait > longestWait || wait >= left ? undefined : wait
+    }
+  )
 
   const shape = Effect.fnUntraced(function*(
     input: PrimitiveInput,
@@ -130,7 +151,11 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
   ): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
     const { body, status } = answer
     if (status < 200 || status > 299) {
-      return yield* new ToolFailed({ tool: input.tool, how: `HTTP ${status}`, output: body.text.trim().slice(0, 4_096) })
+      return yield* new ToolFailed({
+        tool: input.tool,
+        how: `HTTP ${status}`,
+        output: body.text.trim().slice(0, 4_096)
+      })
     }
     const type = mediaType(answer.headers.get("content-type"))
     const headers: Record<string, string> = {}
@@ -173,7 +198,8 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
   const run = Effect.fnUntraced(
     function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
       const plan = yield* Effect.fromResult(planRequest(input))
-      const deadline = (yield* Clock.currentTimeMillis) + (plan.config.timeout ?? defaultRequestTimeout) * 1_000
+      const timeout = plan.config.timeout === undefined ? options.timeout : plan.config.timeout * 1_000
+      const deadline = (yield* Clock.currentTimeMillis) + timeout
       for (let attempts = 1;; attempts++) {
         const left = deadline - (yield* Clock.currentTimeMillis)
         const done = yield* attempt(plan).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
@@ -181,7 +207,7 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
           Result.fail(
             new OutboundFailed({
               target: new URL(plan.url).origin,
-              issue: `there was no complete answer within ${plan.config.timeout ?? defaultRequestTimeout} s`,
+              issue: `there was no complete answer within ${timeout / 1_000} s`,
               transient: true,
               sent: true
             })
@@ -194,7 +220,9 @@ export const make = Effect.fnUntraced(function*(limits: CaptureLimits) {
             ? yield* shape(input, plan, outcome.success, attempts)
             : yield* failed(input, outcome.failure, attempts)
         }
-        yield* Effect.forkChild(input.emit({ _tag: "Progress", message: `attempt ${attempts} failed, next in ${wait} ms` }))
+        yield* Effect.forkChild(
+          input.emit({ _tag: "Progress", message: `attempt ${attempts} failed, next in ${wait} ms` })
+        )
         yield* Effect.sleep(wait)
       }
     }

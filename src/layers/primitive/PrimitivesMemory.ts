@@ -34,7 +34,7 @@ export const make = Effect.fnUntraced(function*(programs: ReadonlyMap<string, Pr
       yield* sinks.stderr(Buffer.from(end.stderr ?? "")) ?? Effect.void
       return { code: end.code ?? 0, signal: null }
     })
-  }, { ...defaults.output, grace: defaults.grace })
+  }, { ...defaults.output, grace: defaults.grace, timeout: defaults.timeout.subprocess })
   return yield* PrimitivesTable.makeWith(subprocess, defaults)
 })
 

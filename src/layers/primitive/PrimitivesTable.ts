@@ -1,5 +1,6 @@
 // The table of primitives, and their turns: how many of each run at once. Time is measured here, inside the turn.
 import { Clock, Effect, Layer, Semaphore } from "effect"
+import type { Schema } from "effect"
 import {
   type PrimitiveError,
   type PrimitiveHandler,
@@ -7,7 +8,6 @@ import {
   Primitives,
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
-import type { Schema } from "effect"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"
@@ -17,12 +17,15 @@ export interface PrimitivesOptions {
   readonly output: Pick<CaptureLimits, "inline" | "spill">
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
+  /** Milliseconds for tools that do not say. */
+  readonly timeout: { readonly subprocess: number; readonly http_client: number }
   readonly concurrency: { readonly subprocess: number; readonly http_client: number }
 }
 
 export const defaults: PrimitivesOptions = {
   output: { inline: 1_048_576, spill: 268_435_456 },
   grace: 2_000,
+  timeout: { subprocess: 300_000, http_client: 30_000 },
   concurrency: { subprocess: 16, http_client: 64 }
 }
 
@@ -48,7 +51,7 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
 }
 
 export const makeWith = Effect.fnUntraced(function*(subprocess: Subprocess, options: PrimitivesOptions) {
-  const http = yield* HttpClientNode.make(options.output)
+  const http = yield* HttpClientNode.make({ ...options.output, timeout: options.timeout.http_client })
   const builtin = yield* BuiltinRegistry.make
   const table = new Map<string, Entry>([
     ["subprocess", {
@@ -87,7 +90,11 @@ export const makeWith = Effect.fnUntraced(function*(subprocess: Subprocess, opti
 })
 
 export const make = Effect.fnUntraced(function*(options: PrimitivesOptions) {
-  const subprocess = yield* SubprocessNode.make({ ...options.output, grace: options.grace })
+  const subprocess = yield* SubprocessNode.make({
+    ...options.output,
+    grace: options.grace,
+    timeout: options.timeout.subprocess
+  })
   return yield* makeWith(subprocess, options)
 })
 

@@ -16,8 +16,15 @@ import {
   ToolTimeout,
   ToolUnstartable
 } from "../../services/primitive/Primitive.ts"
-import { defaultTimeout, planSubprocess, type SubprocessPlan } from "../../services/primitive/SubprocessConfig.ts"
-import { type ChildExit, type ChildSinks, type ChildSpec, makeLiveChildren, runChild, type SpawnFailure } from "../process/childProcess.ts"
+import { planSubprocess, type SubprocessPlan } from "../../services/primitive/SubprocessConfig.ts"
+import {
+  type ChildExit,
+  type ChildSinks,
+  type ChildSpec,
+  makeLiveChildren,
+  runChild,
+  type SpawnFailure
+} from "../process/childProcess.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
 import { makeReporter } from "./reportLines.ts"
 
@@ -28,7 +35,7 @@ const errorTail = 4_096
 export interface ProcessHost {
   /** The folder `asked` below `root`, or `root` itself; what is wrong with it otherwise. */
   readonly folder: (root: string, asked: string | undefined) => Result.Result<string, string>
-  readonly run: (spec: ChildSpec, sinks: ChildSinks) => Effect.Effect<ChildExit, SpawnFailure>
+  readonly run: <E>(spec: ChildSpec, sinks: ChildSinks<E>) => Effect.Effect<ChildExit, SpawnFailure | E>
 }
 
 /** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
@@ -102,6 +109,8 @@ const howItEnded = (exit: ChildExit): string | undefined =>
 export interface SubprocessOptions extends CaptureLimits {
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
+  /** Milliseconds for a tool that does not say. */
+  readonly timeout: number
 }
 
 export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: SubprocessOptions) {
@@ -153,7 +162,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       for (const [name, value] of plan.env) env[name] = value
 
       const json = config.output === "json"
-      const millis = Math.round((config.timeout ?? defaultTimeout) * 1_000)
+      const millis = config.timeout === undefined ? options.timeout : Math.max(1, Math.round(config.timeout * 1_000))
       const stdout = makeCapture(outputs, options)
       const stderr = makeCapture(outputs, options)
       const report = makeReporter(input.emit)
@@ -177,7 +186,17 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
               new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
             )
         }),
-        Effect.catchTag("SpawnFailure", (failure) => Effect.fail(unstartable(input, plan, failure))),
+        Effect.catchTags({
+          SpawnFailure: (failure) => Effect.fail(unstartable(input, plan, failure)),
+          OutputTooLarge: ({ limit }) =>
+            Effect.fail(
+              new ToolFailed({
+                tool: input.tool,
+                how: `more than ${limit.toLocaleString("en-US")} bytes of output`,
+                output: tailOf(stdout, stderr, json)
+              })
+            )
+        }),
         Effect.onExit(() => Effect.andThen(stdout.close, stderr.close))
       )
       return yield* shape(input, json, exit, stdout, stderr)

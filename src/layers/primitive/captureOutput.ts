@@ -1,5 +1,6 @@
 // Takes in a stream of bytes: a little of it stays in memory, more goes to Outputs, and the text that is returned is
-// its head and tail. What cannot be kept is counted, never silently lost: the tool itself is not stopped for it.
+// its head and tail. What the disk refuses is counted and said, never silently lost: what the tool does is not undone
+// by a full disk.
 import { Effect } from "effect"
 import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
@@ -7,7 +8,7 @@ import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
 export interface CaptureLimits {
   /** Bytes that are returned whole. */
   readonly inline: number
-  /** Bytes of one output that are kept on disk. */
+  /** Bytes that one output may have at all. */
   readonly spill: number
   /** Default: UTF-8, leniently. */
   readonly decode?: (bytes: Uint8Array) => string
@@ -16,9 +17,14 @@ export interface CaptureLimits {
 /** Bytes of head and of tail that stand for an output that was spilled, at most. */
 export const maxEdge = 16_384
 
+export interface OutputTooLarge {
+  readonly _tag: "OutputTooLarge"
+  readonly limit: number
+}
+
 export interface Capture {
-  /** Returns an effect only where more may not be read before it is done. */
-  readonly take: (chunk: Buffer) => Effect.Effect<void> | undefined
+  /** Returns an effect only where more may not be read before it is done. Fails above the limit. */
+  readonly take: (chunk: Buffer) => Effect.Effect<void, OutputTooLarge> | undefined
   /** The last bytes as text, at any time. */
   readonly tail: (bytes: number) => string
   /** Closes what was written; the output is complete then. */
@@ -69,11 +75,11 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
   let problem = ""
 
   const append = Effect.fnUntraced(function*(chunk: Buffer) {
-    const part = chunk.subarray(0, Math.max(0, limits.spill - written))
-    if (writer !== undefined && problem === "" && part.length > 0) {
-      yield* writer.append(part).pipe(
+    if (bytes > limits.spill) return yield* Effect.fail<OutputTooLarge>({ _tag: "OutputTooLarge", limit: limits.spill })
+    if (writer !== undefined && problem === "") {
+      yield* writer.append(chunk).pipe(
         Effect.andThen(Effect.sync(() => {
-          written += part.length
+          written += chunk.length
         })),
         Effect.catch((error) =>
           Effect.sync(() => {
@@ -83,7 +89,6 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       )
     }
     if (problem !== "") dropped += chunk.length
-    else dropped += chunk.length - part.length
   })
 
   const overflow = Effect.fnUntraced(function*(all: Buffer) {
@@ -98,7 +103,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     yield* append(all)
   })
 
-  const take = (chunk: Buffer): Effect.Effect<void> | undefined => {
+  const take: Capture["take"] = (chunk) => {
     bytes += chunk.length
     if (whole !== undefined) {
       whole.push(chunk)
@@ -112,10 +117,6 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     last = chunk.length >= edge
       ? Buffer.from(lastBytes(chunk, edge))
       : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
-    if (problem !== "" || written >= limits.spill) {
-      dropped += chunk.length
-      return undefined
-    }
     return append(chunk)
   }
 
@@ -133,7 +134,9 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     const start = decode(head.subarray(0, completeLength(head)))
     const left = Math.max(0, bytes - head.length - last.length)
     return {
-      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${decode(last.subarray(cutAfter(last, 0)))}`,
+      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${
+        decode(last.subarray(cutAfter(last, 0)))
+      }`,
       bytes,
       spilled,
       dropped

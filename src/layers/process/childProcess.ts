@@ -33,7 +33,7 @@ const failure = (cause: unknown): SpawnFailure => ({
   code: typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "EUNKNOWN"
 })
 
-interface Running {
+interface Running<E> {
   readonly child: ChildProcess
   readonly pid: number
   readonly stdout: Readable
@@ -42,15 +42,15 @@ interface Running {
   /** Streams that have not ended. */
   open: number
   /** What has to be done before a paused stream is read on. */
-  readonly jobs: Array<Effect.Effect<void>>
+  readonly jobs: Array<Effect.Effect<void, E>>
   /** Set while somebody waits for the exit, a job, or the end of the streams. */
   wake: (() => void) | undefined
 }
 
-type Consume = (chunk: Buffer) => Effect.Effect<void> | undefined
+type Consume<E> = (chunk: Buffer) => Effect.Effect<void, E> | undefined
 
 /** Reads a stream as it comes; where a chunk needs work first, the stream stands still and so holds its writer back. */
-const follow = (running: Running, stream: Readable, consume: Consume): void => {
+const follow = <E>(running: Running<E>, stream: Readable, consume: Consume<E>): void => {
   let ended = false
   const end = () => {
     if (ended) return
@@ -70,13 +70,17 @@ const follow = (running: Running, stream: Readable, consume: Consume): void => {
   stream.on("error", end)
 }
 
-export interface ChildSinks {
-  /** Takes a chunk; returns an effect only where no more may be read until it is done. */
-  readonly stdout: Consume
-  readonly stderr: Consume
+export interface ChildSinks<E> {
+  /** Takes a chunk; returns an effect only where no more may be read until it is done. If it fails, the child is ended. */
+  readonly stdout: Consume<E>
+  readonly stderr: Consume<E>
 }
 
-const start = (spec: ChildSpec, live: Set<number>, sinks: ChildSinks): Effect.Effect<Running, SpawnFailure> =>
+const start = <E>(
+  spec: ChildSpec,
+  live: Set<number>,
+  sinks: ChildSinks<E>
+): Effect.Effect<Running<E>, SpawnFailure> =>
   Effect.callback((resume) => {
     let child: ChildProcess
     try {
@@ -94,7 +98,7 @@ const start = (spec: ChildSpec, live: Set<number>, sinks: ChildSinks): Effect.Ef
     child.on("error", (cause) => resume(Effect.fail(failure(cause))))
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
-    const running: Running = { child, pid, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
+    const running: Running<E> = { child, pid, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
     live.add(pid)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
@@ -108,7 +112,7 @@ const start = (spec: ChildSpec, live: Set<number>, sinks: ChildSinks): Effect.Ef
     resume(Effect.succeed(running))
   })
 
-const news = (running: Running): Effect.Effect<void> =>
+const news = <E>(running: Running<E>): Effect.Effect<void> =>
   Effect.callback((resume) => {
     running.wake = () => {
       running.wake = undefined
@@ -120,7 +124,7 @@ const news = (running: Running): Effect.Effect<void> =>
   })
 
 /** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
-const finish = Effect.fnUntraced(function*(running: Running) {
+const finish = Effect.fnUntraced(function*<E>(running: Running<E>) {
   let deadline: number | undefined
   while (true) {
     const job = running.jobs.shift()
@@ -156,11 +160,11 @@ export const makeLiveChildren = Effect.acquireRelease(
  * Runs a child until it has exited and its output is read. Interruption, and so a timeout around it, ends the whole
  * tree before it goes on.
  */
-export const runChild = (
+export const runChild = <E>(
   spec: ChildSpec,
   live: Set<number>,
-  sinks: ChildSinks
-): Effect.Effect<ChildExit, SpawnFailure> =>
+  sinks: ChildSinks<E>
+): Effect.Effect<ChildExit, SpawnFailure | E> =>
   Effect.acquireUseRelease(
     start(spec, live, sinks),
     finish,

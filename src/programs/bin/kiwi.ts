@@ -34,16 +34,6 @@ const userName = (): string => {
   }
 }
 
-const readStdin = Effect.callback<string>((resume) => {
-  let text = ""
-  process.stdin.setEncoding("utf8")
-    .on("data", (chunk) => {
-      text += String(chunk)
-    })
-    .on("end", () => resume(Effect.succeed(text)))
-    .on("error", () => resume(Effect.succeed(text)))
-})
-
 const shell = Layer.sync(Shell, () => ({
   env: process.env,
   cwd: process.cwd(),
@@ -53,7 +43,6 @@ const shell = Layer.sync(Shell, () => ({
   started: { node: process.execPath, script: process.argv[1] ?? "" },
   stdout: toPipe(process.stdout),
   stderr: toPipe(process.stderr),
-  stdin: readStdin,
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
 }))
 

@@ -2,6 +2,7 @@
 // pipe. Without one, typing the command was the act. When the environment says that an agent runs the command, neither
 // a yes nor a flag counts: only the passphrase of the signing key, typed on the terminal.
 import { Effect, Layer, Redacted } from "effect"
+import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -9,14 +10,14 @@ import { Output } from "./Output.ts"
 import { agentVariable, Shell } from "./Shell.ts"
 import { TerminalDevice } from "./TerminalDevice.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
-import { colored, safeLine, safeLines, uncolored } from "./text.ts"
+import { colored, uncolored } from "./text.ts"
 
 const tries = 3
 
 const noPassphrase = Redacted.make("")
 
 const question = (request: HumanRequest, paint: typeof colored): string =>
-  [`\n${paint.bold(safeLine(request.title, 300))}`, safeLines(request.details).trimEnd(), ""].join("\n")
+  [`\n${paint.bold(safeLine(request.title, 300))}`, safeText(request.details).trimEnd(), ""].join("\n")
 
 export const make = Effect.fnUntraced(function*(options: {
   /** `--yes`: the person has answered already. */

@@ -1,10 +1,10 @@
 // What a command says: its answer on stdout, for people or as exactly one JSON value, and everything else on stderr.
 // Colour only on a terminal, and not against NO_COLOR.
 import { Clock, Context, Effect, Fiber, Layer, Ref } from "effect"
-import { safeText } from "../../services/error/safeText.ts"
+import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Shell, variable } from "./Shell.ts"
 import type { Pipe } from "./Shell.ts"
-import { colored, duration, safeLine, uncolored } from "./text.ts"
+import { colored, duration, uncolored } from "./text.ts"
 import type { Paint } from "./text.ts"
 
 export class Output extends Context.Service<Output, {
@@ -46,7 +46,9 @@ const escapeUnits = (character: string): string =>
 export const printJson = (value: unknown, indent?: number): string => {
   const text = JSON.stringify(value, null, indent) ?? "null"
   if (safeText(text) === text) return text
-  return Array.from(text, (character) => safeText(character) === character ? character : escapeUnits(character)).join("")
+  return Array.from(text, (character) => safeText(character) === character ? character : escapeUnits(character)).join(
+    ""
+  )
 }
 
 const eraseLine = "\r\u001b[2K"

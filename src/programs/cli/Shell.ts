@@ -27,8 +27,6 @@ export class Shell extends Context.Service<Shell, {
   readonly stdout: Pipe
   /** Talk. */
   readonly stderr: Pipe
-  /** All of stdin, as text. */
-  readonly stdin: Effect.Effect<string>
   /** Stdin and stdout as the protocol's own: from then on nothing else reaches stdout. */
   readonly protocol: Effect.Effect<{ readonly input: Readable; readonly output: Writable }>
 }>()("kiwi/programs/cli/Shell") {}

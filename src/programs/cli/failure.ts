@@ -5,27 +5,30 @@ import * as CliError from "effect/cli/CliError"
 import { createHash } from "node:crypto"
 import type { ErrorObject, KiwiError } from "../../services/error/KiwiError.ts"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
+import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Output } from "./Output.ts"
-import { indented, safeLine, safeLines } from "./text.ts"
+import { indented } from "./text.ts"
 import type { Paint } from "./text.ts"
 
 export const usageCode = "INVALID_USAGE"
 
 /** `error: …`, further lines indented, an empty line, `hint: …`. */
 export const renderError = (error: ErrorObject, paint: Paint): string => {
-  const [first = "", ...rest] = safeLines(error.message).trim().split("\n")
+  const [first = "", ...rest] = safeText(error.message).trim().split("\n")
   const more = [
     ...rest,
-    ...(error.chain === undefined || error.chain.length < 2 ? [] : [`chain: ${error.chain.map((id) => safeLine(id)).join(" → ")}`]),
+    ...(error.chain === undefined || error.chain.length < 2
+      ? []
+      : [`chain: ${error.chain.map((id) => safeLine(id)).join(" → ")}`]),
     ...(error.failed_at === undefined ? [] : [`failed at: ${safeLine(error.failed_at.config_path, 400)}`]),
-    ...(error.cause === undefined ? [] : [`because: ${safeLines(error.cause.message)}`])
+    ...(error.cause === undefined ? [] : [`because: ${safeText(error.cause.message)}`])
   ]
   const hint = error.remediation ?? (error.retryable ? "The same command may work later" : undefined)
   const head = `${paint.red(paint.bold("error"))}${paint.dim(`[${error.code}]`)}: ${first}`
   return [
     head,
     ...(more.length === 0 ? [] : [indented(more)]),
-    ...(hint === undefined ? [] : ["", `${paint.cyan("hint")}: ${safeLines(hint)}`])
+    ...(hint === undefined ? [] : ["", `${paint.cyan("hint")}: ${safeText(hint)}`])
   ].join("\n")
 }
 

@@ -14,7 +14,8 @@ export class Next extends Context.Reference<ReadonlyArray<readonly [command: str
   { defaultValue: () => [] }
 ) {}
 
-export const withNext = (...next: ReadonlyArray<readonly [command: string, why: string]>) => Command.annotate(Next, next)
+export const withNext = (...next: ReadonlyArray<readonly [command: string, why: string]>) =>
+  Command.annotate(Next, next)
 
 const flagName = ({ aliases, name, type }: FlagDoc): string =>
   `${[...aliases, `--${name}`].join(", ")}${type === "boolean" ? "" : ` ${type}`}`
@@ -44,19 +45,20 @@ export interface Section {
 }
 
 /** Everything but description, usage and examples, as titled lists. */
-export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => [
-  ...(doc.subcommands ?? []).map(({ commands, group }) => ({
-    title: group ?? "Commands",
-    rows: commands.map((c) => [c.name, c.shortDescription ?? c.description] as const)
-  })),
-  {
-    title: "Arguments",
-    rows: (doc.args ?? []).map((arg) => [`<${arg.name}>`, text(arg.description)] as const)
-  },
-  { title: "Flags", rows: flags(doc.flags) },
-  { title: "Flags of every command", rows: flags([...doc.inheritedFlags ?? [], ...doc.globalFlags ?? []]) },
-  { title: "Next", rows: Context.get(doc.annotations, Next) }
-].filter(({ rows }) => rows.length > 0)
+export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> =>
+  [
+    ...(doc.subcommands ?? []).map(({ commands, group }) => ({
+      title: group ?? "Commands",
+      rows: commands.map((c) => [c.name, c.shortDescription ?? c.description] as const)
+    })),
+    {
+      title: "Arguments",
+      rows: (doc.args ?? []).map((arg) => [`<${arg.name}>`, text(arg.description)] as const)
+    },
+    { title: "Flags", rows: flags(doc.flags) },
+    { title: "Flags of every command", rows: flags([...doc.inheritedFlags ?? [], ...doc.globalFlags ?? []]) },
+    { title: "Next", rows: Context.get(doc.annotations, Next) }
+  ].filter(({ rows }) => rows.length > 0)
 
 export const usageOf = usage
 

@@ -8,18 +8,33 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import type { ChildProcessSpawner } from "effect/process"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
+import { safeText } from "../../services/error/safeText.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
-import { auditCommand, logsCommand } from "./commands/evidence.ts"
+import {
+  auditAnchorCommand,
+  auditGroup,
+  auditShowCommand,
+  auditVerifyCommand,
+  logsCommand
+} from "./commands/evidence.ts"
 import { loadCommand, searchCommand } from "./commands/find.ts"
 import { initCommand } from "./commands/init.ts"
 import { completionsCommand, doctorCommand } from "./commands/machine.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { serveCommand } from "./commands/serve.ts"
-import { identityCommand, signCommand, trustCommand } from "./commands/trust.ts"
+import {
+  identityCommand,
+  signCommand,
+  trustAddCommand,
+  trustGroup,
+  trustListCommand,
+  trustProjectCommand,
+  trustRemoveCommand
+} from "./commands/trust.ts"
 import { fail } from "./failure.ts"
 import { presenter, welcome, withNext } from "./help.ts"
 import * as Output from "./Output.ts"
@@ -27,7 +42,6 @@ import { printJson } from "./Output.ts"
 import { root, wantsJson } from "./root.ts"
 import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
-import { safeLines } from "./text.ts"
 
 /** What commands take from the process-level kernel. */
 export type KernelServices = Identity | Keychain | KiwiHome | Projects | SafeFiles
@@ -38,7 +52,7 @@ const rootCommand = root.pipe(
       const output = yield* Output.Output
       const { cwd } = yield* Shell
       const found = yield* findProject(cwd, yield* KiwiHome)
-      const project = found === undefined ? undefined : { root: safeLines(found) }
+      const project = found === undefined ? undefined : { root: safeText(found) }
       yield* output.answer(
         { name: "kiwi", version, project: found ?? null, help: "kiwi --help" },
         (paint) => welcome(paint, project)
@@ -80,12 +94,28 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
         commands: [
           Command.provide(signCommand, kernel),
           Command.provide(identityCommand, kernel),
-          Command.provide(trustCommand, kernel)
+          trustGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(trustProjectCommand, kernel),
+              Command.provide(trustAddCommand, kernel),
+              Command.provide(trustListCommand, kernel),
+              Command.provide(trustRemoveCommand, kernel)
+            ])
+          )
         ]
       },
       {
         group: "Look back",
-        commands: [Command.provide(logsCommand, kernel), Command.provide(auditCommand, kernel)]
+        commands: [
+          Command.provide(logsCommand, kernel),
+          auditGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(auditVerifyCommand, kernel),
+              Command.provide(auditShowCommand, kernel),
+              Command.provide(auditAnchorCommand, kernel)
+            ])
+          )
+        ]
       },
       {
         group: "Look after",
@@ -101,7 +131,7 @@ const logger = Logger.withConsoleError(
   Logger.make(({ logLevel, message }) => {
     const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
     const text = parts.map((part) => typeof part === "string" ? part : printJson(part)).join(" ")
-    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeLines(text)}`
+    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeText(text)}`
   })
 )
 

@@ -1,8 +1,6 @@
-// Laying out text for people: wrapped paragraphs, aligned columns, colour. Whatever Kiwi did not write passes `safeLine`
-// or `safeLines` first; the rest here keeps no text safe.
+// Laying out text for people: wrapped paragraphs, aligned columns, colour. Nothing here makes text safe; what Kiwi did
+// not write passes safeText or safeLine before it gets here.
 import { displayWidth } from "effect/cli/CliOutput"
-
-export { safeLine, safeText as safeLines } from "../../services/error/safeText.ts"
 
 export interface Paint {
   readonly bold: (text: string) => string
@@ -40,7 +38,8 @@ export const wrap = (text: string, width: number): ReadonlyArray<string> =>
         current = `${indent}${word}`
       } else current = longer
     }
-    return [...lines, current]
+    lines.push(current)
+    return lines
   })
 
 export const indented = (lines: ReadonlyArray<string>, by = 2): string =>
@@ -55,14 +54,14 @@ export const definitions = (
   most = 26
 ): string => {
   const column = Math.min(most, Math.max(0, ...rows.map(([left]) => displayWidth(left)))) + 2
-  return rows.map(([left, right]) => {
+  return rows.flatMap(([left, right]) => {
     const lines = wrap(right, Math.max(24, width - column - 2))
     const [first = "", ...rest] = lines
     const under = rest.map((line) => `${" ".repeat(column)}${line}`)
     return displayWidth(left) + 2 > column
       ? [left, ...lines.map((line) => `${" ".repeat(column)}${line}`)]
       : [`${pad(left, column)}${first}`.trimEnd(), ...under]
-  }).flat().map((line) => line.trimEnd() === "" ? "" : `  ${line}`).join("\n")
+  }).map((line) => line.trimEnd() === "" ? "" : `  ${line}`).join("\n")
 }
 
 /** Columns as wide as their widest cell; the last one is not padded. */

@@ -3,7 +3,8 @@
 // let a request for one through.
 import { Context, Effect, Semaphore, Stream } from "effect"
 import type { Scope } from "effect"
-import { McpSchema, McpServer } from "effect/ai"
+import * as McpSchema from "effect/ai/McpSchema"
+import * as McpServer from "effect/ai/McpServer"
 import { Projects } from "../../layers/Projects.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"

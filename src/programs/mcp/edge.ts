@@ -1,9 +1,9 @@
 // The MCP edge: arguments in, results out. Every failure that a use case declares, and every defect, leaves here as one
 // object; nothing leaves as prose, and nothing leaves the server.
 import { Cause, Effect, Option, Schema } from "effect"
-import { McpSchema } from "effect/ai"
+import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
-import { createHash, randomUUID } from "node:crypto"
+import { createHash } from "node:crypto"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectServices } from "../../layers/Projects.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -11,6 +11,7 @@ import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
+import { newCallId } from "../callId.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
@@ -139,7 +140,7 @@ export interface EdgeOptions {
 export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {
   const projects = yield* Projects
   const seals = yield* HumanGateElicit.makeSeals
-  const process = randomUUID()
+  const process = yield* newCallId
 
   /** Everything of a caller but its label is decided here, and never by what the caller says. */
   const callerOf = Effect.fnUntraced(function*() {
@@ -155,13 +156,26 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     } satisfies Caller as Caller
   })
 
+  /** Help also when the server's project is not there: it is where one looks to learn that. */
+  const helpWithout = (error: KiwiError) =>
+    projects.use("")(help("overview")).pipe(
+      Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
+    )
+
   const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client)
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
-      const { project: path, run } = yield* handlers[tool](args, { caller, callId: randomUUID() })
+      const callId = yield* newCallId
+      const { project: path, run } = yield* handlers[tool](args, { caller, callId })
       const key = yield* project.resolve(path)
-      return yield* projects.use(key)(run).pipe(Effect.provideService(HumanGate, gate.gate))
+      return yield* projects.use(key)(run).pipe(
+        Effect.provideService(HumanGate, gate.gate),
+        Effect.catchIf(
+          (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
+          (error) => helpWithout(error)
+        )
+      )
     }).pipe(
       Effect.catch((error: KiwiError) => Effect.succeed({ error })),
       Effect.catchCauseIf(
@@ -177,7 +191,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf()
     return yield* projects.use(project.own)(
-      execute({ id: name, type: "directive", parameters, dryRun: false, callId: randomUUID() }, caller)
+      execute({ id: name, type: "directive", parameters, dryRun: false, callId: yield* newCallId }, caller)
     ).pipe(
       Effect.map(({ data }) => messageOf(name, data)),
       Effect.mapError((error: KiwiError) => {

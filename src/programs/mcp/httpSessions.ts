@@ -2,7 +2,9 @@
 // server, and refuses subscriptions for want of one.
 import { Clock, Deferred, Effect, Option, Schema, Stream } from "effect"
 import type { Scope } from "effect"
-import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
 
 /** How many sessions there may be; the longest idle makes room. */

@@ -1,8 +1,8 @@
 // A running call as progress notifications. Delivery never slows the tool: the newest few wait, older ones are dropped.
 // Numbers only grow, as the protocol wants it: the tool's own where it gives some, else a count.
 import { Cause, Clock, Effect, Fiber, Queue } from "effect"
-import { McpSchema } from "effect/ai"
-import type { McpServer } from "effect/ai"
+import * as McpSchema from "effect/ai/McpSchema"
+import type * as McpServer from "effect/ai/McpServer"
 import { safeLine } from "../../services/error/safeText.ts"
 import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import type { CallEvent } from "../../services/proxy/ToolCall.ts"

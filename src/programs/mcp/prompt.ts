@@ -1,6 +1,6 @@
 // A trusted directive as a prompt: its inputs as arguments, its steps as one message of the user.
 import type { Effect, Schema } from "effect"
-import { McpSchema } from "effect/ai"
+import * as McpSchema from "effect/ai/McpSchema"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Directive } from "../../services/item/Item.ts"
 

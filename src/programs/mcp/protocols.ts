@@ -1,5 +1,5 @@
 // The protocol revisions that Kiwi speaks.
-import { McpProtocol } from "effect/ai"
+import * as McpProtocol from "effect/ai/McpProtocol"
 
 /** Newest first: the first sessionful one answers a client that asks for a revision nobody has heard of. */
 export const httpProtocols = [

@@ -1,7 +1,6 @@
 // What `kiwi serve` runs: the server over stdio until its client is gone, or over HTTP until it is told to stop.
 import { Console, Effect, Layer, Logger, Redacted } from "effect"
-import { McpServer } from "effect/ai"
-import * as Http from "./http.ts"
+import * as McpServer from "effect/ai/McpServer"
 import { httpProtocols, stdioProtocols } from "./protocols.ts"
 import * as Server from "./server.ts"
 import * as Stdio from "./stdio.ts"
@@ -29,6 +28,8 @@ export interface ServeHttpOptions extends Server.ServerOptions {
 /** Says on stderr, in lines that programs can read, where it listens and with which token. Runs until interrupted. */
 export const serveHttp = Effect.fn("serveHttp")(
   function*(options: ServeHttpOptions) {
+    // What listens is not loaded by a server on stdio, which every client starts anew.
+    const Http = yield* Effect.promise(() => import("./http.ts"))
     const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)

@@ -1,7 +1,7 @@
 // The MCP server: five tools, resources and prompts over one set of projects, for every transport. Nothing here opens a
 // project; `initialize` is answered before any is.
 import { Context, Deferred, Effect, Layer } from "effect"
-import { McpServer } from "effect/ai"
+import * as McpServer from "effect/ai/McpServer"
 import type { ProjectKey } from "../../layers/Projects.ts"
 import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"

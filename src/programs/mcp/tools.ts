@@ -1,6 +1,6 @@
 // How the five tools are advertised. Every word is read by a model on every turn, so a test counts the tokens; schemas
 // name only what works.
-import { McpSchema } from "effect/ai"
+import * as McpSchema from "effect/ai/McpSchema"
 import { topics } from "../help.ts"
 
 const itemType = { type: "string", enum: ["directive", "tool", "knowledge"] }

@@ -38,6 +38,18 @@ const endOfLine = (text: string, from: number): number => {
   return end === -1 ? text.length : end
 }
 
+/** The next place of a character from an offset that only grows; the text is searched once. */
+const makeNext = (text: string, character: string) => {
+  let known = -1
+  return (from: number): number => {
+    if (known < from) {
+      const found = text.indexOf(character, from)
+      known = found === -1 ? text.length : found
+    }
+    return known
+  }
+}
+
 interface Scan {
   /** Offset of the closing fence's line. */
   readonly end: number
@@ -90,6 +102,8 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
   let at = start
   let lineStart = true
   const refuse = (offset: number, issue: string, hint: string) => Result.fail(problemAt(text, offset, issue, hint))
+  const nextTag = makeNext(text, "<")
+  const nextLine = makeNext(text, "\n")
   while (at < text.length) {
     if (lineStart) {
       const end = endOfLine(text, at)
@@ -106,9 +120,7 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
     }
     if (character !== "<") {
       // The next place where anything can begin.
-      const tag = text.indexOf("<", at)
-      const line = text.indexOf("\n", at)
-      at = Math.min(tag === -1 ? text.length : tag, line === -1 ? text.length : line)
+      at = Math.min(nextTag(at), nextLine(at))
       continue
     }
     if (text.startsWith("<!--", at) || text.startsWith("<![CDATA[", at)) {
@@ -116,7 +128,7 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
       const close = isComment ? "-->" : "]]>"
       const end = text.indexOf(close, at + 4)
       if (end === -1) return refuse(at, `it has no end: ${close}`, `Close it with ${close}`)
-      if (isComment) blanks.push([at, end + 3])
+      if (isComment) blanks.push([at + 4, end])
       at = end + 3
       continue
     }
@@ -182,7 +194,17 @@ const unused = (text: string): string => {
   return "\uf8ff"
 }
 
-const startsDirective = /^\s*(?:<\?xml [^>]{0,200}\?>\s*)?<directive[\s>/]/
+/** Whether a block's text begins with a directive, after a declaration and comments. Looks no further than 4,000 characters. */
+const startsDirective = (text: string, start: number): boolean => {
+  let head = text.slice(start, start + 4000).trimStart()
+  while (head.startsWith("<?xml ") || head.startsWith("<!--")) {
+    const close = head.startsWith("<!--") ? "-->" : "?>"
+    const end = head.indexOf(close, 4)
+    if (end === -1) return false
+    head = head.slice(end + close.length).trimStart()
+  }
+  return head.startsWith("<directive") && isNameEnd(head[10])
+}
 
 export const findDirective = (text: string): Result.Result<DirectiveText, Problem> =>
   Result.gen(function*() {
@@ -199,8 +221,7 @@ export const findDirective = (text: string): Result.Result<DirectiveText, Proble
       const fence = match[1]!
       const start = end + 1
       const isXml = match[2]!.toLowerCase() === "xml"
-      const comments = /^(?:\s*<!--[^]{0,4000}?-->)?/.exec(text.slice(start, start + 5000))![0].length
-      if (isXml && startsDirective.test(text.slice(start + comments, start + comments + 400))) {
+      if (isXml && startsDirective(text, start)) {
         if (found !== undefined) {
           return yield* Result.fail(
             problemAt(

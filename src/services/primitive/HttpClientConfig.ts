@@ -30,7 +30,7 @@ export const HttpClientConfig = Schema.Struct({
     }),
     Schema.Struct({ type: Schema.Literal("basic"), username: Schema.String, password: Schema.String })
   ])),
-  /** Seconds for everything together: attempts, waits, redirects and the answer. */
+  /** Seconds for everything together: attempts, waits, redirects and the answer. Else the setting `http.timeout`. */
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))),
   retry: Schema.optionalKey(Schema.Struct({
     max_attempts: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10 }))),
@@ -44,7 +44,6 @@ export const HttpClientConfig = Schema.Struct({
 })
 export type HttpClientConfig = typeof HttpClientConfig.Type
 
-export const defaultRequestTimeout = 30
 export const defaultAttempts = 3
 export const idempotent: ReadonlyArray<string> = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]
 
@@ -205,7 +204,8 @@ export const planRequest = (
 
   if (config.input === "query") {
     const wrong = Object.entries(rest).filter(([, value]) =>
-      typeof value === "object" && value !== null && !(Array.isArray(value) && value.every((v) => typeof v !== "object"))
+      typeof value === "object" && value !== null &&
+      !(Array.isArray(value) && value.every((v) => typeof v !== "object"))
     )
     if (wrong.length > 0) {
       return Result.fail(

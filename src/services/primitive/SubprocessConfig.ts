@@ -18,7 +18,7 @@ export const SubprocessConfig = Schema.Struct({
   ),
   /** Below the project's root. */
   cwd: Schema.optionalKey(Schema.String),
-  /** Seconds. */
+  /** Seconds; the setting `subprocess.timeout` where a tool does not say. */
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400))),
   input: Schema.optionalKey(Schema.Literals(["args", "env", "stdin", "none"])),
   /** Text for the tool's stdin. */
@@ -30,8 +30,6 @@ export const SubprocessConfig = Schema.Struct({
 export type SubprocessConfig = typeof SubprocessConfig.Type
 
 const decodeConfig = Schema.decodeUnknownResult(SubprocessConfig)
-
-export const defaultTimeout = 300
 
 export interface SubprocessPlan {
   readonly config: SubprocessConfig

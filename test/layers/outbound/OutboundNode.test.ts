@@ -1,12 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit, Scope, Stream } from "effect"
+import { execFileSync } from "node:child_process"
+import * as Fs from "node:fs"
 import * as Http from "node:http"
+import * as Https from "node:https"
 import * as Net from "node:net"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import * as Zlib from "node:zlib"
 import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
 import { proxyFor, proxyFromEnvironment } from "../../../src/layers/outbound/proxyChoice.ts"
 import type { Outbound, OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
 import { localServer, rawServer } from "../../support/localServer.ts"
+import { describeWith } from "../../support/realParts.ts"
 
 const request = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
   method: "GET",
@@ -63,7 +69,9 @@ describe("Outbound", () => {
   it.live("refuses other schemes and credentials in the url", () =>
     Effect.gen(function*() {
       const outbound = yield* OutboundNode.make({ resolve: () => Effect.die("looked up") })
-      for (const url of ["file:///etc/passwd", "ftp://a.example/", "gopher://a.example/", "https://u:p@a.example/", "x"]) {
+      for (
+        const url of ["file:///etc/passwd", "ftp://a.example/", "gopher://a.example/", "https://u:p@a.example/", "x"]
+      ) {
         const error = yield* Effect.flip(text(outbound, request(url)))
         assert.strictEqual(error._tag, "OutboundRefused", url)
         assert.notInclude(error.message, "u:p")
@@ -208,7 +216,13 @@ describe("Outbound", () => {
     it.live("are judged anew: scheme, address, credentials", () =>
       Effect.gen(function*() {
         const inner = yield* localServer((_request, response) => response.end("inside"))
-        const places = ["file:///etc/passwd", "http://169.254.169.254/", "http://u:p@a.example/", inner.url, "http://[::1]/"]
+        const places = [
+          "file:///etc/passwd",
+          "http://169.254.169.254/",
+          "http://u:p@a.example/",
+          inner.url,
+          "http://[::1]/"
+        ]
         const server = yield* localServer((incoming, response) =>
           response.writeHead(302, { location: places[Number(incoming.url?.slice(1))] }).end()
         )
@@ -262,7 +276,10 @@ describe("Outbound", () => {
           ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", "cut"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain", "malformed"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: rot13\r\ncontent-length: 1\r\n\r\nx", "unknown encoding"],
-          [`HTTP/1.1 200 OK\r\n${"x-pad: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(2_000)}\r\n`, "more headers"],
+          [
+            `HTTP/1.1 200 OK\r\n${"x-pad: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(2_000)}\r\n`,
+            "more headers"
+          ],
           ["SSH-2.0-OpenSSH_9\r\n", "malformed"],
           ["", "cut"]
         ] as const
@@ -411,4 +428,45 @@ describe("Outbound", () => {
         assert.deepStrictEqual(asked, ["outside.example:443"])
       }))
   })
+})
+
+describeWith(["openssl"], "Outbound over TLS", () => {
+  it.live("believes the authorities that it was given, and no other", () =>
+    Effect.gen(function*() {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "kiwi-tls-"))),
+        (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
+      )
+      const [key, cert] = [Path.join(folder, "key.pem"), Path.join(folder, "cert.pem")]
+      execFileSync("openssl", [
+        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
+        ...["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
+      ], { stdio: "ignore" })
+      const pem = Fs.readFileSync(cert, "utf8")
+      const server = Https.createServer({ key: Fs.readFileSync(key), cert: pem }, (_request, response) => {
+        response.end("secure")
+      })
+      const port = yield* Effect.acquireRelease(
+        Effect.callback<number>((resume) => {
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address()
+            resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+          })
+        }),
+        () =>
+          Effect.sync(() => {
+            server.closeAllConnections()
+            server.close()
+          })
+      )
+      const privateHosts = [`localhost:${port}`, `other.example:${port}`]
+      const get = (options: OutboundNode.OutboundOptions, host: string) =>
+        Effect.flatMap(
+          OutboundNode.make({ resolve: at("127.0.0.1"), ...options }),
+          (outbound) => text(outbound, request(`https://${host}:${port}/`, { privateHosts }))
+        )
+      assert.strictEqual((yield* get({ ca: pem }, "localhost")).text, "secure")
+      assert.include((yield* Effect.flip(get({}, "localhost"))).message, "self-signed")
+      assert.include((yield* Effect.flip(get({ ca: pem }, "other.example"))).message, "for another host")
+    }))
 })

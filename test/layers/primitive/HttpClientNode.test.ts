@@ -10,7 +10,7 @@ import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
 import { localServer, rawServer } from "../../support/localServer.ts"
 
-const limits = { inline: 10_000, spill: 1_000_000 }
+const limits = { inline: 10_000, spill: 1_000_000, timeout: 30_000 }
 
 const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
   tool: "probe",
@@ -153,7 +153,9 @@ describe("http_client", () => {
     const server = yield* localServer((incoming, response, body) => {
       const url = new URL(incoming.url ?? "", "http://x")
       const give = (type: string, content: string | Uint8Array, status = 200) =>
-        response.writeHead(status, { "content-type": type, "set-cookie": "s=1", "x-secret": "s", etag: "e" }).end(content)
+        response.writeHead(status, { "content-type": type, "set-cookie": "s=1", "x-secret": "s", etag: "e" }).end(
+          content
+        )
       switch (url.pathname) {
         case "/json":
           return give("application/problem+json; charset=utf-8", "{\"a\":[1]}")

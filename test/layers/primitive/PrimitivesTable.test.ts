@@ -87,7 +87,10 @@ describe("Primitives", () => {
     Effect.gen(function*() {
       const primitives = yield* Primitives
       assert.deepStrictEqual(
-        yield* primitives.plan("subprocess", inputFor({ command: "x", input: "env", env: { B: "1" } }, { parameters: { a: 1 } })),
+        yield* primitives.plan(
+          "subprocess",
+          inputFor({ command: "x", input: "env", env: { B: "1" } }, { parameters: { a: 1 } })
+        ),
         { primitive: "subprocess", argv: ["x"], environment: ["B", "KIWI_PARAM_A"] }
       )
       assert.deepStrictEqual(
@@ -98,7 +101,9 @@ describe("Primitives", () => {
         primitive: "builtin",
         environment: []
       })
-      const error = yield* Effect.flip(primitives.plan("subprocess", inputFor({ command: "x" }, { parameters: { "a b": 1 } })))
+      const error = yield* Effect.flip(
+        primitives.plan("subprocess", inputFor({ command: "x" }, { parameters: { "a b": 1 } }))
+      )
       assert.strictEqual(error._tag, "ParametersUnpassable")
     }).pipe(Effect.provide(kernel({ x: () => Effect.die("a plan ran something") }))))
 })
@@ -131,7 +136,10 @@ describe("PrimitivesMemory", () => {
   it.effect("has no network of its own", () =>
     Effect.gen(function*() {
       const primitives = yield* Primitives
-      assert.strictEqual((yield* primitives.run("http_client", inputFor({ url: "https://a.example/" }))).data, "https://a.example/")
+      assert.strictEqual(
+        (yield* primitives.run("http_client", inputFor({ url: "https://a.example/" }))).data,
+        "https://a.example/"
+      )
     }).pipe(Effect.provide(kernel())))
 })
 

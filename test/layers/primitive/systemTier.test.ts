@@ -14,8 +14,8 @@ import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import * as SchemaValidatorAjv from "../../../src/layers/schema/SchemaValidatorAjv.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
-import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { EnvConfig } from "../../../src/services/env/EnvConfig.ts"
+import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { ItemParser } from "../../../src/services/format/ItemParser.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
 import { planRequest } from "../../../src/services/primitive/HttpClientConfig.ts"
@@ -284,7 +284,9 @@ describe("the system tier", () => {
     Effect.gen(function*() {
       const resolver = yield* ChainResolver
       const schemas = yield* SchemaValidator
-      for (const [primitive, config] of [["subprocess", { command: "x" }], ["http_client", { url: "https://a/" }]] as const) {
+      for (
+        const [primitive, config] of [["subprocess", { command: "x" }], ["http_client", { url: "https://a/" }]] as const
+      ) {
         const { chain } = yield* resolver.resolve({ id: primitive })
         const { issues } = yield* schemas.validate({
           schema: chain.primitive.tool.configSchema!,

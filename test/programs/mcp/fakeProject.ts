@@ -138,6 +138,7 @@ export interface FakeProject {
   opened: number
   /** Calls of the slow tool that were interrupted. */
   interrupted: number
+  onInterrupt: () => void
   details: string
   readonly changed: Effect.Effect<void>
   readonly layer: Layer.Layer<Projects.Projects | FileSystem.FileSystem>
@@ -211,6 +212,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           return yield* Effect.never.pipe(Effect.onInterrupt(() =>
             Effect.sync(() => {
               fake.interrupted++
+              fake.onInterrupt()
             })
           ))
         }
@@ -342,6 +344,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     signed: [],
     opened: 0,
     interrupted: 0,
+    onInterrupt: () => {},
     details: "",
     changed: Effect.asVoid(PubSub.publish(changes, ["project"])),
     layer: Layer.merge(

@@ -65,11 +65,15 @@ describe("addressKind", () => {
   }
 
   const byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
-  it.effect.prop("a mapped address is what its IPv4 address is", [byte, byte, byte, byte], ([a, b, c, d]) =>
-    Effect.sync(() => {
-      const v4 = `${a}.${b}.${c}.${d}`
-      const hex = `::ffff:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
-      assert.strictEqual(addressKind(`::ffff:${v4}`), addressKind(v4))
-      assert.strictEqual(addressKind(hex), addressKind(v4))
-    }))
+  it.effect.prop(
+    "a mapped address is what its IPv4 address is",
+    [byte, byte, byte, byte],
+    ([a, b, c, d]) =>
+      Effect.sync(() => {
+        const v4 = `${a}.${b}.${c}.${d}`
+        const hex = `::ffff:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+        assert.strictEqual(addressKind(`::ffff:${v4}`), addressKind(v4))
+        assert.strictEqual(addressKind(hex), addressKind(v4))
+      })
+  )
 })

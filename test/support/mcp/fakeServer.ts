@@ -9,6 +9,7 @@ const [, , transport] = process.argv
 
 const program = Effect.gen(function*() {
   const project = yield* Fake.make
+  project.onInterrupt = () => console.error("INTERRUPTED")
   if (transport === "stdio") {
     const output = reserveStdout(process)
     console.log("this line must never reach the client")

@@ -5,24 +5,29 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { AuditEntry } from "../../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../services/audit/AuditLog.ts"
+import { safeLine } from "../../../services/error/safeText.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { inProject } from "../root.ts"
-import { definitions, duration, pad, plural, safeLine } from "../text.ts"
+import { definitions, duration, pad, plural } from "../text.ts"
 import type { Paint } from "../text.ts"
 
-const verifyCommand = Command.make("verify", {}, () =>
+export const auditVerifyCommand = Command.make("verify", {}, () =>
   Effect.gen(function*() {
     const output = yield* Output
     const report = yield* output.busy("Reading the audit", () =>
       inProject(() => Effect.flatMap(AuditLog, (audit) => audit.verify)))
     const intact = report.problems.length === 0
-    if (!intact) yield* output.failed
+    if (!intact) {
+      yield* output.failed
+    }
     yield* output.answer({ intact, ...report }, (paint) =>
       [
-        `${intact ? paint.green("intact") : paint.red("not intact")}: ${plural(report.entries, "entry", "entries")} in ${
-          plural(report.files, "file")
-        }${report.open.length === 0 ? "" : `, ${plural(report.open.length, "session")} still open`}`,
+        `${intact ? paint.green("intact") : paint.red("not intact")}: ${
+          plural(report.entries, "entry", "entries")
+        } in ${plural(report.files, "file")}${
+          report.open.length === 0 ? "" : `, ${plural(report.open.length, "session")} still open`
+        }`,
         ...report.problems.map(({ detail, file, line, problem }) =>
           `${paint.red(problem)}  ${safeLine(file, 400)}:${line}  ${safeLine(detail, 400)}`
         )
@@ -70,7 +75,7 @@ const filterOf = ({ item, limit, outcome }: Filters, call: Option.Option<string>
   ...(Option.isSome(call) ? { call: call.value } : {})
 })
 
-const showCommand = Command.make("show", {
+export const auditShowCommand = Command.make("show", {
   ...filters,
   call: Flag.String("call").pipe(
     Flag.withMetavar("CALL"),
@@ -92,7 +97,7 @@ const showCommand = Command.make("show", {
     withNext(["kiwi logs", "the same for reading"])
   )
 
-const anchorCommand = Command.make("anchor", {}, () =>
+export const auditAnchorCommand = Command.make("anchor", {}, () =>
   Effect.gen(function*() {
     const output = yield* Output
     const anchor = yield* inProject(() => Effect.flatMap(AuditLog, (audit) => audit.anchor))
@@ -107,8 +112,8 @@ const anchorCommand = Command.make("anchor", {}, () =>
     withNext(["kiwi audit verify", "check the audit now"])
   )
 
-export const auditCommand = Command.make("audit").pipe(
-  Command.withSubcommands([verifyCommand, showCommand, anchorCommand]),
+/** What `audit` is for; its commands are those above. */
+export const auditGroup = Command.make("audit").pipe(
   Command.withDescription(
     "The record of every call and every act of a person: append-only files under .ai/logs/audit, each entry with the " +
       "hash of the one before. Nothing runs without having been recorded first."
@@ -138,7 +143,11 @@ const logLine = (entry: AuditEntry, paint: Paint): string | undefined => {
       ].join("  ").trimEnd()
     }
     case "act":
-      return [at, pad(outcomeOf(entry.outcome, paint), 11), `${safeLine(entry.title)} ${paint.dim(`by ${safeLine(entry.by)}`)}`]
+      return [
+        at,
+        pad(outcomeOf(entry.outcome, paint), 11),
+        `${safeLine(entry.title)} ${paint.dim(`by ${safeLine(entry.by)}`)}`
+      ]
         .join("  ")
     case "opened":
     case "sealed":
@@ -160,11 +169,13 @@ export const logsCommand = Command.make("logs", {
   Effect.gen(function*() {
     const output = yield* Output
     if (follow && output.json) {
-      return yield* new CliError.InvalidValue({
-        option: "follow",
-        value: "true",
-        expected: "no --json beside it, which prints one value and ends; `kiwi audit show --json` is for programs",
-        kind: "flag"
+      return yield* new CliError.ShowHelp({
+        commandPath: ["kiwi", "logs"],
+        errors: [
+          new CliError.ValidationError({
+            message: "--follow goes on, and --json prints one value and ends; for programs there is kiwi audit show"
+          })
+        ]
       })
     }
     const filter = filterOf(rest, Option.none())

@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType, Tier } from "../../../services/item/ItemId.ts"
 import type { ItemState } from "../../itemState.ts"
 import { load } from "../../load.ts"
@@ -12,7 +13,7 @@ import type { SearchHit } from "../../search.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, plural, safeLine, safeLines, wrap } from "../text.ts"
+import { definitions, indented, plural, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 export const tierFlag = Flag.Literals("tier", Tier.literals).pipe(
@@ -81,8 +82,7 @@ export const searchCommand = Command.make("search", {
           limit: input.limit
         }, by)
       ))
-    yield* output.answer({ results }, (paint) =>
-      results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
+    yield* output.answer({ results }, (paint) => results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
     if (output.json) return
     const first = results.find(({ state }) => state !== "ok")
     if (results.length === 0) yield* output.say("Nothing matches. Fewer or other words may.")
@@ -110,7 +110,7 @@ export const searchCommand = Command.make("search", {
 const contentRows = (content: LoadedContent): ReadonlyArray<readonly [string, string]> => [
   ["version", content.version],
   ...(content.title === undefined ? [] : [["title", safeLine(content.title)] as const]),
-  ...(content.description === undefined ? [] : [["about", safeLines(content.description)] as const]),
+  ...(content.description === undefined ? [] : [["about", safeText(content.description)] as const]),
   ...(content.call === undefined ? [] : [["call", safeLine(content.call, 400)] as const]),
   ...(content.executor === undefined ? [] : [["runs by", safeLine(content.executor)] as const]),
   ...(content.tags === undefined ? [] : [["tags", content.tags.map((tag) => safeLine(tag)).join(", ")] as const]),
@@ -125,17 +125,24 @@ const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
   const by = loaded.signed_by
   const head = definitions([
     ["place", safeLine(loaded.path, 400)],
-    ["state", `${paintState(loaded.state, paint)}${loaded.invalid === undefined ? "" : `: ${safeLines(loaded.invalid)}`}`],
-    ...(by === undefined ? [] : [["signed by", `${safeLine(by.name)} (${by.key_id}, ${by.kind}) at ${by.time}`] as const]),
+    [
+      "state",
+      `${paintState(loaded.state, paint)}${loaded.invalid === undefined ? "" : `: ${safeText(loaded.invalid)}`}`
+    ],
+    ...(by === undefined
+      ? []
+      : [["signed by", `${safeLine(by.name)} (${by.key_id}, ${by.kind}) at ${by.time}`] as const]),
     ["sha256", loaded.digest],
-    ...(loaded.hides === undefined ? [] : [["hides", loaded.hides.map((place) => safeLine(place)).join(", ")] as const]),
+    ...(loaded.hides === undefined
+      ? []
+      : [["hides", loaded.hides.map((place) => safeLine(place)).join(", ")] as const]),
     ...(content === undefined ? [] : contentRows(content))
   ], width)
   return [
     paint.bold(`${loaded.type} ${safeLine(loaded.id)}`),
     head,
     ...(loaded.untrusted === undefined ? [] : ["", paint.yellow(wrap(loaded.untrusted.notice, width).join("\n"))]),
-    ...(content === undefined ? [] : ["", safeLines(content.content).trimEnd()])
+    ...(content === undefined ? [] : ["", safeText(content.content).trimEnd()])
   ].join("\n")
 }
 

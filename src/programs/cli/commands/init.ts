@@ -2,6 +2,7 @@
 import { Effect, FileSystem, Option, Path } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
@@ -16,14 +17,18 @@ import * as HumanGateTerminal from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
-import { definitions, indented, plural, safeLine, safeLines, wrap } from "../text.ts"
+import { definitions, indented, plural, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 interface Report extends Initialized {
   readonly commit: ReadonlyArray<string>
   readonly clients: ReadonlyArray<FoundClient>
   readonly skills: ReadonlyArray<FoundSkill>
-  readonly connect: { readonly command: string; readonly args: ReadonlyArray<string>; readonly snippets: ReadonlyArray<Snippet> }
+  readonly connect: {
+    readonly command: string
+    readonly args: ReadonlyArray<string>
+    readonly snippets: ReadonlyArray<Snippet>
+  }
   readonly next: ReadonlyArray<string>
 }
 
@@ -69,7 +74,7 @@ const madeText = (report: Report, paint: Paint): string => {
       report.items.length === 0
         ? "It holds no items."
         : `It holds ${plural(report.items.length, "item")}: ${countStates(report.items)}.`,
-      ...(report.restricted === undefined ? [] : [`Nothing of it runs yet: ${safeLines(report.restricted)}.`])
+      ...(report.restricted === undefined ? [] : [`Nothing of it runs yet: ${safeText(report.restricted)}.`])
     ].join("\n")
   }
   return [
@@ -77,7 +82,7 @@ const madeText = (report: Report, paint: Paint): string => {
     indented(report.created.map((file) => `${file}`)),
     report.trust === "trusted"
       ? "It is trusted, since Kiwi has just made it."
-      : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeLines(report.restricted)}`}.`,
+      : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeText(report.restricted)}`}.`,
     report.not_signed === undefined
       ? `The ${report.signed.length} items are signed with your key: these very bytes come with Kiwi.`
       : `The items are not signed yet.\n${indented(renderError(report.not_signed, paint).split("\n"))}`
@@ -99,7 +104,9 @@ const reportText = (report: Report, paint: Paint, width: number): string => {
   return [
     madeText(report, paint),
     ...(report.existed ? [] : [
-      `${paint.bold("Commit")}\n${indented(wrap(`${report.commit.join(" ")}: .ai/.gitignore keeps logs, caches and secrets out.`, width - 2))}`
+      `${paint.bold("Commit")}\n${
+        indented(wrap(`${report.commit.join(" ")}: .ai/.gitignore keeps logs, caches and secrets out.`, width - 2))
+      }`
     ]),
     `${paint.bold("MCP clients on this machine")}\n${
       clients.length === 0 ? "  none found" : definitions(clients.map(clientText), width)
@@ -150,7 +157,8 @@ export const initCommand = Command.make("init", {
       connect: { ...serve, snippets: snippets(serve) },
       next: nextCommands(made)
     }
-    yield* output.answer(report, (paint) => reportText(report, paint, output.width))
+    yield* output.answer(report, (paint) =>
+      reportText(report, paint, output.width))
   })).pipe(
     Command.withDescription(
       "Make a folder a project that works at once: three example tools in Python, bash and Node, a directive and a " +

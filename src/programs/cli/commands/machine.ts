@@ -3,22 +3,23 @@ import { Effect } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Completions from "effect/cli/Completions"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { doctor } from "../../doctor.ts"
 import type { Finding } from "../../doctor.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
-import { indented, pad, safeLine, safeLines, wrap } from "../text.ts"
+import { indented, pad, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 const findingText = ({ check, found, remedy, result }: Finding, paint: Paint, width: number): string => {
   const mark = result === "ok" ? paint.green("ok  ") : result === "warn" ? paint.yellow("warn") : paint.red("fail")
-  const [first = "", ...rest] = safeLines(found).split("\n").flatMap((line) => wrap(line, width - 16))
+  const [first = "", ...rest] = safeText(found).split("\n").flatMap((line) => wrap(line, width - 16))
   return [
     `${mark}  ${pad(paint.bold(check), 9)} ${first}`,
     ...(rest.length === 0 ? [] : [indented(rest, 16)]),
-    ...(remedy === undefined ? [] : [indented([`${paint.cyan("hint")}: ${safeLines(remedy)}`], 16)])
+    ...(remedy === undefined ? [] : [indented([`${paint.cyan("hint")}: ${safeText(remedy)}`], 16)])
   ].join("\n")
 }
 

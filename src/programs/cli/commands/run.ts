@@ -1,10 +1,11 @@
 // run and explain: using an item, and what stands in the way.
-import { Effect, FileSystem, Option, Result } from "effect"
+import { Effect, FileSystem, Option, Result, Stdio, Stream } from "effect"
 import type { Schema } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { newCallId } from "../../callId.ts"
@@ -15,16 +16,9 @@ import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { Shell } from "../Shell.ts"
-import { definitions, duration, indented, safeLine, safeLines } from "../text.ts"
+import { definitions, duration, indented } from "../text.ts"
 import type { Paint } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
-
-const paramsFlag = Flag.String("params").pipe(
-  Flag.withMetavar("JSON"),
-  Flag.withDescription("The parameters as one JSON object; - reads it from stdin, @FILE from a file"),
-  Flag.optional
-)
 
 const invalid = (value: string, expected: string) =>
   new CliError.InvalidValue({
@@ -37,21 +31,28 @@ const invalid = (value: string, expected: string) =>
 const isObject = (value: unknown): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** `undefined` where none were given. What is wrong with them is wrong usage. */
-const readParams = Effect.fnUntraced(function*(given: Option.Option<string>) {
-  if (Option.isNone(given)) return undefined
+const readParams = Effect.fnUntraced(function*(given: string) {
   const files = yield* FileSystem.FileSystem
-  const shell = yield* Shell
-  const source = given.value
-  const text = source === "-"
-    ? yield* shell.stdin
-    : source.startsWith("@")
-    ? yield* Effect.mapError(files.readFileString(source.slice(1)), () => invalid(source, "a file that can be read"))
-    : source
+  const { stdin } = yield* Stdio.Stdio
+  const text = given === "-"
+    ? yield* Effect.mapError(
+      Stream.mkString(Stream.decodeText(stdin)),
+      () => invalid(given, "a stdin that can be read")
+    )
+    : given.startsWith("@")
+    ? yield* Effect.mapError(files.readFileString(given.slice(1)), () => invalid(given, "a file that can be read"))
+    : given
   const parsed = Result.try((): unknown => JSON.parse(text))
   if (Result.isSuccess(parsed) && isObject(parsed.success)) return parsed.success
   return yield* invalid(text.trim(), `one JSON object, such as --params '{"a": 1, "b": 2}'`)
 })
+
+const paramsFlag = Flag.String("params").pipe(
+  Flag.withMetavar("JSON"),
+  Flag.withDescription("The parameters as one JSON object; - reads it from stdin, @FILE from a file"),
+  Flag.mapEffect(readParams),
+  Flag.optional
+)
 
 interface Step {
   readonly name: string
@@ -69,22 +70,22 @@ const followText = (data: unknown, paint: Paint): string => {
   const content = member("content")
   return [
     paint.bold(safeLine(String(member("name") ?? ""))),
-    ...(typeof about === "string" && about !== "" ? [safeLines(about)] : []),
+    ...(typeof about === "string" && about !== "" ? [safeText(about)] : []),
     ...(isSteps(steps)
       ? steps.map(({ action, description, name }, at) =>
-        `\n${at + 1}. ${paint.bold(safeLine(name))}${description === "" ? "" : ` – ${safeLines(description)}`}\n${
-          indented(safeLines(action).trim().split("\n"), 3)
+        `\n${at + 1}. ${paint.bold(safeLine(name))}${description === "" ? "" : ` – ${safeText(description)}`}\n${
+          indented(safeText(action).trim().split("\n"), 3)
         }`
       )
       : []),
-    ...(typeof content === "string" && content !== "" ? ["", safeLines(content).trimEnd()] : [])
+    ...(typeof content === "string" && content !== "" ? ["", safeText(content).trimEnd()] : [])
   ].join("\n")
 }
 
 /** A text goes out as it is into a pipe, and escaped onto a terminal; anything else is JSON. */
 const dataText = (data: unknown, isTerminal: boolean): string => {
   if (typeof data !== "string") return printJson(data, 2)
-  return (isTerminal ? safeLines(data) : data).replace(/\n$/, "")
+  return (isTerminal ? safeText(data) : data).replace(/\n$/, "")
 }
 
 export const runCommand = Command.make("run", {
@@ -101,7 +102,7 @@ export const runCommand = Command.make("run", {
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const parameters = (yield* readParams(input.params)) ?? {}
+    const parameters = Option.getOrElse(input.params, () => ({}))
     const callId = yield* newCallId
     const done = yield* output.busy(`Running ${input.id}`, (progress) =>
       inProject(() =>
@@ -119,10 +120,17 @@ export const runCommand = Command.make("run", {
         )
       ))
     const { data, metadata, status, warnings } = done
-    yield* output.answer(done, (paint) => status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
-    if (output.json) return
-    for (const { message } of warnings) yield* output.say(`${output.talkPaint.yellow("warning")}: ${safeLines(message)}`)
-    if ("stderr" in metadata && metadata.stderr !== undefined) yield* output.say(safeLines(metadata.stderr).trimEnd())
+    yield* output.answer(done, (paint) =>
+      status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
+    if (output.json) {
+      return
+    }
+    for (const { message } of warnings) {
+      yield* output.say(`${output.talkPaint.yellow("warning")}: ${safeText(message)}`)
+    }
+    if ("stderr" in metadata && metadata.stderr !== undefined) {
+      yield* output.say(safeText(metadata.stderr).trimEnd())
+    }
     if ("output" in metadata && metadata.output !== undefined) {
       yield* output.say(`The whole output, ${metadata.output.bytes} bytes, is kept as ${metadata.output.uri}`)
     }
@@ -140,7 +148,10 @@ export const runCommand = Command.make("run", {
     Command.withShortDescription("Run a tool, or show the steps of a directive"),
     Command.withExamples([
       { command: `kiwi run tool add --params '{"a": 1, "b": 2}'` },
-      { command: `echo '{"title": "Été 2026"}' | kiwi run tool slug --params -`, description: "Parameters from a pipe" },
+      {
+        command: `echo '{"title": "Été 2026"}' | kiwi run tool slug --params -`,
+        description: "Parameters from a pipe"
+      },
       { command: `kiwi run tool add --params '{"a": 1, "b": 2}' --dry-run`, description: "Show the command only" },
       { command: `kiwi run directive write_tool --params '{"name": "hello", "purpose": "Greet"}'` }
     ]),
@@ -190,7 +201,11 @@ const isItemType = (text: string): text is typeof ItemType.Type => ItemType.lite
 export const explainCommand = Command.make("explain", {
   item: Argument.String("item").pipe(
     Argument.withDescription("An id, or a type and an id: add, tool add, math/add"),
-    Argument.variadic({ min: 1, max: 2 })
+    Argument.variadic({ min: 1, max: 2 }),
+    Argument.filter(
+      ([first = "", second]) => second === undefined || isItemType(first),
+      () => "Expected directive, tool or knowledge before the id"
+    )
   ),
   params: paramsFlag,
   tier: tierFlag
@@ -199,16 +214,8 @@ export const explainCommand = Command.make("explain", {
     const output = yield* Output
     const by = yield* caller
     const [first = "", second] = input.item
-    if (second !== undefined && !isItemType(first)) {
-      return yield* new CliError.InvalidValue({
-        option: "item",
-        value: first,
-        expected: `Expected directive, tool or knowledge before the id`,
-        kind: "argument"
-      })
-    }
     const type = second !== undefined && isItemType(first) ? first : undefined
-    const parameters = yield* readParams(input.params)
+    const parameters = Option.getOrUndefined(input.params)
     const callId = yield* newCallId
     const query = { id: second ?? first, type, tier: Option.getOrUndefined(input.tier) }
     const found = yield* inProject(() => explain(query, parameters, callId, by))

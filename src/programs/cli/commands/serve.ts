@@ -8,14 +8,17 @@ import { Output } from "../Output.ts"
 import { projectKey } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
-const onlyWithHttp = (option: string, value: string) =>
-  new CliError.InvalidValue({ option, value, expected: "--http beside it", kind: "flag" })
+const onlyWithHttp = (given: boolean, flag: string) =>
+  given ? Effect.fail(new CliError.ValidationError({ message: `${flag} needs --http beside it` })) : Effect.void
 
 /** A folder that is not there is the server's to report, call by call. */
 const project = Effect.gen(function*() {
   const output = yield* Output
-  return yield* Effect.catchTag(projectKey, "ProjectNotFound", (error) =>
-    Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir))
+  return yield* Effect.catchTag(
+    projectKey,
+    "ProjectNotFound",
+    (error) => Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir)
+  )
 })
 
 export const serveCommand = Command.make("serve", {
@@ -48,11 +51,6 @@ export const serveCommand = Command.make("serve", {
 }, ({ client, host, http, noAuth, port }) =>
   Effect.gen(function*() {
     const shell = yield* Shell
-    if (!http) {
-      if (Option.isSome(port)) return yield* onlyWithHttp("port", String(port.value))
-      if (Option.isSome(host)) return yield* onlyWithHttp("host", host.value)
-      if (noAuth) return yield* onlyWithHttp("no-auth", "true")
-    }
     const options = {
       project: yield* project,
       client: Option.getOrElse(client, () => shell.user)
@@ -69,6 +67,12 @@ export const serveCommand = Command.make("serve", {
       user: shell.user
     })
   })).pipe(
+    Command.validate(({ host, http, noAuth, port }) =>
+      http ? Effect.void : onlyWithHttp(Option.isSome(port), "--port").pipe(
+        Effect.andThen(onlyWithHttp(Option.isSome(host), "--host")),
+        Effect.andThen(onlyWithHttp(noAuth, "--no-auth"))
+      )
+    ),
     Command.withDescription(
       "Serve this project to an agent by the Model Context Protocol: on stdin and stdout, as clients start it, or over " +
         "HTTP at /mcp. Over HTTP a token is asked for: the one in KIWI_HTTP_TOKEN, or one that is made and printed on " +

@@ -4,6 +4,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { createHash } from "node:crypto"
+import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity } from "../../../services/identity/Identity.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
@@ -16,7 +17,7 @@ import { withNext } from "../help.ts"
 import * as HumanGateTerminal from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, safeLine, safeLines, table } from "../text.ts"
+import { definitions, indented, table } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
 
 const yesFlag = Flag.Boolean("yes").pipe(
@@ -69,9 +70,13 @@ export const signCommand = Command.make("sign", {
       ])))
     if (output.json) return
     for (const { error, path, remediation } of done.refused) {
-      yield* output.say(`${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${
-        indented(safeLines(error).split("\n"))
-      }${remediation === undefined ? "" : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeLines(remediation)}`])}`}`)
+      yield* output.say(
+        `${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${indented(safeText(error).split("\n"))}${
+          remediation === undefined
+            ? ""
+            : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeText(remediation)}`])}`
+        }`
+      )
     }
     if (done.signed.length === 0 && done.refused.length === 0) {
       yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
@@ -144,7 +149,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     withNext(["kiwi trust list", "whose signatures count besides yours"])
   )
 
-const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) =>
+export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
@@ -162,7 +167,7 @@ const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) 
       (paint) => `${paint.green("trusted")} ${safeLine(project, 400)}`
     )
     if (!output.json && effects.length > 0) {
-      yield* output.say(indented(effects.map((effect) => `- ${safeLines(effect)}`)))
+      yield* output.say(indented(effects.map((effect) => `- ${safeText(effect)}`)))
     }
   })).pipe(
     Command.withDescription(
@@ -178,7 +183,7 @@ const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) 
     withNext(["kiwi sign TYPE ID", "sign what you have read"], ["kiwi doctor", "settings that wait for your yes"])
   )
 
-const trustAddCommand = Command.make("add", {
+export const trustAddCommand = Command.make("add", {
   key: Argument.String("public-key").pipe(
     Argument.withDescription("What their kiwi identity prints as public key: 43 characters")
   ),
@@ -223,14 +228,14 @@ const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
     standing: standing._tag === "You" ? "you" : standing.by === "person" ? "trusted" : "project"
   }]
 
-const trustListCommand = Command.make("list", {}, () =>
+export const trustListCommand = Command.make("list", {}, () =>
   Effect.gen(function*() {
     const output = yield* Output
-    const { project, signers, state } = yield* inProject((project) =>
+    const { project, signers, state } = yield* inProject((key) =>
       Effect.gen(function*() {
         const trust = yield* ProjectTrust
         const trusted = yield* SignerTrust
-        return { project, state: yield* trust.state, signers: (yield* trusted.list).flatMap(listed) }
+        return { project: key, state: yield* trust.state, signers: (yield* trusted.list).flatMap(listed) }
       })
     )
     const trust = state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project"
@@ -246,7 +251,7 @@ const trustListCommand = Command.make("list", {}, () =>
           project === ""
             ? "There is no project here."
             : `${safeLine(project, 400)}: ${trust === "trusted" ? paint.green(trust) : paint.yellow(trust)}${
-              state._tag === "Restricted" ? `, ${safeLines(state.reason)}` : ""
+              state._tag === "Restricted" ? `, ${safeText(state.reason)}` : ""
             }`,
           ...(signers.length === 0 ? [] : [
             "",
@@ -269,7 +274,7 @@ const trustListCommand = Command.make("list", {}, () =>
     withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove KEYID", "trust somebody no longer"])
   )
 
-const trustRemoveCommand = Command.make("remove", {
+export const trustRemoveCommand = Command.make("remove", {
   keyId: Argument.String("key-id").pipe(Argument.withDescription("The key id that kiwi trust list shows")),
   yes: yesFlag
 }, ({ keyId, yes }) =>
@@ -277,8 +282,11 @@ const trustRemoveCommand = Command.make("remove", {
     const output = yield* Output
     const by = yield* caller
     const removed = yield* inProject(() => untrustSigner(keyId, by)).pipe(withGate(yes))
-    yield* output.answer({ removed, key_id: keyId }, (paint) => removed ? `${paint.green("removed")} ${safeLine(keyId)}` : "")
-    if (!removed && !output.json) yield* output.say(`You do not trust ${safeLine(keyId)}; nothing was changed.`)
+    yield* output.answer({ removed, key_id: keyId }, (paint) =>
+      removed ? `${paint.green("removed")} ${safeLine(keyId)}` : "")
+    if (!removed && !output.json) {
+      yield* output.say(`You do not trust ${safeLine(keyId)}; nothing was changed.`)
+    }
   })).pipe(
     Command.withDescription("Trust somebody no longer: what they signed stops running, until you sign it yourself."),
     Command.withShortDescription("Trust somebody no longer"),
@@ -286,8 +294,8 @@ const trustRemoveCommand = Command.make("remove", {
     withNext(["kiwi trust list", "who still counts"])
   )
 
-export const trustCommand = Command.make("trust").pipe(
-  Command.withSubcommands([trustProjectCommand, trustAddCommand, trustListCommand, trustRemoveCommand]),
+/** What `trust` is for; its commands are those above. */
+export const trustGroup = Command.make("trust").pipe(
   Command.withDescription(
     "Decide what may run on this machine: which projects, and whose signatures. These decisions are kept outside every " +
       "project, so no repository can bring one along."

@@ -1,0 +1,70 @@
+// Keeps docs/cli.md in step with the command tree. KIWI_WRITE_DOCS=1 writes it anew.
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { commandPaths, runCli } from "./runCli.ts"
+
+const file = new URL("../../../docs/cli.md", import.meta.url)
+
+interface Help {
+  readonly command: string
+  readonly description: string
+  readonly usage: string
+  readonly examples: ReadonlyArray<{ readonly command: string; readonly description?: string }>
+  readonly sections: ReadonlyArray<{
+    readonly title: string
+    readonly entries: ReadonlyArray<{ readonly name: string; readonly description: string }>
+  }>
+}
+
+const escape = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;")
+
+const everywhere = "Flags of every command"
+
+const section = ({ entries, title }: Help["sections"][number]) =>
+  `| ${title} | |\n|---|---|\n${
+    entries.map(({ description, name }) => `| \`${name.replaceAll("|", "\\|")}\` | ${escape(description)} |`).join("\n")
+  }`
+
+const chapter = ({ command, description, examples, sections, usage }: Help) =>
+  [
+    `${command.split(" ").length > 2 ? "###" : "##"} \`${command}\``,
+    escape(description),
+    `\`\`\`text\n${usage}\n\`\`\``,
+    ...sections.filter(({ title }) => title !== everywhere).map(section),
+    `\`\`\`sh\n${
+      examples.map((example) =>
+        example.description === undefined ? example.command : `# ${example.description}\n${example.command}`
+      ).join("\n")
+    }\n\`\`\``
+  ].join("\n\n")
+
+const intro = `# The command line
+
+What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
+
+- stdout has the answer, and nothing else; everything else is on stderr. With \`--json\`, the answer is exactly one JSON
+  value, for failures too: \`{"error": {"code", "message", "retryable", "remediation", …}}\`.
+- The exit code is 0 when it was done, 1 when it failed, 2 when the command was not understood.
+- Colour appears on a terminal only, and never where \`NO_COLOR\` is set. Text that Kiwi did not write is shown with
+  everything escaped that a terminal would act on or hide. Into a pipe, \`kiwi run\` writes a tool's text as it is.
+- Signing, trusting and making a key are acts of a person. On a terminal you are asked there, not on stdin; without one,
+  typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
+  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`), only the passphrase of your signing key counts, and \`--yes\` does not.
+- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` encrypts a signing key that is kept in a
+  file.`
+
+it.effect("docs/cli.md says what the help says", () =>
+  Effect.gen(function*() {
+    const helps = yield* Effect.forEach(commandPaths, (path) =>
+      Effect.map(runCli([...path, "--help", "--json"]), ({ stdout }): Help => JSON.parse(stdout)))
+    const shared = helps[1]?.sections.find(({ title }) =>
+      title === everywhere
+    )
+    assert.isDefined(shared)
+    const [root, ...others] = helps
+    assert.isDefined(root)
+    const text = `${[intro, section(shared!), chapter(root!), ...others.map(chapter)].join("\n\n")}\n`
+    if (process.env["KIWI_WRITE_DOCS"] === "1") writeFileSync(file, text)
+    assert.strictEqual(readFileSync(file, "utf8"), text, "KIWI_WRITE_DOCS=1 writes it anew")
+  }))

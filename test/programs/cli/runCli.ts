@@ -1,0 +1,109 @@
+// Runs one command of the tree in this process, with a captured shell. The kernel is whatever a test gives.
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Layer, Stdio, Stream } from "effect"
+import { PassThrough } from "node:stream"
+import { type KernelServices, runKiwi } from "../../../src/programs/cli/kiwi.ts"
+import { type Pipe, Shell } from "../../../src/programs/cli/Shell.ts"
+import { type OpenTerminal, TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
+
+export interface CliOptions {
+  readonly env?: Record<string, string>
+  readonly cwd?: string
+  readonly stdin?: string
+  /** Whether stdout and stderr are a terminal. */
+  readonly terminal?: boolean
+  readonly columns?: number
+  /** What a person answers on the controlling terminal; none without one. */
+  readonly answers?: ReadonlyArray<string>
+  readonly kernel?: Layer.Layer<KernelServices>
+}
+
+export interface CliRun {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** What was written to the controlling terminal. */
+  readonly shown: string
+}
+
+const silent: Pipe = { isTerminal: false, columns: 80, write: () => Effect.void }
+
+export const testShell = (parts: Partial<Shell["Service"]>) =>
+  Shell.of({
+    env: {},
+    cwd: "/",
+    user: "tester",
+    platform: "linux",
+    node: "24.0.0",
+    started: { node: "/usr/bin/node", script: "/opt/kiwi/bin/kiwi.cjs" },
+    stdout: silent,
+    stderr: silent,
+    protocol: Effect.succeed({ input: new PassThrough(), output: new PassThrough() }),
+    ...parts
+  })
+
+/** A kernel that must not be needed. */
+export const noKernel: Layer.Layer<KernelServices> = Layer.effectContext(Effect.die("the kernel was built"))
+
+export const device = (answers: ReadonlyArray<string> | undefined, show: (text: string) => void) => {
+  const left = [...answers ?? []]
+  const next = Effect.sync(() => left.shift())
+  const terminal: OpenTerminal = { write: (text) => Effect.sync(() => show(text)), readLine: next, readSecret: next }
+  return TerminalDevice.of({ open: Effect.succeed(answers === undefined ? undefined : terminal) })
+}
+
+export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): Effect.Effect<CliRun> =>
+  Effect.gen(function*() {
+    const written = { stdout: "", stderr: "", shown: "" }
+    const pipe = (name: "stdout" | "stderr") => ({
+      isTerminal: options.terminal ?? false,
+      columns: options.columns ?? 80,
+      write: (text: string) =>
+        Effect.sync(() => {
+          written[name] += text
+        })
+    })
+    const shell = testShell({
+      env: options.env ?? {},
+      cwd: options.cwd ?? "/",
+      stdout: pipe("stdout"),
+      stderr: pipe("stderr")
+    })
+    const terminal = device(options.answers, (text) => {
+      written.shown += text
+    })
+    const code = yield* runKiwi(args, options.kernel ?? noKernel).pipe(
+      Effect.provide(Layer.mergeAll(
+        NodeServices.layer,
+        Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(options.stdin ?? "")) }),
+        Layer.succeed(Shell, shell),
+        Layer.succeed(TerminalDevice, terminal)
+      ))
+    )
+    return { code, ...written }
+  })
+
+/** Paths of every command of the tree, the root's own included as an empty one. */
+export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
+  [],
+  ["init"],
+  ["serve"],
+  ["search"],
+  ["load"],
+  ["run"],
+  ["explain"],
+  ["sign"],
+  ["identity"],
+  ["trust"],
+  ["trust", "project"],
+  ["trust", "add"],
+  ["trust", "list"],
+  ["trust", "remove"],
+  ["logs"],
+  ["audit"],
+  ["audit", "verify"],
+  ["audit", "show"],
+  ["audit", "anchor"],
+  ["doctor"],
+  ["completions"]
+]
