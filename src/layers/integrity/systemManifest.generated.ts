@@ -15,9 +15,9 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/core/output_read.yaml", "bd779a6f8980db538242e2d48e31724ad65b0377305a9a904f03163bc2b24dae"],
   ["tools/core/ping.yaml", "9c23b2a668824b47cfaefee7ecc673ff045c506e0e1e9f606b8cf56669c02a70"],
   ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
-  ["tools/primitives/http_client.yaml", "1e3fc32c14c66edd2436e45b8d2a88805926b8068ea44a571e4a9baa426c7324"],
-  ["tools/primitives/subprocess.yaml", "74d7d54914ecb78cd8008773a2be95f06afa8828cb985845f40716e80df71731"],
-  ["tools/runtimes/bash_runtime.yaml", "174c30f24f26a139a903fa6f697ecca4405c4d4378e4ee4c9cb490850090f158"],
-  ["tools/runtimes/node_runtime.yaml", "1975bdf4e40ca9c8fc416d81f04618b1979a533c3a87af905f842505bd603e37"],
-  ["tools/runtimes/python_runtime.yaml", "3cc23d75399c04ed767c35bfba289e05a83eb056aa75a9b5429807665528fa4f"]
+  ["tools/primitives/http_client.yaml", "1be2eaf09b0f0ff0e413454e04c79d5db3116629d10662be8ca5c0b54583cda7"],
+  ["tools/primitives/subprocess.yaml", "a76ad2590261103ca8f94cd521ff68b533d1309448d3671b49b59f3b3f779d32"],
+  ["tools/runtimes/bash_runtime.yaml", "3402144b036df8b57dee47436bc658e7f44ab190bb9916add9bf93bff0f6ca61"],
+  ["tools/runtimes/node_runtime.yaml", "f9b8db9881360e30338d78206012c105b3993b5a25aa9e07ad4a008dc47ceb0f"],
+  ["tools/runtimes/python_runtime.yaml", "5d1096c0d8510daf69c8711cb0284a36e7693e162427629887b446a21281b12b"]
 ])
