@@ -1,6 +1,6 @@
 // The `subprocess` primitive: an argv, never a shell; no byte of the server's stdin or stdout can reach the child or
 // come from it. Output is taken in as it comes and shaped when the child has exited.
-import { Duration, Effect, Result } from "effect"
+import { Duration, Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -103,6 +103,12 @@ const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
   return `${stdout.tail(half).trim()}\n${stderr.tail(half).trim()}`
 }
 
+const both = <E>(
+  first: Effect.Effect<void> | undefined,
+  second: Effect.Effect<void, E> | undefined
+): Effect.Effect<void, E> | undefined =>
+  first === undefined ? second : second === undefined ? first : Effect.andThen(first, second)
+
 const howItEnded = (exit: ChildExit): string | undefined =>
   exit.signal !== null ? `signal ${exit.signal}` : exit.code === 0 ? undefined : `exit code ${exit.code}`
 
@@ -146,7 +152,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
   )
 
   const run = Effect.fnUntraced(
-    function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError> {
+    function*(input: PrimitiveInput): Effect.fn.Return<PrimitiveResult, PrimitiveError, Scope.Scope> {
       const plan = yield* Effect.fromResult(planSubprocess(input))
       const { config } = plan
       const cwd = host.folder(input.cwd, config.cwd)
@@ -165,20 +171,13 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       const millis = config.timeout === undefined ? options.timeout : Math.max(1, Math.round(config.timeout * 1_000))
       const stdout = makeCapture(outputs, options)
       const stderr = makeCapture(outputs, options)
-      const report = makeReporter(input.emit)
+      const report = makeReporter(input.emit, yield* Effect.scope)
 
       const spec = { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
       const exit = yield* host.run(spec, {
-        stdout: (chunk) => {
-          if (!json) report.push("stdout", chunk)
-          return stdout.take(chunk)
-        },
-        stderr: (chunk) => {
-          report.push("stderr", chunk)
-          return stderr.take(chunk)
-        }
+        stdout: (chunk) => both(json ? undefined : report.push("stdout", chunk), stdout.take(chunk)),
+        stderr: (chunk) => both(report.push("stderr", chunk), stderr.take(chunk))
       }).pipe(
-        report.during,
         Effect.timeoutOrElse({
           duration: Duration.millis(millis),
           orElse: () =>
@@ -199,8 +198,10 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         }),
         Effect.onExit(() => Effect.andThen(stdout.close, stderr.close))
       )
+      yield* report.finish
       return yield* shape(input, json, exit, stdout, stderr)
-    }
+    },
+    Effect.scoped
   )
 
   return { run, plan: planSubprocess }

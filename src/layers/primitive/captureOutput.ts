@@ -50,7 +50,8 @@ const cutAfter = (bytes: Buffer, index: number): number => {
 }
 
 /** Lenient: what is not UTF-8 becomes U+FFFD. */
-export const decodeText = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+export const decodeText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
 
 /** The last `count` bytes; `subarray(-0)` would be all of them. */
 const lastBytes = (bytes: Buffer, count: number): Buffer => bytes.subarray(Math.max(0, bytes.length - count))

@@ -1,52 +1,86 @@
 // Tells whoever listens what a tool says, line by line, in batches. It never holds the tool back: a listener that is
-// slower than the tool misses lines.
-import { Effect } from "effect"
+// slower than the tool misses lines. A tool that is done before the first batch is due costs nothing here: all that it
+// said is in its result.
+import { Effect, Scope } from "effect"
 import { StringDecoder } from "node:string_decoder"
 import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
 
 type Channel = "stdout" | "stderr"
 
+/** Milliseconds between batches. */
 const interval = 100
 /** Text that waits to be told, and a line that has not ended yet: at most this many characters. */
 const maxWaiting = 65_536
 const maxLine = 4_096
 
-export const makeReporter = (emit: PrimitiveInput["emit"]) => {
-  const lines = (channel: Channel) => ({
-    channel,
-    decoder: new StringDecoder("utf8"),
-    open: "",
-    waiting: "",
-    missed: 0
-  })
-  const channels = { stdout: lines("stdout"), stderr: lines("stderr") }
+interface Lines {
+  readonly channel: Channel
+  readonly decoder: StringDecoder
+  open: string
+  waiting: string
+  missed: number
+}
 
-  const push = (channel: Channel, chunk: Buffer): void => {
-    const state = channels[channel]
-    if (state.waiting.length + chunk.length > maxWaiting) {
-      state.missed += chunk.length
-      return
-    }
-    const text = state.open + state.decoder.write(chunk)
-    const end = text.length > maxLine ? text.length : text.lastIndexOf("\n") + 1
-    state.waiting += text.slice(0, end)
-    state.open = text.slice(end)
+const lines = (channel: Channel): Lines => ({
+  channel,
+  decoder: new StringDecoder("utf8"),
+  open: "",
+  waiting: "",
+  missed: 0
+})
+
+const add = (state: Lines, chunk: Buffer): void => {
+  if (state.waiting.length + chunk.length > maxWaiting) {
+    state.missed += chunk.length
+    return
   }
+  const text = state.open + state.decoder.write(chunk)
+  const end = text.length > maxLine ? text.length : text.lastIndexOf("\n") + 1
+  state.waiting += text.slice(0, end)
+  state.open = text.slice(end)
+}
+
+/** What there is to tell now; at the end also a last line that has no end. */
+const take = (state: Lines, last: boolean): string => {
+  const gap = state.missed === 0 ? "" : `[${state.missed} bytes not shown]\n`
+  const text = state.waiting + gap + (last ? state.open + state.decoder.end() : "")
+  state.waiting = ""
+  state.missed = 0
+  return text
+}
+
+export const makeReporter = (emit: PrimitiveInput["emit"], scope: Scope.Scope) => {
+  const channels: Array<Lines> = []
+  let told = false
 
   const flush = Effect.fnUntraced(function*(last: boolean) {
-    for (const state of Object.values(channels)) {
-      const gap = state.missed === 0 ? "" : `[${state.missed} bytes not shown]\n`
-      const text = state.waiting + gap + (last ? state.open + state.decoder.end() : "")
-      state.waiting = ""
-      state.missed = 0
+    for (const state of channels) {
+      const text = take(state, last)
       if (text !== "") yield* emit({ _tag: "Chunk", channel: state.channel, text })
     }
   })
+  const batch = Effect.andThen(
+    Effect.sleep(interval),
+    Effect.suspend(() => {
+      told = true
+      return flush(false)
+    })
+  )
+  const start = Effect.forkIn(Effect.forever(batch), scope)
 
-  const during = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.scoped(
-      Effect.andThen(Effect.forkScoped(Effect.forever(Effect.delay(flush(false), interval))), effect)
-    ).pipe(Effect.tap(() => Effect.timeoutOption(flush(true), interval)))
-
-  return { push, during }
+  return {
+    /** Returns an effect the first time: the start of the batches. */
+    push: (channel: Channel, chunk: Buffer): Effect.Effect<void> | undefined => {
+      const first = channels.length === 0
+      let state = channels.find((known) => known.channel === channel)
+      if (state === undefined) {
+        state = lines(channel)
+        channels.push(state)
+      }
+      add(state, chunk)
+      return first ? Effect.asVoid(start) : undefined
+    },
+    /** The rest, where somebody has been listening. */
+    finish: Effect.suspend(() => told ? Effect.timeoutOption(flush(true), interval) : Effect.void)
+  }
 }
