@@ -438,10 +438,9 @@ describeWith(["openssl"], "Outbound over TLS", () => {
         (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
       )
       const [key, cert] = [Path.join(folder, "key.pem"), Path.join(folder, "cert.pem")]
-      execFileSync("openssl", [
-        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
-        ...["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
-      ], { stdio: "ignore" })
+      const asked = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+      const names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
+      execFileSync("openssl", asked.split(" ").concat(names), { stdio: "ignore" })
       const pem = Fs.readFileSync(cert, "utf8")
       const server = Https.createServer({ key: Fs.readFileSync(key), cert: pem }, (_request, response) => {
         response.end("secure")
