@@ -34,7 +34,7 @@ const python: CodeReader = {
     "-c",
     "import ast, sys; compile(sys.stdin.buffer.read(), 'item', 'exec', ast.PyCF_ONLY_AST, True)"
   ],
-  line: /line (\d+)()/
+  line: /"item", line (\d+)()/
 }
 
 const node = (kind: "module" | "commonjs"): CodeReader => ({

@@ -8,6 +8,7 @@ import {
   detachedSuffix,
   folderManifest,
   locate,
+  readCategory,
   readFileName,
   readFolderName,
   readId
@@ -87,6 +88,12 @@ export const make = (tiers: MemoryTiers, further: FurtherExtensions = {}): ItemS
       const name = segments.at(-1)!
       const reading = readFileName(type, name, further[type])
       const category = segments.slice(0, -1).join("/")
+      const wrong = readCategory(category)
+      if (wrong !== undefined) {
+        if (!folders.has(category)) refuse(category, wrong)
+        folders.add(category)
+        continue
+      }
       if (reading._tag === "Id") {
         add(locate({ type, tier, root: roots[tier], id: reading.id, category, name, kind: "file" }))
       } else if (reading._tag === "Invalid") refuse(path, reading.reason)

@@ -7,7 +7,14 @@ import type { ItemLocation } from "../../services/item/Item.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import type { ItemId, ItemType, Tier } from "../../services/item/ItemId.ts"
-import { folderManifest, locate, readFileName, readFolderName, readId } from "../../services/item/ItemPath.ts"
+import {
+  folderManifest,
+  locate,
+  readCategory,
+  readFileName,
+  readFolderName,
+  readId
+} from "../../services/item/ItemPath.ts"
 import type { NameIssue } from "../../services/item/ItemPath.ts"
 import type { Entry, Listing } from "./makeItemStore.ts"
 
@@ -156,6 +163,12 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
       folder.problems = problems
       return
     }
+    const wrong = readCategory(folder.path)
+    if (wrong !== undefined) {
+      clear(folder)
+      folder.problems = [named(folder.path, wrong)]
+      return
+    }
     const entries: Array<Entry> = []
     const children = new Set<string>()
     for (const entry of names) {
@@ -207,6 +220,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     try {
       scan(folder, absolute)
     } catch (cause) {
+      if (codeOfFailure(cause) === "unknown") throw cause
       clear(folder)
       const failure = unreadable(show(folder.path), cause)
       if (failure.issue !== "vanished") folder.problems = [failure]

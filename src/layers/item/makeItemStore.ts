@@ -86,7 +86,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
         for (const id of byId.keys()) ids.add(id)
       }
     }
-    return [...elsewhere, ...nearIds(ref.id, ids)].slice(0, 3)
+    return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
   })
 
   const find = Effect.fn("ItemStore.find")(function*(query: ItemQuery) {
@@ -105,7 +105,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
         near: yield* near(ref, query)
       })
     }
-    if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry) })
+    if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
     const location = yield* Effect.fromResult(backend.resolve(hit))
     const hides: Array<ItemLocation> = []
     for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
@@ -148,7 +148,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
         const listing = yield* backend.listing(tier, type)
         found.push(...listing.problems)
         for (const [id, entries] of listing.byId) {
-          if (entries.length > 1) found.push(new ItemAmbiguous({ id, candidates: entries.map(showEntry) }))
+          if (entries.length > 1) found.push(new ItemAmbiguous({ id, candidates: entries.map(showEntry).toSorted() }))
           for (const entry of entries) {
             const resolved = backend.resolve(entry)
             if (Result.isFailure(resolved)) found.push(resolved.failure)

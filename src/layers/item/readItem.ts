@@ -165,10 +165,11 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
       changed = Math.max(changed, milliseconds(stat))
       if (path.endsWith("/")) continue
       const item = `${showLocation(location)}/${path}`
-      const limit = path === folderManifest ? maxItem : maxFolder - total
+      const limit = path === folderManifest ? maxItem : maxFolder
       const opened = yield* readFile(item, `${location.file}/${path}`, limit)
       if (identityOf(opened.stat) !== identityOf(stat)) return yield* fail(item, "io", "it changed while it was read")
       total += opened.bytes.length
+      if (total > maxFolder) return yield* fail(showLocation(location), "too-large", "it has more than 16 MiB")
       files.push({ path, digest: sha256(opened.bytes), executable: opened.executable, bytes: opened.bytes })
     }
     const detached = yield* readDetached(location)

@@ -1,69 +1,106 @@
-// How a tool or directive is called, in one line: `add(a: number, b?: number = 2)`. For search hits, where a model
+// How a tool or directive is called, on one line: `add(a: number, b?: number = 1)`. For search hits, where a model
 // decides from it alone; the whole schema is what `load` shows.
 import type { Schema } from "effect"
 import type { Directive, Tool } from "./Item.ts"
 
-const longest = 200
+/** Never longer than this. */
+export const maxSignature = 200
+
+/** Members and choices that are written out before `…`. */
+const maxChoices = 4
+const maxDepth = 3
+
+const word = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 const isRecord = (value: Schema.Json | undefined): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const literal = (value: Schema.Json): string => {
+const own = (schema: Schema.JsonObject, key: string): Schema.Json | undefined =>
+  Object.hasOwn(schema, key) ? schema[key] : undefined
+
+const short = (value: Schema.Json): string => {
   const text = JSON.stringify(value)
   return text.length <= 24 ? text : `${text.slice(0, 23)}…`
 }
 
+const choices = (values: ReadonlyArray<Schema.Json>): string => {
+  const shown = values.slice(0, maxChoices).map(short).join("|")
+  return values.length > maxChoices ? `${shown}|…` : shown
+}
+
 const typeOf = (schema: Schema.Json | undefined, depth: number): string => {
   if (!isRecord(schema)) return "any"
-  const options = schema["enum"]
-  if (Array.isArray(options)) {
-    return options.slice(0, 4).map(literal).join("|") + (options.length > 4 ? "|…" : "")
+  const [options, constant, type] = [own(schema, "enum"), own(schema, "const"), own(schema, "type")]
+  if (Array.isArray(options) && options.length > 0) return choices(options as ReadonlyArray<Schema.Json>)
+  if (constant !== undefined) return short(constant)
+  const union = own(schema, "anyOf") ?? own(schema, "oneOf")
+  if (type === undefined && Array.isArray(union) && union.length > 0 && depth < maxDepth) {
+    const types = new Set((union as ReadonlyArray<Schema.Json>).slice(0, maxChoices).map((s) => typeOf(s, depth + 1)))
+    return `${Array.from(types).join("|")}${union.length > maxChoices ? "|…" : ""}`
   }
-  if (schema["const"] !== undefined) return literal(schema["const"])
-  const type = schema["type"]
-  if (Array.isArray(type)) return type.filter((t) => typeof t === "string").join("|")
-  if (type === "array") return depth > 1 ? "array" : `${typeOf(schema["items"], depth + 1)}[]`
-  if (type === "object") return isRecord(schema["properties"]) ? "{…}" : "object"
-  return typeof type === "string" ? type : "any"
-}
-
-const identifier = /^[A-Za-z_][A-Za-z0-9_-]*$/
-
-const parametersOf = (schema: Schema.JsonObject): ReadonlyArray<string> => {
-  const properties = schema["properties"]
-  if (!isRecord(properties)) return []
-  const listed = schema["required"]
-  const required = new Set<Schema.Json>(Array.isArray(listed) ? listed : [])
-  return Object.entries(properties)
-    .map(([name, property]) => {
-      const fallback = isRecord(property) ? property["default"] : undefined
-      const optional = !required.has(name) || fallback !== undefined
-      const shown = identifier.test(name) ? name : literal(name)
-      const text = `${shown}${optional ? "?" : ""}: ${typeOf(property, 0)}${
-        fallback === undefined ? "" : ` = ${literal(fallback)}`
-      }`
-      return { optional, text }
-    })
-    .toSorted((a, b) => Number(a.optional) - Number(b.optional))
-    .map(({ text }) => text)
-}
-
-/** At most 200 characters; parameters that do not fit are an ellipsis. Required ones come first. */
-export const callSignature = (item: Directive | Tool): string => {
-  const parameters = item._tag === "tool"
-    ? parametersOf(item.parameters)
-    : item.inputSchema === undefined
-    ? item.inputs.map((input) =>
-      `${input.name}${input.required && input.default === undefined ? "" : "?"}: ${input.type}${
-        input.default === undefined ? "" : ` = ${literal(input.default)}`
-      }`
-    )
-    : parametersOf(item.inputSchema)
-  let text = `${item.location.id}(`
-  for (const [index, parameter] of parameters.entries()) {
-    const next = index === 0 ? parameter : `, ${parameter}`
-    if (text.length + next.length > longest - 4) return `${text}${index === 0 ? "" : ", "}…)`
-    text += next
+  if (Array.isArray(type)) {
+    return (type as ReadonlyArray<Schema.Json>).slice(0, maxChoices).map((t) => typeOf({ ...schema, type: t }, depth))
+      .join("|")
   }
-  return `${text})`
+  if (type === "array") {
+    const items = depth < maxDepth ? typeOf(own(schema, "items"), depth + 1) : "any"
+    return items.includes("|") ? `(${items})[]` : `${items}[]`
+  }
+  if (type === "object" || (type === undefined && isRecord(own(schema, "properties")))) {
+    const properties = own(schema, "properties")
+    return isRecord(properties) && Object.keys(properties).length > 0 ? "{…}" : "object"
+  }
+  return typeof type === "string" && word.test(type) ? type : "any"
 }
+
+const parameter = (name: string, schema: Schema.Json | undefined, required: boolean): string => {
+  const fallback = isRecord(schema) ? own(schema, "default") : undefined
+  const value = fallback === undefined ? "" : ` = ${short(fallback)}`
+  return `${word.test(name) ? name : short(name)}${required ? "" : "?"}: ${typeOf(schema, 0)}${value}`
+}
+
+/** Required parameters first; as many as fit. */
+const join = (id: string, parameters: ReadonlyArray<string>, open: boolean): string => {
+  const all = open ? [...parameters, "…"] : parameters
+  const whole = `${id}(${all.join(", ")})`
+  if (whole.length <= maxSignature) return whole
+  let text = `${id}(`
+  for (const one of parameters) {
+    if (text.length + one.length + 4 > maxSignature) break
+    text += `${one}, `
+  }
+  return `${text}…)`
+}
+
+/** The call signature of a schema of an object. */
+export const schemaSignature = (id: string, schema: Schema.JsonObject): string => {
+  const properties = own(schema, "properties")
+  const known = isRecord(properties) ? properties : {}
+  const names = own(schema, "required")
+  const required = new Set<Schema.Json>(Array.isArray(names) ? names : [])
+  const parameters = Object.entries(known).map(([name, property]) => {
+    const isRequired = required.has(name) && !(isRecord(property) && Object.hasOwn(property, "default"))
+    return { isRequired, text: parameter(name, property, isRequired) }
+  })
+  const further = own(schema, "additionalProperties")
+  return join(
+    id,
+    parameters.toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired)).map(({ text }) => text),
+    parameters.length === 0 && further !== undefined && further !== false
+  )
+}
+
+/** The schema that a directive's inputs are validated against: its own, else one made from its inputs. */
+export const inputsSchema = ({ inputSchema, inputs }: Pick<Directive, "inputs" | "inputSchema">): Schema.JsonObject =>
+  inputSchema ?? {
+    type: "object",
+    properties: Object.fromEntries(inputs.map((input) => [input.name, {
+      type: input.type,
+      ...(input.description === "" ? {} : { description: input.description }),
+      ...(input.default === undefined ? {} : { default: input.default })
+    }])),
+    required: inputs.filter((input) => input.required).map((input) => input.name)
+  }
+
+export const callSignature = (item: Directive | Tool): string =>
+  schemaSignature(item.location.id, item._tag === "tool" ? item.parameters : inputsSchema(item))

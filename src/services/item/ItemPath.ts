@@ -60,13 +60,16 @@ export const readId = (name: string): NameReading =>
     ? { _tag: "Id", id: name }
     : { _tag: "Invalid", reason: { issue: "the file's name is not an id", hint: idHint } }
 
+const tooDeep: NameIssue = { issue: `the folder is more than ${maxCategoryDepth} levels deep`, hint: "Move it up" }
+
+/** Why files in a folder that was entered are no items: only a folder tool may lie at the deepest level. */
+export const readCategory = (category: string): NameIssue | undefined => isCategory(category) ? undefined : tooDeep
+
 /** Whether a folder below a type folder is looked into; `category` is its own path. */
 export const readFolderName = (category: string): "enter" | "skip" | NameIssue => {
   const name = category.slice(category.lastIndexOf("/") + 1)
   if (name.startsWith(".") || foreignFolders.has(name)) return "skip"
-  if (category.split("/").length > maxCategoryDepth + 1) {
-    return { issue: `the folder is more than ${maxCategoryDepth} levels deep`, hint: "Move it up" }
-  }
+  if (category.split("/").length > maxCategoryDepth + 1) return tooDeep
   return isCategory(name)
     ? "enter"
     : { issue: "the folder's name is not a category", hint: "Use letters, digits, _, - and . in its name" }

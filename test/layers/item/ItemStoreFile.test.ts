@@ -1,0 +1,311 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Stream } from "effect"
+import { execFileSync } from "node:child_process"
+import * as Fs from "node:fs"
+import * as Net from "node:net"
+import { ItemUnreadable } from "../../../src/services/item/ItemErrors.ts"
+import type { Tier } from "../../../src/services/item/ItemId.ts"
+import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import { contract } from "./ItemStore.contract.ts"
+import { makeDisk, storeOf, storeOn } from "./onDisk.ts"
+import type { Disk } from "./onDisk.ts"
+
+contract("ItemStoreFile", storeOf)
+
+const using = <A, E, R>(body: (disk: Disk, store: ItemStore["Service"]) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function*() {
+    const disk = yield* makeDisk
+    return yield* Effect.flatMap(ItemStore, (store) => body(disk, store)).pipe(Effect.provide(storeOn(disk)))
+  })
+
+const unreadable = <A>(effect: Effect.Effect<A, unknown>) =>
+  Effect.map(Effect.flip(effect), (error) => {
+    assert.instanceOf(error, ItemUnreadable)
+    return error as ItemUnreadable
+  })
+
+const findAndRead = (store: ItemStore["Service"], id: string) =>
+  Effect.flatMap(store.find({ id }), (found) => store.read(found.location))
+
+const textOf = (store: ItemStore["Service"], id: string) =>
+  Effect.map(findAndRead(store, id), (snapshot) => new TextDecoder().decode(snapshot.bytes))
+
+/** After two seconds without a change, what is known of a folder is answered from memory. */
+const settle = Effect.sleep(Duration.millis(2100))
+
+describe("a listing is never stale", () => {
+  it.live("files and folders that come and go are seen by the next call", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const exists = (id: string) => Effect.map(Effect.result(store.find({ id })), (r) => r._tag === "Success")
+        assert.isFalse(yield* exists("a"))
+        disk.write("project", "tools/a.py", "x")
+        assert.isTrue(yield* exists("a"))
+        yield* settle
+        assert.isTrue(yield* exists("a"))
+        assert.isTrue(yield* exists("a"))
+        disk.write("project", "tools/b.py", "x")
+        disk.write("project", "tools/new/deep/c.py", "x")
+        disk.write("user", "tools/d.py", "x")
+        for (const id of ["a", "b", "c", "d"]) assert.isTrue(yield* exists(id), id)
+        yield* settle
+        for (const id of ["a", "b", "c", "d"]) assert.isTrue(yield* exists(id), id)
+        Fs.renameSync(`${disk.root("project")}/tools/new`, `${disk.root("project")}/tools/moved`)
+        assert.isTrue(yield* exists("moved/deep/c"))
+        assert.isFalse(yield* exists("new/deep/c"))
+        Fs.rmSync(`${disk.root("project")}/tools/a.py`)
+        assert.isFalse(yield* exists("a"))
+        disk.write("project", "tools/moved/tool.yaml", "tool_id: moved\n")
+        assert.isTrue(yield* exists("moved"))
+        assert.isFalse(yield* exists("c"))
+        Fs.rmSync(`${disk.root("project")}/tools/moved/tool.yaml`)
+        assert.isTrue(yield* exists("c"))
+        Fs.rmSync(disk.root("project"), { recursive: true })
+        assert.isFalse(yield* exists("b"))
+        disk.write("project", "tools/b.py", "x")
+        assert.isTrue(yield* exists("b"))
+      })
+    ))
+
+  it.live("nor is a snapshot: same size, times set back, replaced, made executable", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/a.py", "one\n")
+        const file = `${disk.root("project")}/tools/a.py`
+        assert.strictEqual(yield* textOf(store, "a"), "one\n")
+        const times = Fs.statSync(file)
+        disk.write("project", "tools/a.py", "two\n")
+        Fs.utimesSync(file, times.atime, times.mtime)
+        assert.strictEqual(yield* textOf(store, "a"), "two\n")
+        Fs.writeFileSync(`${file}.tmp`, "six\n")
+        Fs.renameSync(`${file}.tmp`, file)
+        assert.strictEqual(yield* textOf(store, "a"), "six\n")
+        assert.isFalse((yield* findAndRead(store, "a")).executable)
+        Fs.chmodSync(file, 0o755)
+        assert.isTrue((yield* findAndRead(store, "a")).executable)
+      })
+    ))
+
+  it.live("unchanged items are the same object, after the two seconds in which a change could hide", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/a.py", "one\n")
+        disk.write("project", "tools/f/tool.yaml", "x\n")
+        assert.notStrictEqual(yield* findAndRead(store, "a"), yield* findAndRead(store, "a"))
+        yield* Effect.sleep(Duration.millis(2100))
+        assert.strictEqual(yield* findAndRead(store, "a"), yield* findAndRead(store, "a"))
+        assert.strictEqual(yield* findAndRead(store, "f"), yield* findAndRead(store, "f"))
+        disk.write("project", "tools/f/lib/new.py", "x\n")
+        assert.strictEqual((yield* findAndRead(store, "f")).files.length, 2)
+        disk.write("project", "tools/f.kiwi-sig", "x\n")
+        assert.strictEqual((yield* findAndRead(store, "f")).claim._tag, "Malformed")
+      })
+    ))
+})
+
+describe("links", () => {
+  it.live("out of the type's folder are refused, whatever they lead to", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const tools = `${disk.root("project")}/tools`
+        disk.write("project", "tools/real.py", "x\n")
+        disk.write("project", "knowledge/k.md", "x\n")
+        Fs.symlinkSync("/etc/passwd", `${tools}/passwd.py`)
+        Fs.symlinkSync("../knowledge/k.md", `${tools}/other.py`)
+        Fs.symlinkSync("nowhere", `${tools}/dangling.py`)
+        Fs.symlinkSync("loop.py", `${tools}/loop.py`)
+        Fs.symlinkSync("/dev/zero", `${tools}/zero.py`)
+        const issue = (id: string) => Effect.map(unreadable(store.find({ id })), (e) => e.issue)
+        assert.strictEqual(yield* issue("passwd"), "escapes")
+        assert.strictEqual(yield* issue("other"), "escapes")
+        assert.strictEqual(yield* issue("dangling"), "vanished")
+        assert.strictEqual(yield* issue("loop"), "vanished")
+        assert.strictEqual(yield* issue("zero"), "escapes")
+        assert.deepStrictEqual((yield* store.list({ type: "tool" })).map((l) => l.id as string), ["real"])
+        assert.strictEqual((yield* store.problems).length, 5)
+      })
+    ))
+
+  it.live("inside it are followed to a file, under the link's own name", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/lib/real.py", "x\n")
+        Fs.symlinkSync("lib/real.py", `${disk.root("project")}/tools/alias.py`)
+        const { location } = yield* store.find({ id: "alias" })
+        assert.strictEqual<string>(location.id, "alias")
+        assert.strictEqual(location.path, "alias.py")
+        assert.strictEqual(location.file, `${disk.root("project")}/tools/lib/real.py`)
+        assert.strictEqual(yield* textOf(store, "alias"), "x\n")
+        Fs.rmSync(`${disk.root("project")}/tools/alias.py`)
+        Fs.symlinkSync("/etc/passwd", `${disk.root("project")}/tools/alias.py`)
+        assert.strictEqual((yield* unreadable(store.find({ id: "alias" }))).issue, "escapes")
+      })
+    ))
+
+  it.live("to folders are not followed, so that there are no circles", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/a/x.py", "x\n")
+        Fs.symlinkSync("..", `${disk.root("project")}/tools/a/up`)
+        Fs.symlinkSync("/etc", `${disk.root("project")}/tools/etc`)
+        assert.strictEqual((yield* store.list()).length, 1)
+        assert.deepStrictEqual((yield* store.problems).map((p) => p._tag), ["ItemUnreadable", "ItemUnreadable"])
+      })
+    ))
+
+  it.live("in place of a type folder, of .ai, or of a folder on the way are refused", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        Fs.mkdirSync(`${disk.base}/elsewhere/tools/web`, { recursive: true })
+        Fs.writeFileSync(`${disk.base}/elsewhere/tools/web/x.py`, "x\n")
+        Fs.symlinkSync(`${disk.base}/elsewhere`, disk.root("project"))
+        assert.strictEqual((yield* Effect.flip(store.find({ id: "x" })))._tag, "ItemNotFound")
+        assert.isAbove((yield* store.problems).length, 0)
+        Fs.rmSync(disk.root("project"))
+        Fs.mkdirSync(disk.root("project"))
+        Fs.symlinkSync(`${disk.base}/elsewhere/tools`, `${disk.root("project")}/tools`)
+        assert.strictEqual((yield* Effect.flip(store.find({ id: "x" })))._tag, "ItemNotFound")
+        assert.strictEqual((yield* store.problems).length, 1)
+        Fs.rmSync(`${disk.root("project")}/tools`)
+        disk.write("project", "tools/web/x.py", "mine\n")
+        const { location } = yield* store.find({ id: "x" })
+        Fs.rmSync(`${disk.root("project")}/tools/web`, { recursive: true })
+        Fs.symlinkSync(`${disk.base}/elsewhere/tools/web`, `${disk.root("project")}/tools/web`)
+        assert.strictEqual((yield* unreadable(store.read(location))).issue, "escapes")
+      })
+    ))
+
+  it.live("the user's own folder may be one", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        Fs.mkdirSync(`${disk.base}/dotfiles/tools`, { recursive: true })
+        Fs.writeFileSync(`${disk.base}/dotfiles/tools/x.py`, "x\n")
+        Fs.symlinkSync(`${disk.base}/dotfiles`, disk.root("user"))
+        const { location } = yield* store.find({ id: "x" })
+        assert.deepInclude(location, { root: `${disk.base}/dotfiles`, tier: "user" })
+        assert.strictEqual(yield* textOf(store, "x"), "x\n")
+      })
+    ))
+})
+
+describe("what is no regular file", () => {
+  it.live("is refused and never waited for", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const tools = `${disk.root("project")}/tools`
+        Fs.mkdirSync(tools, { recursive: true })
+        execFileSync("mkfifo", [`${tools}/pipe.py`])
+        const server = Net.createServer()
+        yield* Effect.callback<void>((resume) => {
+          server.listen(`${tools}/socket.py`, () => resume(Effect.void))
+        })
+        yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+        assert.strictEqual((yield* unreadable(store.find({ id: "pipe" }))).issue, "not-a-file")
+        assert.strictEqual((yield* unreadable(store.find({ id: "socket" }))).issue, "not-a-file")
+        disk.write("project", "tools/late.py", "x\n")
+        const { location } = yield* store.find({ id: "late" })
+        Fs.rmSync(`${tools}/late.py`)
+        execFileSync("mkfifo", [`${tools}/late.py`])
+        assert.strictEqual((yield* unreadable(store.read(location))).issue, "not-a-file")
+        Fs.rmSync(`${tools}/late.py`)
+        assert.strictEqual((yield* unreadable(store.read(location))).issue, "vanished")
+        Fs.mkdirSync(`${tools}/late.py`)
+        assert.strictEqual((yield* unreadable(store.read(location))).issue, "not-a-file")
+      })
+    ))
+
+  it.live("inside a folder tool refuses the tool", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const folder = `${disk.root("project")}/tools/f`
+        disk.write("project", "tools/f/tool.yaml", "tool_id: f\n")
+        yield* findAndRead(store, "f")
+        for (
+          const [name, put] of [
+            ["link", () => Fs.symlinkSync("tool.yaml", `${folder}/link`)],
+            ["out", () => Fs.symlinkSync("/etc", `${folder}/out`)],
+            ["pipe", () => execFileSync("mkfifo", [`${folder}/pipe`])]
+          ] as const
+        ) {
+          put()
+          const error = yield* unreadable(findAndRead(store, "f"))
+          assert.strictEqual(error.issue, "not-a-file")
+          assert.include(error.item, `project:tools/f/${name}`)
+          Fs.rmSync(`${folder}/${name}`)
+        }
+        Fs.writeFileSync(`${folder}/a\nb`, "")
+        assert.strictEqual((yield* Effect.flip(findAndRead(store, "f")))._tag, "ItemInvalid")
+        Fs.rmSync(`${folder}/a\nb`)
+        Fs.writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x61, 0xff])]), "")
+        assert.strictEqual((yield* Effect.flip(findAndRead(store, "f")))._tag, "ItemInvalid")
+        Fs.rmSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x61, 0xff])]))
+        Fs.rmSync(`${folder}/tool.yaml`)
+        Fs.symlinkSync("/etc/passwd", `${folder}/tool.yaml`)
+        assert.strictEqual((yield* unreadable(findAndRead(store, "f"))).issue, "not-a-file")
+      })
+    ))
+})
+
+describe("limits", () => {
+  it.live("a folder tool has at most 1,000 files and 16 MiB", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/f/tool.yaml", "tool_id: f\n")
+        for (let i = 0; i < 999; i++) disk.write("project", `tools/f/lib/${i}.txt`, "")
+        assert.strictEqual((yield* findAndRead(store, "f")).files.length, 1000)
+        disk.write("project", "tools/f/one-more", "")
+        assert.strictEqual((yield* unreadable(findAndRead(store, "f"))).issue, "too-large")
+        Fs.rmSync(`${disk.root("project")}/tools/f/lib`, { recursive: true })
+        disk.write("project", "tools/f/big", new Uint8Array(15 * 1024 * 1024))
+        yield* findAndRead(store, "f")
+        disk.write("project", "tools/f/big2", new Uint8Array(1024 * 1024))
+        assert.strictEqual((yield* unreadable(findAndRead(store, "f"))).issue, "too-large")
+        Fs.rmSync(`${disk.root("project")}/tools/f/big`)
+        disk.write("project", "tools/f/tool.yaml", "#".repeat(1024 * 1024 + 1))
+        assert.strictEqual((yield* unreadable(findAndRead(store, "f"))).issue, "too-large")
+      })
+    ))
+})
+
+describe("changes", () => {
+  const next = (store: ItemStore["Service"]) =>
+    Effect.gen(function*() {
+      const fiber = yield* Effect.forkChild(Stream.runHead(store.changes))
+      yield* Effect.sleep(Duration.millis(400))
+      return fiber
+    })
+
+  it.live("an edit, a new file, a new folder and a removal are told within a second", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/a/x.py", "x\n")
+        disk.write("user", "tools/y.py", "x\n")
+        const acts: ReadonlyArray<readonly [Tier, () => void]> = [
+          ["project", () => disk.write("project", "tools/a/x.py", "changed\n")],
+          ["project", () => disk.write("project", "tools/new/deep/z.py", "x\n")],
+          ["user", () => disk.write("user", "knowledge/k.md", "x\n")],
+          ["project", () => Fs.rmSync(`${disk.root("project")}/tools/a`, { recursive: true })]
+        ]
+        for (const [tier, act] of acts) {
+          const fiber = yield* next(store)
+          act()
+          const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(1)))
+          assert.deepStrictEqual(told._tag === "Some" ? told.value : [], [tier])
+        }
+      })
+    ))
+
+  it.live("what lies beside the items is not told, and a tier that is made later is", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        disk.write("project", "tools/x.py", "x\n")
+        const fiber = yield* next(store)
+        disk.write("project", "logs/audit/x.jsonl", "x\n")
+        yield* Effect.sleep(Duration.millis(700))
+        assert.isUndefined(fiber.pollUnsafe())
+        disk.write("user", "tools/late.py", "x\n")
+        const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(2)))
+        assert.deepStrictEqual(told._tag === "Some" ? told.value : [], ["user"])
+      })
+    ))
+})

@@ -1,0 +1,18 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
+import { contract } from "./ItemStore.contract.ts"
+
+contract("ItemStoreMemory", (tiers) => ItemStoreMemory.layerWith(tiers))
+
+it.effect("a Map that changes is seen by the next call", () =>
+  Effect.gen(function*() {
+    const files = new Map([["tools/a.py", "x"]])
+    const store = ItemStoreMemory.make({ project: files })
+    assert.strictEqual((yield* store.list()).length, 1)
+    files.set("tools/b.py", "y")
+    assert.strictEqual((yield* store.find({ id: "b" })).location.id, "b")
+    files.delete("tools/a.py")
+    assert.strictEqual((yield* Effect.flip(store.find({ id: "a" })))._tag, "ItemNotFound")
+    assert.isTrue(Option.isNone(ItemStoreMemory.make({}).rootOf("project")))
+  }))
