@@ -57,16 +57,21 @@ export class Projects extends Context.Service<Projects, {
 export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>) =>
   Layer.effect(
     Projects,
-    Effect.map(LayerMap.make(lookup, { idleTimeToLive: "10 minutes" }), (map) =>
-      Projects.of({
-        open: (key) => map.contextEffect(key),
-        use: (key) => (effect) =>
-          Effect.scopedWith((scope) =>
-            Effect.flatMap(
-              Effect.provideService(map.contextEffect(key), Scope.Scope, scope),
-              (context) => Effect.provideContext(effect, context)
-            )
-          ),
-        close: map.invalidate
-      }))
+    // Fresh, since layers are shared by reference: another project would otherwise get the services of the one opened
+    // first.
+    Effect.map(
+      LayerMap.make((key: ProjectKey) => Layer.fresh(lookup(key)), { idleTimeToLive: "10 minutes" }),
+      (map) =>
+        Projects.of({
+          open: (key) => map.contextEffect(key),
+          use: (key) => (effect) =>
+            Effect.scopedWith((scope) =>
+              Effect.flatMap(
+                Effect.provideService(map.contextEffect(key), Scope.Scope, scope),
+                (context) => Effect.provideContext(effect, context)
+              )
+            ),
+          close: map.invalidate
+        })
+    )
   )

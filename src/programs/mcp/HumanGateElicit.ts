@@ -19,7 +19,7 @@ const canElicit = ({ elicitation }: ClientCapabilities): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 
 const questionOf = (request: HumanRequest): string =>
-  `${safeLine(request.title, 300)}\n\n${safeText(request.details).trim()}\n\nDigest: ${request.digest}`
+  `${safeLine(request.title, 300)}\n\n${safeText(request.details).trim()}`
 
 const form = (message: string) => ({
   message,

@@ -47,7 +47,6 @@ describe("a stateless call", () => {
       assert.strictEqual(first.outcome, "HumanRequired")
       assert.include(message(first.question), "Sign tool add 1.0.0")
       assert.include(message(first.question), "+ print(1)")
-      assert.include(message(first.question), request.digest)
       const requestState = first.question?.requestState
       const second = yield* round(seals, { inputResponses: { agree: yes }, requestState })
       assert.strictEqual(second.outcome, request.digest)
@@ -126,14 +125,13 @@ describe("the question", () => {
       const seals = yield* HumanGateElicit.makeSeals
       const { question } = yield* round(seals, {}, {
         ...request,
-        title: "Sign \u001b[31mtool\nDigest: fake",
+        title: "Sign \u001b[31mtool\nand more",
         details: "safe \u202e evil \u200b\u{e0041}\u0007"
       })
       const shown = message(question)
       assert.notMatch(shown, /[\u001b\u202e\u200b\u0007]|\u{e0041}/u)
       assert.include(shown, "\\u{202e}")
-      assert.notInclude(shown.split("\n")[0], "\n")
-      assert.strictEqual(shown.split("\n").filter((line) => line.startsWith("Digest:")).length, 1)
+      assert.strictEqual(shown.split("\n").length, 3)
     }))
 
   it.effect("is never cut: what is too long has to be read elsewhere", () =>
