@@ -11,7 +11,7 @@ import type { ItemType, Tier } from "../../services/item/ItemId.ts"
 import type { ItemStore } from "../../services/item/ItemStore.ts"
 import { documentOf, fold } from "../../services/search/searchText.ts"
 import { LockUnavailable, type ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import type { IndexedItem, SearchDatabase, Touched } from "./searchDatabase.ts"
+import type { IndexedItem, SearchDatabase } from "./searchDatabase.ts"
 
 export interface Refreshed {
   readonly items: number
@@ -22,9 +22,11 @@ export interface Refreshed {
 
 export type Report = (done: number, total: number) => Effect.Effect<void>
 
-const batchSize = 64
-/** How many files are looked at before other fibers get a turn. */
+/** Items in one transaction: a commit costs as much as some items. Other fibers get a turn after each item. */
+const batchSize = 256
+/** How many files are looked at, and rows read, before other fibers get a turn. */
 const stride = 256
+const pageSize = 2048
 /** A file that changed this recently can change again without its times showing it. */
 const racyMillis = 2000
 
@@ -82,9 +84,18 @@ export const makeRefreshTier = (
     const started = yield* Clock.currentTimeNanos
     const locations = yield* services.store.list({ tier })
     const known = new Map<string, Indexed>()
-    const rows = yield* database.rows("SELECT rowid, type, path, identity, digest FROM items")
-    for (const [row, type, path, identity, digest] of rows) {
-      known.set(`${type}/${path}`, { row: Number(row), identity: String(identity), digest: String(digest) })
+    let last = 0
+    while (true) {
+      const rows = yield* database.rows(
+        "SELECT rowid, type, path, identity, digest FROM items WHERE rowid > ? ORDER BY rowid LIMIT ?",
+        [last, pageSize]
+      )
+      for (const [row, type, path, identity, digest] of rows) {
+        last = Number(row)
+        known.set(`${type}/${path}`, { row: last, identity: String(identity), digest: String(digest) })
+      }
+      if (rows.length < pageSize) break
+      yield* Effect.yieldNow
     }
     const changed: Array<Changed> = []
     for (const [i, location] of locations.entries()) {
@@ -126,31 +137,28 @@ export const makeRefreshTier = (
     } satisfies IndexedItem
   })
 
-  const apply = Effect.fnUntraced(function*(database: SearchDatabase, difference: Difference, report: Report) {
+  const bring = Effect.fnUntraced(function*(database: SearchDatabase, difference: Difference, report: Report) {
+    const total = difference.changed.length
     let written = difference.gone.length
     for (let i = 0; i < difference.gone.length; i += batchSize) {
-      yield* database.write({ remove: difference.gone.slice(i, i + batchSize), add: [], touch: [] })
-      yield* Effect.yieldNow
+      const rows = difference.gone.slice(i, i + batchSize)
+      yield* database.transaction(
+        Effect.forEach(rows, (row) => Effect.andThen(database.remove(row), Effect.yieldNow), { discard: true })
+      )
     }
-    const total = difference.changed.length
+    const apply = Effect.fnUntraced(function*(changed: Changed) {
+      const entry = yield* index(changed)
+      if (entry.row !== undefined) return yield* database.touch(entry.row, entry.identity)
+      if (changed.indexed !== undefined) yield* database.remove(changed.indexed.row)
+      yield* database.add(entry)
+      written++
+    })
     for (let i = 0; i < total; i += batchSize) {
-      const remove: Array<number> = []
-      const add: Array<IndexedItem> = []
-      const touch: Array<Touched> = []
-      for (const changed of difference.changed.slice(i, i + batchSize)) {
-        const entry = yield* index(changed)
-        if (entry.row !== undefined) {
-          touch.push(entry)
-        } else {
-          add.push(entry)
-          if (changed.indexed !== undefined) remove.push(changed.indexed.row)
-        }
-        yield* Effect.yieldNow
-      }
-      written += add.length
-      yield* database.write({ remove, add, touch })
+      const batch = difference.changed.slice(i, i + batchSize)
+      yield* database.transaction(
+        Effect.forEach(batch, (one) => Effect.andThen(apply(one), Effect.yieldNow), { discard: true })
+      )
       yield* report(Math.min(i + batchSize, total), total)
-      yield* Effect.yieldNow
     }
     if (total > 1000) {
       while (yield* database.merge) yield* Effect.yieldNow
@@ -179,7 +187,7 @@ export const makeRefreshTier = (
       }
       yield* exclusively
       const current = (yield* database.version) === version ? difference : yield* compare(database)
-      return yield* apply(database, current, report)
+      return yield* bring(database, current, report)
     },
     (effect): Effect.Effect<Refreshed, SqlError | LockUnavailable> => Effect.scoped(effect)
   )

@@ -23,8 +23,7 @@ const schema = [
     path TEXT NOT NULL,
     squashed TEXT NOT NULL,
     identity TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    UNIQUE (type, path)
+    digest TEXT NOT NULL
   ) STRICT`,
   "CREATE INDEX items_id ON items (id)",
   "CREATE INDEX items_squashed ON items (squashed)",
@@ -52,12 +51,6 @@ export interface IndexedItem {
   readonly document: SearchDocument
 }
 
-/** A file whose times changed and whose content did not. */
-export interface Touched {
-  readonly row: number
-  readonly identity: string
-}
-
 export interface SearchDatabase {
   /** Snapshot reads: never waits for a writer. */
   readonly rows: (
@@ -66,12 +59,11 @@ export interface SearchDatabase {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError>
   /** Changes whenever anybody wrote to the file. */
   readonly version: Effect.Effect<number, SqlError>
-  /** Removes rows, then adds items, in one transaction. */
-  readonly write: (change: {
-    readonly remove: ReadonlyArray<number>
-    readonly add: ReadonlyArray<IndexedItem>
-    readonly touch: ReadonlyArray<Touched>
-  }) => Effect.Effect<void, SqlError>
+  /** Everything that `effect` writes, or nothing of it. One at a time: whoever writes holds the tier's lock. */
+  readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
+  readonly remove: (row: number) => Effect.Effect<void, SqlError>
+  readonly add: (item: IndexedItem) => Effect.Effect<void, SqlError>
+  readonly touch: (row: number, identity: string) => Effect.Effect<void, SqlError>
   /** A slice of the work that makes an index fast after many changes; false when none is left. */
   readonly merge: Effect.Effect<boolean, SqlError>
 }
@@ -104,8 +96,8 @@ const number = (rows: ReadonlyArray<ReadonlyArray<unknown>>): number => Number(r
 
 /** A transaction on a connection of one's own. */
 const atomically = <A, E>(connection: Connection, effect: Effect.Effect<A, E>) =>
-  Effect.uninterruptible(
-    Effect.andThen(patiently(run(connection, "BEGIN IMMEDIATE")), effect).pipe(
+  Effect.uninterruptibleMask((restore) =>
+    Effect.andThen(restore(patiently(run(connection, "BEGIN IMMEDIATE"))), restore(effect)).pipe(
       Effect.tap(() => run(connection, "COMMIT")),
       Effect.onError(() => Effect.ignore(run(connection, "ROLLBACK")))
     )
@@ -178,17 +170,10 @@ const makeDatabase = (reader: Connection, writer: Connection): SearchDatabase =>
   return {
     rows: (sql, params = []) => patiently(run(reader, sql, params)),
     version: Effect.map(run(reader, "PRAGMA data_version"), number),
-    write: (change) =>
-      atomically(
-        writer,
-        Effect.gen(function*() {
-          for (const row of change.remove) yield* remove(row)
-          for (const item of change.add) yield* add(item)
-          for (const { identity, row } of change.touch) {
-            yield* write("UPDATE items SET identity = ? WHERE rowid = ?", [identity, row])
-          }
-        })
-      ),
+    transaction: (effect) => atomically(writer, effect),
+    remove,
+    add,
+    touch: (row, identity) => Effect.asVoid(write("UPDATE items SET identity = ? WHERE rowid = ?", [identity, row])),
     merge: Effect.gen(function*() {
       const before = number(yield* run(writer, "SELECT total_changes()"))
       yield* patiently(write("INSERT INTO words (words, rank) VALUES ('merge', 64)", []))
@@ -204,6 +189,8 @@ export const open = Effect.fnUntraced(function*(filename: string) {
   return yield* Effect.gen(function*() {
     yield* prepareFile(filename)
     const writer = yield* patiently(connect(filename))
+    // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
+    yield* Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) => run(writer, sql))
     if (!(yield* ensureSchema(writer))) return undefined
     const reader = yield* patiently(connect(filename))
     return { database: makeDatabase(reader, writer), scope }

@@ -11,7 +11,7 @@ import type { ParsedQuery, QueryWord, Term } from "../../services/search/searchT
 import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
 /** How many rows are ranked at most by one statement. */
-const rankable = 4000
+const rankable = 2000
 
 const expression = (term: Term): string => `"${term.token}"${term.prefix ? "*" : ""}`
 

@@ -51,7 +51,7 @@ const stopWords: ReadonlySet<string> = new Set(
 /** Lower case, compatibility forms and Latin, Greek and Cyrillic accents removed. */
 export const fold = (text: string): string =>
   nonAscii.test(text)
-    ? text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").normalize("NFC").toLowerCase()
+    ? text.toLowerCase().normalize("NFKD").replace(/[\u0300-\u036f]/g, "").normalize("NFC").toLowerCase()
     : text.toLowerCase()
 
 const rawWords = (text: string): ReadonlyArray<string> => text.match(wordPattern) ?? []
