@@ -116,7 +116,7 @@ describe("from nothing to a tool of your own", () => {
     const again = await machine.kiwi(["init"])
     assert.strictEqual(again.code, 0)
     assert.include(again.stdout, "has an .ai already: nothing was written, trusted or signed")
-    assert.include(again.stdout, "kiwi sign tool '**'")
+    assert.include(again.stdout, "kiwi sign tool '**' --changed")
     assert.deepStrictEqual(contents(join(machine.site, ".ai/tools")), before)
   })
 })
@@ -174,8 +174,7 @@ describe("for programs", () => {
     [["unknown"], 2, "INVALID_USAGE"],
     [["run", "tool"], 2, "INVALID_USAGE"],
     [["search", "x", "--frob"], 2, "INVALID_USAGE"],
-    [["trust"], 2, "INVALID_USAGE"],
-    [["logs", "--follow"], 2, "INVALID_USAGE"]
+    [["trust"], 2, "INVALID_USAGE"]
   ]
   for (const [args, exit, code] of failures) {
     it(`kiwi ${args.join(" ")} --json fails with ${exit} and ${code}`, async () => {
@@ -190,6 +189,11 @@ describe("for programs", () => {
       assert.match(plain.stderr, new RegExp(`error\\[${code}\\]: `))
     })
   }
+
+  it("logs --follow has no end, so it has no JSON", async () => {
+    const { code, stdout } = await machine.kiwi(["logs", "--follow", "--json"])
+    assert.deepStrictEqual([code, json(stdout).error.code], [2, "INVALID_USAGE"])
+  })
 
   it("a reader that goes away is no failure", async () => {
     const { code, stderr } = await machine.run("sh", [
@@ -259,7 +263,10 @@ describe("init", () => {
   })
 
   it("leaves an .ai that was there as it is, untrusted, and names the next command", async () => {
-    machine.write(".ai/tools/x/evil.py", `__version__ = "1.0.0"\n__tool_type__ = "python"\nprint("ran")\n`)
+    machine.write(
+      ".ai/tools/x/evil.py",
+      `__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\nprint("ran")\n`
+    )
     machine.write(".ai/config/trust.yaml", "signers: []\n")
     const before = contents(machine.site)
     const report = json((await machine.kiwi(["init", "--json"])).stdout)
@@ -285,7 +292,6 @@ describe("init", () => {
       [machine.home, /user tier/],
       ["/", /disk/],
       [join(machine.folder, "kiwi/x"), /Kiwi's own folder/],
-      [join(machine.site, "file"), /no folder/],
       [join(machine.site, "file/below"), /no folder|cannot be made/],
       ["/proc/kiwi", /may not write|cannot be made/]
     ]
@@ -295,6 +301,7 @@ describe("init", () => {
       assert.match(error.message, why)
     }
     assert.deepStrictEqual(readdirSync(machine.home), [])
+    assert.strictEqual((await machine.kiwi(["init", join(machine.site, "file")])).code, 2)
   })
 
   it("lists the clients of this machine, their servers and skills, by name only and escaped", async () => {

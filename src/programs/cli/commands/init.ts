@@ -11,6 +11,7 @@ import { commandLine, kiwiCommand, quote, serveCommand, snippets } from "../../c
 import type { Snippet } from "../../connect.ts"
 import { init } from "../../init.ts"
 import type { Initialized } from "../../init.ts"
+import type { ItemState } from "../../itemState.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import * as HumanGateTerminal from "../HumanGateTerminal.ts"
@@ -51,14 +52,13 @@ const nextCommands = (
   { existed, items, not_signed, project, trust }: Initialized,
   cwd: string
 ): ReadonlyArray<string> => {
-  const unsigned = new Set(
-    items.filter(({ state }) => state === "unsigned" || (not_signed !== undefined && state === "restricted"))
-      .map(({ type }) => type)
-  )
+  const waiting = (state: ItemState): boolean =>
+    state === "unsigned" || state === "tampered" || (not_signed !== undefined && state === "restricted")
+  const types = new Set(items.filter(({ state }) => waiting(state)).map(({ type }) => type))
   return [
     ...(project === cwd || cwd.startsWith(`${project}/`) ? [] : [`cd ${quote(project)}`]),
     ...(trust === "restricted" ? ["kiwi trust project"] : []),
-    ...[...unsigned].map((type) => `kiwi sign ${type} '**'`),
+    ...[...types].map((type) => `kiwi sign ${type} '**' --changed`),
     ...(existed || not_signed !== undefined ? [] : [`kiwi run tool add --params '{"a": 1, "b": 2}'`]),
     "kiwi search add"
   ]
