@@ -40,7 +40,13 @@ export const quote = (word: string): string =>
 
 export const commandLine = ({ args, command }: Command): string => [command, ...args].map(quote).join(" ")
 
-const printJson = (value: unknown): string => JSON.stringify(value, null, 2)
+/** One server in the form of a client's file, its arguments on one line. */
+const printServer = (servers: string, server: object): string => {
+  const members = Object.entries(server).map(([name, value]) =>
+    `      ${JSON.stringify(name)}: ${JSON.stringify(value)}`
+  )
+  return `{\n  ${JSON.stringify(servers)}: {\n    "kiwi": {\n${members.join(",\n")}\n    }\n  }\n}`
+}
 
 /** A TOML basic string is a JSON string; only DEL differs, and JSON leaves it as it is. */
 const tomlText = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f")
@@ -52,18 +58,18 @@ export const snippets = (serve: Command): ReadonlyArray<Snippet> => {
     {
       client: "Claude Code",
       where: ".mcp.json in the project",
-      text: printJson({ mcpServers: { kiwi: { type: "stdio", command, args } } }),
+      text: printServer("mcpServers", { type: "stdio", command, args }),
       instead: `claude mcp add --transport stdio kiwi -- ${line}`
     },
     {
       client: "Cursor",
       where: ".cursor/mcp.json in the project, or ~/.cursor/mcp.json",
-      text: printJson({ mcpServers: { kiwi: { command, args } } })
+      text: printServer("mcpServers", { command, args })
     },
     {
       client: "VS Code",
       where: ".vscode/mcp.json in the project",
-      text: printJson({ servers: { kiwi: { type: "stdio", command, args } } }),
+      text: printServer("servers", { type: "stdio", command, args }),
       instead: `code --add-mcp ${quote(JSON.stringify({ name: "kiwi", command, args }))}`
     },
     {

@@ -35,8 +35,10 @@ export interface Explanation {
   readonly interpreter?: { readonly variable: string; readonly path: string }
   /** Names of the child's variables and where each value came from; never the values. */
   readonly environment?: ReadonlyArray<{ readonly name: string; readonly origin: string }>
-  /** What would run with the given parameters, or why that cannot be said yet. */
+  /** What would run with the given parameters. */
   readonly plan?: Schema.Json
+  /** Nothing was given for parameters that the tool needs, so there is no plan. */
+  readonly needs_parameters?: true
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
 
@@ -109,6 +111,10 @@ export const explain = Effect.fn("explain")(function*(
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   const explained = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
   if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation
+  const required = trace.resolved?.chain.leaf.tool.parameters["required"]
+  if (parameters === undefined && Array.isArray(required) && required.length > 0) {
+    return { ...explained, needs_parameters: true } satisfies Explanation as Explanation
+  }
   const dryRun = yield* Effect.result(
     proxy.call({ callId, caller, item, tier: location.tier, parameters: parameters ?? {}, dryRun: true })
   )
@@ -117,7 +123,7 @@ export const explain = Effect.fn("explain")(function*(
     ...(Result.isSuccess(dryRun)
       ? { plan: dryRun.success.data }
       : parameters === undefined && codeOf(innermost(dryRun.failure)) === "PARAMETERS_INVALID"
-      ? { plan: "give --params to see the command" }
+      ? { needs_parameters: true as const }
       : { ready: false, blocked: { check: "dryRun", error: toErrorObject(dryRun.failure) } })
   } satisfies Explanation as Explanation
 })

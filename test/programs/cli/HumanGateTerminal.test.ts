@@ -5,6 +5,7 @@ import { Output } from "../../../src/programs/cli/Output.ts"
 import { agentVariable, Shell } from "../../../src/programs/cli/Shell.ts"
 import { TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
+import { safeText } from "../../../src/services/error/safeText.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 import { device, testShell } from "./runCli.ts"
@@ -89,7 +90,7 @@ describe("a person", () => {
       const { shown } = yield* ask({ answers: ["n"] })
       assert.include(shown, "Sign tool evil\\u{1b}[2K 1.0.0")
       assert.include(shown, "+ print('\\u{202e}harmless')\n+ \\u{1b}]0;title\\u{7}")
-      assert.notMatch(shown, /[\u001b\u202e\u0007]/)
+      assert.strictEqual(safeText(shown), shown)
     }))
 
   it.effect("is not asked with --yes, nor where there is no terminal", () =>
@@ -133,6 +134,6 @@ describe("an agent", () => {
       const none = yield* ask({ env, passphrase: "opensesame", answers: [""] })
       assert.strictEqual(none.outcome._tag === "Failure" && none.outcome.failure._tag, "HumanDeclined")
       assert.notInclude(right.shown, "opensesame")
-      assert.notMatch(right.shown, /[\u001b\u202e\u0007]/)
+      assert.strictEqual(safeText(right.shown), right.shown)
     }))
 })

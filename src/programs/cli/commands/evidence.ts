@@ -9,7 +9,7 @@ import { safeLine } from "../../../services/error/safeText.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { inProject } from "../root.ts"
-import { definitions, duration, pad, plural } from "../text.ts"
+import { definitions, duration, plural, table } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 export const auditVerifyCommand = Command.make("verify", {}, () =>
@@ -125,35 +125,28 @@ export const auditGroup = Command.make("audit").pipe(
 const outcomeOf = (outcome: string, paint: Paint): string =>
   outcome === "success" || outcome === "done" ? paint.green(outcome) : paint.red(outcome)
 
-/** When, who, what, and what came of it; nothing for the marks of a session's beginning and end. */
-const logLine = (entry: AuditEntry, paint: Paint): string | undefined => {
+/** When, what came of it, what, and why; nothing for what only marks a beginning or an end. */
+const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): ReadonlyArray<string> | undefined => {
   const at = paint.dim(`${entry.at.slice(0, 10)} ${entry.at.slice(11, 19)}`)
-  switch (entry.kind) {
-    case "request":
-      return undefined
-    case "result": {
-      const { duration_ms, error, outcome, rule, subject } = entry
-      const why = error === undefined ? rule === undefined ? "" : safeLine(rule) : safeLine(error.message, 160)
-      return [
-        at,
-        pad(outcomeOf(outcome, paint), 11),
-        paint.bold(safeLine(subject.item, 128)),
-        duration(duration_ms),
-        paint.dim(why)
-      ].join("  ").trimEnd()
-    }
-    case "act":
-      return [
-        at,
-        pad(outcomeOf(entry.outcome, paint), 11),
-        `${safeLine(entry.title)} ${paint.dim(`by ${safeLine(entry.by)}`)}`
-      ]
-        .join("  ")
-    case "opened":
-    case "sealed":
-      return undefined
+  if (entry.kind === "result") {
+    const { call, duration_ms, error, outcome, rule, subject } = entry
+    const why = error === undefined ? rule ?? "" : error.message
+    return [
+      at,
+      outcomeOf(outcome, paint),
+      paint.bold(safeLine(subject.item, 128)),
+      dryRuns.has(call) ? "dry run" : duration(duration_ms),
+      paint.dim(safeLine(why, 160))
+    ]
   }
+  return entry.kind === "act"
+    ? [at, outcomeOf(entry.outcome, paint), safeLine(entry.title), "", paint.dim(`by ${safeLine(entry.by)}`)]
+    : undefined
 }
+
+/** Dry runs are known by their request only. */
+const dryRunsOf = (entries: ReadonlyArray<AuditEntry>): ReadonlySet<string> =>
+  new Set(entries.flatMap((entry) => entry.kind === "request" && entry.dry_run === true ? [entry.call] : []))
 
 const identityOf = (entry: AuditEntry): string => `${entry.n}:${entry.prev}`
 
@@ -184,11 +177,16 @@ export const logsCommand = Command.make("logs", {
         const audit = yield* AuditLog
         // A result and its request are two entries: twice as many are read as are shown.
         const read = audit.read({ ...filter, limit: filter.limit * 3 })
-        const lines = (entries: ReadonlyArray<AuditEntry>, paint: Paint) =>
-          entries.flatMap((entry) => logLine(entry, paint) ?? [])
         const first = yield* read
+        const lines = (entries: ReadonlyArray<AuditEntry>, all: ReadonlyArray<AuditEntry>, paint: Paint) => {
+          const dryRuns = dryRunsOf(all)
+          return table(entries.flatMap((entry) => {
+            const row = logRow(entry, dryRuns, paint)
+            return row === undefined ? [] : [row]
+          }))
+        }
         const shown = first.filter((entry) => entry.kind === "result" || entry.kind === "act").slice(-filter.limit)
-        yield* output.answer({ entries: shown }, (paint) => lines(shown, paint).join("\n"))
+        yield* output.answer({ entries: shown }, (paint) => lines(shown, first, paint))
         if (shown.length === 0 && !output.json) yield* output.say("Nothing has been recorded here.")
         if (!follow) return
         const seen = yield* Ref.make(new Set(first.map(identityOf)))
@@ -198,8 +196,8 @@ export const logsCommand = Command.make("logs", {
               const known = yield* Ref.get(seen)
               const now = yield* read
               yield* Ref.set(seen, new Set(now.map(identityOf)))
-              const fresh = lines(now.filter((entry) => !known.has(identityOf(entry))), output.paint)
-              if (fresh.length > 0) yield* output.answer(null, () => fresh.join("\n"))
+              const fresh = now.filter((entry) => !known.has(identityOf(entry)))
+              yield* output.answer(null, (paint) => lines(fresh, now, paint))
             })
           )
         )

@@ -7,10 +7,11 @@ import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
 import type { FoundClient, FoundSkill } from "../../clients.ts"
-import { commandLine, kiwiCommand, serveCommand, snippets } from "../../connect.ts"
+import { commandLine, kiwiCommand, quote, serveCommand, snippets } from "../../connect.ts"
 import type { Snippet } from "../../connect.ts"
 import { init } from "../../init.ts"
 import type { Initialized } from "../../init.ts"
+import type { ItemState } from "../../itemState.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import * as HumanGateTerminal from "../HumanGateTerminal.ts"
@@ -47,14 +48,17 @@ const isOnPath = Effect.gen(function*() {
 })
 
 /** The first command that brings the project further. */
-const nextCommands = ({ existed, items, not_signed, trust }: Initialized): ReadonlyArray<string> => {
-  const unsigned = new Set(
-    items.filter(({ state }) => state === "unsigned" || (not_signed !== undefined && state === "restricted"))
-      .map(({ type }) => type)
-  )
+const nextCommands = (
+  { existed, items, not_signed, project, trust }: Initialized,
+  cwd: string
+): ReadonlyArray<string> => {
+  const waiting = (state: ItemState): boolean =>
+    state === "unsigned" || state === "tampered" || (not_signed !== undefined && state === "restricted")
+  const types = new Set(items.filter(({ state }) => waiting(state)).map(({ type }) => type))
   return [
+    ...(project === cwd || cwd.startsWith(`${project}/`) ? [] : [`cd ${quote(project)}`]),
     ...(trust === "restricted" ? ["kiwi trust project"] : []),
-    ...[...unsigned].map((type) => `kiwi sign ${type} '**'`),
+    ...[...types].map((type) => `kiwi sign ${type} '**' --changed`),
     ...(existed || not_signed !== undefined ? [] : [`kiwi run tool add --params '{"a": 1, "b": 2}'`]),
     "kiwi search add"
   ]
@@ -79,7 +83,7 @@ const madeText = (report: Report, paint: Paint): string => {
   }
   return [
     `${paint.green("Made")} ${paint.bold(project)} a project:`,
-    indented(report.created.map((file) => `${file}`)),
+    indented(report.created),
     report.trust === "trusted"
       ? "It is trusted, since Kiwi has just made it."
       : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeText(report.restricted)}`}.`,
@@ -155,7 +159,7 @@ export const initCommand = Command.make("init", {
       clients: yield* findClients(places),
       skills: yield* findSkills(places),
       connect: { ...serve, snippets: snippets(serve) },
-      next: nextCommands(made)
+      next: nextCommands(made, shell.cwd)
     }
     yield* output.answer(report, (paint) =>
       reportText(report, paint, output.width))

@@ -9,6 +9,7 @@ import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { newCallId } from "../../callId.ts"
+import { quote } from "../../connect.ts"
 import { execute } from "../../execute.ts"
 import { explain } from "../../explain.ts"
 import type { Explanation } from "../../explain.ts"
@@ -161,6 +162,30 @@ export const runCommand = Command.make("run", {
     )
   )
 
+/** The checks in words; one that has none here is shown by its name. */
+const checkWords: ReadonlyMap<string, string> = new Map([
+  ["resolveChain", "everything that it is built on is there"],
+  ["requireTrustedProject", "the project is trusted"],
+  ["verifyLinks", "it and all that it is built on are what was signed, by somebody who counts"],
+  ["verify", "it is what was signed, by somebody who counts"],
+  ["refuseGoingBack", "it is not older than what ran before"],
+  ["refuseHiding", "it hides no other item unasked"],
+  ["permit", "a rule lets you run it"],
+  ["isolate", "it can be isolated as far as it has to be"],
+  ["resolveEnvironment", "its interpreter, commands and variables are there"],
+  ["dryRun", "its parameters and settings are valid"]
+])
+
+const planText = (plan: unknown): string => {
+  const member = (value: unknown, name: string): unknown =>
+    isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  const argv = member(plan, "argv")
+  if (Array.isArray(argv)) return safeText(argv.map((word) => quote(String(word))).join(" "))
+  const request = member(plan, "request")
+  if (isObject(request)) return safeText(`${String(request["method"])} ${String(request["url"])}`)
+  return printJson(plan)
+}
+
 const explanationText = (found: Explanation, paint: Paint, width: number): string => {
   const mark = (passed: boolean) => passed ? paint.green("✓") : paint.red("✗")
   const { blocked } = found
@@ -186,12 +211,11 @@ const explanationText = (found: Explanation, paint: Paint, width: number): strin
         ["variables", found.environment.map(({ name, origin }) => `${safeLine(name)} (${origin})`).join(", ")] as const
       ]),
       ...(found.hides.length === 0 ? [] : [["hides", found.hides.map((place) => safeLine(place)).join(", ")] as const]),
-      ...(found.plan === undefined
-        ? []
-        : [["would run", typeof found.plan === "string" ? found.plan : printJson(found.plan)] as const])
+      ...(found.plan === undefined ? [] : [["would run", planText(found.plan)] as const]),
+      ...(found.needs_parameters === undefined ? [] : [["would run", "give --params to see the command"] as const])
     ], width),
     "",
-    found.checks.map(({ check, passed }) => `${mark(passed)} ${safeLine(check)}`).join("\n"),
+    found.checks.map(({ check, passed }) => `${mark(passed)} ${checkWords.get(check) ?? check}`).join("\n"),
     ...(blocked === undefined ? [] : ["", renderError(blocked.error, paint)])
   ].join("\n")
 }

@@ -1,0 +1,204 @@
+// The built program on a real terminal: questions, colours, and text that would take the terminal over.
+import { assert, it } from "@effect/vitest"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, beforeEach } from "vitest"
+import { safeText } from "../../src/services/error/safeText.ts"
+import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
+import { describeWith } from "../support/realParts.ts"
+
+const escape = "\u001b"
+const ask = "Go ahead? [y/N]"
+
+const python = (name: string, body: string, docstring = "Greet.") =>
+  `"""${docstring}"""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n` +
+  `__category__ = "x"\nCONFIG = {"output": "text"}\n# ${name}\n${body}\n`
+
+describeWith(["python3"], "the command line on a terminal", () => {
+  let machine: Machine
+  beforeEach(async () => {
+    machine = makeMachine()
+    await machine.kiwi(["init"])
+    machine.write(".ai/tools/x/hello.py", python("hello", `print("hello")`))
+  })
+  afterEach(() => machine.remove())
+
+  const isSigned = () => readFileSync(join(machine.site, ".ai/tools/x/hello.py"), "utf8").includes("kiwi-mcp:signed:")
+
+  it("sign shows what it signs, and does it for a yes", async () => {
+    const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "y\r"]] })
+    assert.deepStrictEqual([code, unasked], [0, 0], shown)
+    assert.include(shown, "Sign tool hello 1.0.0")
+    assert.include(shown, `+print("hello")`)
+    assert.isTrue(isSigned())
+  })
+
+  it("and not for anything else", async () => {
+    for (const reply of ["n\r", "\r", "\u0004"]) {
+      const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, reply]] })
+      assert.deepStrictEqual([code, unasked], [1, 0], shown)
+      assert.include(shown, "HUMAN_DECLINED")
+      assert.isFalse(isSigned())
+    }
+  })
+
+  it("a pipe cannot answer in the person's place", async () => {
+    const { code, shown } = await machine.onTerminal([], {})
+    assert.strictEqual(code, 0, shown)
+    const { runOnTerminal } = await import("../support/terminal.ts")
+    const piped = await runOnTerminal(
+      ["/bin/sh", "-c", `yes | "${process.execPath}" "${machine.bin}" sign tool hello`],
+      { env: machine.env, cwd: machine.site, answers: [[ask, "n\r"]] }
+    )
+    assert.deepStrictEqual([piped.code, piped.unasked], [1, 0], piped.shown)
+    assert.isFalse(isSigned())
+  })
+
+  it("Ctrl-C at the question signs nothing and leaves the terminal alone", async () => {
+    const { code } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "\u0003"]] })
+    assert.strictEqual(code, 130)
+    assert.isFalse(isSigned())
+  })
+
+  it("--yes asks nothing", async () => {
+    const { code, shown } = await machine.onTerminal(["sign", "tool", "hello", "--yes"])
+    assert.strictEqual(code, 0, shown)
+    assert.notInclude(shown, "[y/N]")
+    assert.isTrue(isSigned())
+  })
+
+  it("an agent gets nowhere by yes or by --yes", async () => {
+    for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"]) {
+      const env = { [name]: "1" }
+      for (const args of [["sign", "tool", "hello"], ["sign", "tool", "hello", "--yes"]]) {
+        const { code, shown } = await machine.onTerminal(args, { env, answers: [[ask, "y\r"]] })
+        assert.strictEqual(code, 1, shown)
+        assert.include(shown, "HUMAN_REQUIRED")
+        assert.include(shown, `${name} is set`)
+      }
+      const piped = await machine.kiwi(["sign", "tool", "hello", "--yes", "--json"], { env })
+      assert.strictEqual(JSON.parse(piped.stdout).error.code, "HUMAN_REQUIRED")
+      const trust = await machine.kiwi(["trust", "project", "--yes", "--json"], { env })
+      assert.strictEqual(JSON.parse(trust.stdout).error.code, "HUMAN_REQUIRED")
+    }
+    assert.isFalse(isSigned())
+    const ran = await machine.kiwi(["run", "tool", "add", "--params", `{"a": 1, "b": 1}`], { env: { CLAUDECODE: "1" } })
+    assert.strictEqual(ran.code, 0, "what a person signed, it may run")
+  })
+
+  it("an agent's init writes the files, and neither trusts nor signs", async () => {
+    const env = { CLAUDECODE: "1" }
+    const made = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
+    assert.deepStrictEqual([made.trust, made.signed, made.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
+    assert.include(made.next, "kiwi trust project")
+    const ran = await machine.kiwi(["run", "tool", "add", "--params", "{}", "--json", "--project", "other"])
+    assert.strictEqual(ran.code, 1)
+  })
+
+  it("colours on a terminal, and not with NO_COLOR", async () => {
+    assert.include((await machine.onTerminal(["search", "add"])).shown, `${escape}[`)
+    assert.notInclude((await machine.onTerminal(["search", "add"], { env: { NO_COLOR: "1" } })).shown, escape)
+    assert.notInclude((await machine.kiwi(["search", "add"])).stdout, escape)
+  })
+
+  it("shows everything that others wrote escaped, in every place where it is printed", async () => {
+    const attack = "\u001b]0;owned\u0007\u001b[2J\u202egnp.\u200b\u{e0041}\u009b1m"
+    const literal = JSON.stringify(attack).slice(1, -1).replaceAll("\u{e0041}", "\\U000e0041")
+      .replaceAll("\u202e", "\\u202e").replaceAll("\u200b", "\\u200b").replaceAll("\u009b", "\\u009b")
+    machine.write(".ai/tools/x/loud.py", python("loud", `print("out ${literal}")`, `About ${attack}.`))
+    machine.write(
+      ".ai/tools/x/broken.py",
+      python("broken", `import sys\nprint("err ${literal}", file=sys.stderr)\nsys.exit(3)`, "Fails.")
+    )
+    machine.write(
+      ".ai/directives/x/steps.md",
+      "```xml\n<directive name=\"steps\" version=\"1.0.0\"><metadata>" +
+        `<description>Do \u202ethis</description><category>x</category><model tier="fast"/>` +
+        `<permissions><read resource="filesystem" path="**"/></permissions></metadata>` +
+        `<process><step name="one"><action>Type \u202eit</action></step></process></directive>\n` + "```\n"
+    )
+    machine.write(
+      ".ai/knowledge/x/note.md",
+      `---\ntitle: Title\nversion: "1.0.0"\ntags: ["t\u202eag"]\n---\nText ${attack}\n`
+    )
+    const env = { NO_COLOR: "1" }
+    const signing = await machine.onTerminal(["sign", "tool", "loud"], { env, answers: [[ask, "y\r"]] })
+    const signed = await machine.kiwi(["sign", "tool", "**", "--yes", "--json"])
+    await machine.kiwi(["sign", "directive", "**", "--yes"])
+    await machine.kiwi(["sign", "knowledge", "**", "--yes"])
+    assert.strictEqual(signed.code, 0, signed.stdout)
+    const commands: ReadonlyArray<ReadonlyArray<string>> = [
+      ["search", "about"],
+      ["search", "title", "text"],
+      ["load", "tool", "loud"],
+      ["load", "knowledge", "note"],
+      ["run", "tool", "loud"],
+      ["run", "tool", "broken"],
+      ["run", "directive", "steps"],
+      ["run", "knowledge", "note"],
+      ["explain", "loud"],
+      ["logs"],
+      ["audit", "show"],
+      ["doctor"],
+      ["run", "tool", attack.replaceAll("\u0000", "")],
+      ["search", attack],
+      ["trust", "remove", attack, "--yes"],
+      ["search", "x", "--project", `/nowhere/${attack}`],
+      [attack]
+    ]
+    const shown = [signing.shown]
+    for (const args of commands) shown.push((await machine.onTerminal(args, { env })).shown)
+    for (const [at, text] of shown.entries()) {
+      const lines = text.replaceAll("\r\n", "\n")
+      assert.strictEqual(lines, safeText(lines), at === 0 ? "sign" : commands[at - 1]?.join(" "))
+    }
+    assert.include(shown[5], "out \\u{1b}]0;owned\\u{7}\\u{1b}[2J\\u{202e}gnp.\\u{200b}\\u{e0041}\\u{9b}1m")
+    const raw = JSON.parse((await machine.kiwi(["run", "tool", "loud", "--json"])).stdout)
+    assert.strictEqual(raw.data.trimEnd(), `out ${attack}`)
+    assert.strictEqual((await machine.kiwi(["run", "tool", "loud"])).stdout, `out ${attack}\n`, "a pipe gets the data")
+  })
+
+  it("says after a second that something takes its time, on a terminal only", async () => {
+    machine.write(".ai/tools/x/slow.py", python("slow", `import time; time.sleep(1.8); print("done")`))
+    await machine.kiwi(["sign", "tool", "slow"])
+    const { shown } = await machine.onTerminal(["run", "tool", "slow"], { env: { NO_COLOR: "1" } })
+    assert.match(shown, /Running slow… 1\.\d s/)
+    assert.match(shown, /\r\u001b\[2Kdone\r\n/)
+    const piped = await machine.kiwi(["run", "tool", "slow"])
+    assert.deepStrictEqual([piped.stdout, piped.stderr], ["done\n", ""])
+  })
+})
+
+describeWith(["python3"], "a signing key with a passphrase", () => {
+  let machine: Machine
+  beforeEach(async () => {
+    machine = makeMachine()
+    await machine.kiwi(["init"], { env: { KIWI_PASSPHRASE: "open sesame" } })
+    writeFileSync(join(machine.site, ".ai/tools/math/mine.py"), python("mine", `print("x")`).replace(`"x"`, `"math"`))
+  })
+  afterEach(() => machine.remove())
+
+  it("lets the person sign through an agent's shell by typing it, unseen", async () => {
+    const env = { CLAUDECODE: "1", KIWI_PASSPHRASE: "open sesame" }
+    const right = await machine.onTerminal(["sign", "tool", "mine"], {
+      env,
+      answers: [["Passphrase: ", "y\r"], ["Passphrase: ", "open sesame\r"]]
+    })
+    assert.strictEqual(right.code, 0, right.shown)
+    assert.notInclude(right.shown, "sesame")
+    const audit = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout).entries.at(-1)
+    assert.deepStrictEqual([audit.act, audit.by, audit.outcome], ["sign", "passphrase", "done"])
+  })
+
+  it("and nobody else", async () => {
+    const env = { AI_AGENT: "x", KIWI_PASSPHRASE: "open sesame" }
+    const wrong = await machine.onTerminal(["sign", "tool", "mine", "--yes"], {
+      env,
+      answers: [["Passphrase: ", "a\r"], ["Passphrase: ", "b\r"], ["Passphrase: ", "c\r"]]
+    })
+    assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
+    assert.include(wrong.shown, "HUMAN_REQUIRED")
+    const unattended = await machine.kiwi(["sign", "tool", "mine", "--yes", "--json"], { env, input: "open sesame\n" })
+    assert.strictEqual(JSON.parse(unattended.stdout).error.code, "HUMAN_REQUIRED")
+  })
+})
