@@ -1,5 +1,6 @@
 /**
- * Writes the digests of every file under `.ai/` into a module of the program: what the system tier is checked against.
+ * Writes the digests of every file under `.ai/` into a module of the program: what the system tier is checked against;
+ * and the files themselves into another, which only kernels in memory load.
  * Runs before the build; run it alone after a change there.
  */
 import { Result } from "effect"
@@ -43,7 +44,26 @@ ${lines.join(",\n")}
 `
 }
 
-export const writeSystemManifest = () =>
+/** The items themselves, for kernels that live in memory. */
+export const generateItems = (systemSpace: string): string => {
+  const lines = readdirSync(systemSpace, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`)
+    .toSorted()
+    .map((file) => {
+      const path = file.slice(systemSpace.length + 1).replaceAll("\\", "/")
+      return `  [${JSON.stringify(path)}, ${JSON.stringify(readFileSync(file, "utf8"))}]`
+    })
+  return `// Made by build/systemManifest.ts from what is under .ai/: do not edit.
+export const systemTier: ReadonlyMap<string, string> = new Map([
+${lines.join(",\n")}
+])
+`
+}
+
+export const writeSystemManifest = () => {
   writeFileSync(`${root}src/layers/integrity/systemManifest.generated.ts`, generate(`${root}.ai`))
+  writeFileSync(`${root}src/layers/item/systemTier.generated.ts`, generateItems(`${root}.ai`))
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeSystemManifest()

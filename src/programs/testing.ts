@@ -1,1 +1,47 @@
+// `kiwi-mcp/testing`: a whole kernel in memory, and a memory layer for every service, to put one's own in between.
+import { Layer } from "effect"
+import type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
+import * as KernelMemory from "../layers/KernelMemory.ts"
+import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
+import * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
+import * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
+import type { Kiwi } from "./makeKiwi.ts"
+import { makeKiwiOver } from "./makeKiwi.ts"
+
+export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
+export * as EnvResolverMemory from "../layers/env/EnvResolverMemory.ts"
+export * as ExtractorsMemory from "../layers/format/ExtractorsMemory.ts"
+export * as IdentityMemory from "../layers/identity/IdentityMemory.ts"
+export * as KeychainMemory from "../layers/identity/KeychainMemory.ts"
+export * as ItemHistoryMemory from "../layers/integrity/ItemHistoryMemory.ts"
+export * as SignaturesMemory from "../layers/integrity/SignaturesMemory.ts"
+export * as VerifiedCopiesMemory from "../layers/integrity/VerifiedCopiesMemory.ts"
+export * as VerifierMemory from "../layers/integrity/VerifierMemory.ts"
+export * as ItemStoreMemory from "../layers/item/ItemStoreMemory.ts"
+export type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
+export * as KernelMemory from "../layers/KernelMemory.ts"
+export * as OutboundMemory from "../layers/outbound/OutboundMemory.ts"
+export * as PermissionGateDefault from "../layers/permission/PermissionGateDefault.ts"
+export * as BuiltinRegistry from "../layers/primitive/BuiltinRegistry.ts"
+export * as OutputsMemory from "../layers/primitive/OutputsMemory.ts"
+export type { Program, ProgramEnd, ProgramStart } from "../layers/primitive/PrimitivesMemory.ts"
+export * as PrimitivesMemory from "../layers/primitive/PrimitivesMemory.ts"
+export * as ItemIndexMemory from "../layers/search/ItemIndexMemory.ts"
+export * as SettingsMemory from "../layers/settings/SettingsMemory.ts"
+export * as ProjectTrustMemory from "../layers/trust/ProjectTrustMemory.ts"
+export * as SignerTrustMemory from "../layers/trust/SignerTrustMemory.ts"
+export * as KiwiHomeMemory from "../layers/workspace/KiwiHomeMemory.ts"
+export * as ProcessLockMemory from "../layers/workspace/ProcessLockMemory.ts"
+export * as SafeFilesMemory from "../layers/workspace/SafeFilesMemory.ts"
+export * as WorkspaceMemory from "../layers/workspace/WorkspaceMemory.ts"
 export { version } from "./version.ts"
+
+/** `makeKiwi` over a kernel in memory. */
+export const makeTestKiwi = (options: KernelMemoryOptions & { readonly askPerson?: AskPerson | undefined } = {}): Kiwi =>
+  makeKiwiOver(
+    Layer.merge(
+      KernelMemory.layer(options),
+      options.askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(options.askPerson)
+    ),
+    undefined
+  )

@@ -1,7 +1,7 @@
 // Your item key: in the keychain, or where that cannot be had when the key is made, in a file under `$KIWI_HOME/keys`.
 // The choice is made once and recorded with the public side in `identity.json`: a keychain that is gone later is an
 // error, never a reason for a second identity.
-import { Config, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { lstatSync, readFileSync, statSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
@@ -14,6 +14,7 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as Ed25519 from "./ed25519.ts"
 import * as KeyFile from "./keyFile.ts"
+import { variable } from "../process/variable.ts"
 
 const Stored = Schema.Literals(["keychain", "key file (encrypted)", "key file (0600)"])
 
@@ -77,9 +78,7 @@ export const make = Effect.gen(function*() {
   const keychain = yield* Keychain
   const files = yield* SafeFiles
   const locks = yield* ProcessLock
-  const passphrase = Option.getOrUndefined(
-    Option.filter(yield* Config.option(Config.Redacted("KIWI_PASSPHRASE")), (p) => Redacted.value(p) !== "")
-  )
+  const passphrase = Option.getOrUndefined(Option.map(yield* variable("KIWI_PASSPHRASE"), Redacted.make))
 
   const identityFile = join(home, "identity.json")
   let known: { readonly stamp: string; readonly state: State } | undefined

@@ -2,11 +2,12 @@
 // child process, since the native library blocks its thread, for ever when a session bus accepts and never answers;
 // a person's act is worth the 60 ms. On Linux the Secret Service is required: the library's silent second choice, the
 // kernel's keyring, forgets everything at a restart.
-import { Config, Duration, Effect, Layer, Option, Redacted, Schema, Stream } from "effect"
+import { Duration, Effect, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { createRequire } from "node:module"
 import { execPath } from "node:process"
 import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
+import { variable } from "../process/variable.ts"
 
 const service = "kiwi-mcp"
 
@@ -54,7 +55,7 @@ export const make = Effect.fnUntraced(function*(options?: {
   readonly environment?: Readonly<Record<string, string>> | undefined
 }) {
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
-  const wanted = yield* Config.option(Config.String("KIWI_KEYCHAIN"))
+  const wanted = yield* variable("KIWI_KEYCHAIN")
 
   const ask = Effect.fnUntraced(function*(request: Request, within: Duration.Duration) {
     if (Option.contains(wanted, "off")) {

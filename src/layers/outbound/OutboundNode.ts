@@ -2,7 +2,6 @@
 // the connection is then made to those. Connections to public addresses are kept and used again; one to a private
 // address is used once, so that no other tool inherits it.
 import { Effect, Exit, Layer, Option, Result, Scope } from "effect"
-import * as Config from "effect/Config"
 import * as Dns from "node:dns"
 import * as Fs from "node:fs"
 import * as Http from "node:http"
@@ -21,6 +20,7 @@ import {
 } from "../../services/outbound/Outbound.ts"
 import { codeOf, exchange, type PinnedAddress } from "./exchange.ts"
 import { noProxy, portOf, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
+import { variable } from "../process/variable.ts"
 
 export interface OutboundOptions {
   /** How names are looked up; the operating system's way by default. */
@@ -242,7 +242,7 @@ export const layer = Layer.effect(
   Outbound,
   Effect.gen(function*() {
     const proxy = yield* proxyFromEnvironment
-    const file = yield* Config.option(Config.String("SSL_CERT_FILE"))
+    const file = yield* variable("SSL_CERT_FILE")
     const ca = Option.isNone(file) ? undefined : yield* Effect.sync(() => {
       try {
         return Fs.readFileSync(file.value, "utf8")

@@ -1,6 +1,7 @@
 // Which proxy, if any, a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as curl reads them. A person set
 // them, so the proxy itself may have any address.
-import { Config, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
+import { variable } from "../process/variable.ts"
 
 export interface ProxySettings {
   readonly http: string | undefined
@@ -11,18 +12,13 @@ export interface ProxySettings {
 
 export const noProxy: ProxySettings = { http: undefined, https: undefined, except: [] }
 
-const variable = (name: string) =>
-  Config.option(Config.String(name)).pipe(
-    Config.map(Option.filter((value: string) => value.trim() !== ""))
-  )
-
 const either = (name: string) =>
   Effect.gen(function*() {
     const lower = yield* variable(name.toLowerCase())
     return Option.getOrUndefined(Option.isSome(lower) ? lower : yield* variable(name))
   })
 
-export const proxyFromEnvironment: Effect.Effect<ProxySettings, Config.ConfigError> = Effect.gen(function*() {
+export const proxyFromEnvironment: Effect.Effect<ProxySettings> = Effect.gen(function*() {
   const all = yield* either("ALL_PROXY")
   const except = yield* either("NO_PROXY")
   return {

@@ -1,11 +1,12 @@
 // The folders of this process from its environment. A relative KIWI_HOME or USER_SPACE counts from the home folder,
 // never from the working directory: that one may be a repository which brings such a folder along.
-import { Config, Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { readFileSync, realpathSync } from "node:fs"
 import { homedir } from "node:os"
 import { dirname, isAbsolute, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { variable } from "../process/variable.ts"
 
 export interface KiwiHomeOptions {
   readonly home?: string | undefined
@@ -67,8 +68,7 @@ export const make = (options: KiwiHomeOptions) =>
     })
   })
 
-const variable = (name: string) =>
-  Config.String(name).pipe(Config.withDefault(undefined), Effect.orElseSucceed(() => undefined))
+const set = (name: string) => Effect.map(variable(name), Option.getOrUndefined)
 
 /** What is not given comes from `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
 export const layerWith = (options: KiwiHomeOptions) =>
@@ -76,9 +76,9 @@ export const layerWith = (options: KiwiHomeOptions) =>
     KiwiHome,
     Effect.gen(function*() {
       return yield* make({
-        home: options.home ?? (yield* variable("KIWI_HOME")),
-        userSpace: options.userSpace ?? (yield* variable("USER_SPACE")),
-        userHome: options.userHome ?? (yield* variable("HOME")),
+        home: options.home ?? (yield* set("KIWI_HOME")),
+        userSpace: options.userSpace ?? (yield* set("USER_SPACE")),
+        userHome: options.userHome ?? (yield* set("HOME")),
         systemSpace: options.systemSpace
       })
     })

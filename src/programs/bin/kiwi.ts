@@ -46,7 +46,7 @@ const shell = Layer.sync(Shell, () => ({
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
 }))
 
-const kernel = Layer.orDie(Layer.merge(Kernel.layerProjects(), KeychainOs.layer))
+const kernel = Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
 
 runKiwi(process.argv.slice(2), kernel).pipe(
   Effect.provide(Layer.mergeAll(NodeServices.layer, shell, TerminalDevice.layer)),
