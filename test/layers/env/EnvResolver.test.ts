@@ -226,7 +226,11 @@ describe("attacks", () => {
           withRuntime({ env: { X: "${KIWI_PASSPHRASE}" } }),
           withRuntime(undefined, { config: { args: ["${KIWI_HTTP_TOKEN}"] } })
         ]
-      ) assert.strictEqual((yield* Effect.flip(resolve(chain, { variables })))._tag, "RequirementsMissing")
+      ) {
+        for (const world of [{ variables }, { overrides: variables }]) {
+          assert.strictEqual((yield* Effect.flip(resolve(chain, world)))._tag, "RequirementsMissing")
+        }
+      }
     }))
 
   it.effect("only system items set such variables", () =>

@@ -164,6 +164,8 @@ describe("version_manager", () => {
           text
         )
       }
+      const outside = { ...nvmrc("../evil"), files: { ...nvmrc("../evil").files, "/home/u/.nvm/evil": "18" } }
+      assert.include(yield* managed({ manager: "nvm" }, outside), "no version")
       const linked = yield* managed({ manager: "nvm", version: "v20.0.0" }, {
         programs: [evil],
         links: { "/home/u/.nvm/versions/node/v20.0.0": "/home/u/evil" }
