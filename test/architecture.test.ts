@@ -41,6 +41,7 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
+    "src/layers/format/checkForSigning.ts": ["process"],
     "src/layers/identity/KeychainOs.ts": ["process"],
     "src/layers/process/childProcess.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],

@@ -1,6 +1,7 @@
 // What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none. Code is
 // only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own reader.
 import { Effect, Result, Stream } from "effect"
+import type { Schema } from "effect"
 import { ChildProcess } from "effect/process"
 import type { ChildProcessSpawner } from "effect/process"
 import { execPath } from "node:process"
@@ -132,7 +133,7 @@ const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, s
   }
 })
 
-const authTypes = ["bearer", "api_key", "basic"]
+const authTypes: ReadonlySet<Schema.Json> = new Set(["bearer", "api_key", "basic"])
 
 /** Scheme and host as written; a whole address from the environment (`${API_BASE}/v1`) is checked when it is used. */
 const endpoint = /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/
@@ -147,7 +148,7 @@ const checkEndpoint = (tool: Tool): Problem | undefined => {
     }
   }
   const auth = tool.config.auth
-  if (auth === undefined || (isRecord(auth) && typeof auth.type === "string" && authTypes.includes(auth.type))) {
+  if (auth === undefined || (isRecord(auth) && auth.type !== undefined && authTypes.has(auth.type))) {
     return undefined
   }
   return {

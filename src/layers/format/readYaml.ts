@@ -19,7 +19,7 @@ import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts
 type Read<A> = Result.Result<A, Problem>
 type Yaml = typeof import("yaml")
 
-const yaml = Effect.promise((): Promise<Yaml> => import("yaml"))
+const yamlLibrary = Effect.promise((): Promise<Yaml> => import("yaml"))
 
 const maxTokens = 100_000
 
@@ -179,8 +179,8 @@ const compose = (library: Yaml, text: string): Read<Metadata> => {
 
 /** The top-level fields of a YAML text. `line` and `column`: where in the file its first character stands, from 0. */
 export const readYaml = (text: string, line = 0, column = 0): Effect.Effect<Read<Metadata>> =>
-  Effect.map(yaml, (library) => {
-    const read = compose(library, text)
+  Effect.map(yamlLibrary, (loaded) => {
+    const read = compose(loaded, text)
     if (line === 0 && column === 0) return read
     const move = <A extends { readonly line: number; readonly column: number }>(at: A): A => ({
       ...at,

@@ -140,7 +140,7 @@ export const make = Effect.gen(function*() {
     return found.snapshot
   })
 
-  return MakeItemStore.make({
+  const store = MakeItemStore.make({
     listing,
     resolve,
     read,
@@ -154,6 +154,10 @@ export const make = Effect.gen(function*() {
         root: () => Result.getOrUndefined(roots[tier]())
       }))
     )
+  })
+  return ItemStore.of({
+    ...store,
+    problems: Effect.zipWith(store.problems, extractors.problems, (items, rules) => [...items, ...rules])
   })
 })
 

@@ -89,7 +89,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
   })
 
-  const find = Effect.fn("ItemStore.find")(function*(query: ItemQuery) {
+  const find = Effect.fnUntraced(function*(query: ItemQuery) {
     const ref = Option.getOrUndefined(parseItemRef(query.id))
     if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
     const hits: Array<Entry> = []

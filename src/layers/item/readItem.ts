@@ -102,7 +102,8 @@ interface Walked {
   readonly stat: Fs.BigIntStats
 }
 
-const unprintable = /[\u0000-\u001f\u007f\\\ufffd]/
+/** Backslashes, and what invalid UTF-8 in a name is decoded to. */
+const unprintable = /[\p{Cc}\\\ufffd]/u
 
 /** Every file and folder below a folder item, files first refused that are none. */
 const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, ReadFailure> => {

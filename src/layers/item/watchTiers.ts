@@ -68,7 +68,7 @@ const watchTier = Effect.fnUntraced(function*(
       for (const watcher of watchers.values()) watcher.close()
     })
   )
-  const typeFolders: ReadonlyArray<string> = ItemType.literals.map((type) => typeFolder[type])
+  const typeFolders: ReadonlySet<string> = new Set(ItemType.literals.map((type) => typeFolder[type]))
   const changed = (): void => {
     Queue.offerUnsafe(queue, tier)
     Queue.offerUnsafe(wake, undefined)
@@ -77,7 +77,7 @@ const watchTier = Effect.fnUntraced(function*(
     try {
       // In the root itself only its type folders are of interest; logs and caches lie beside them.
       const watcher = Fs.watch(folder, { persistent: false }, (_event, name) => {
-        if (!isRoot || name === null || typeFolders.includes(name)) changed()
+        if (!isRoot || name === null || typeFolders.has(name)) changed()
       })
       watcher.on("error", () => {
         watcher.close()

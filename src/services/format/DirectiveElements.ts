@@ -216,10 +216,10 @@ const makeReader = (text: string) => {
       return found
     })
 
-  const steps = (process: PlacedElement): Read<ReadonlyArray<DirectiveStep>> =>
+  const steps = (procedure: PlacedElement): Read<ReadonlyArray<DirectiveStep>> =>
     Result.gen(function*() {
       const found = new Map<string, DirectiveStep>()
-      for (const element of named(process, "step")) {
+      for (const element of named(procedure, "step")) {
         const name = attribute(element, "name") ?? `step_${found.size + 1}`
         if (found.has(name)) {
           return yield* refuse(element, `the step "${cut(name, 60)}" is there twice`, "Rename one of them")
@@ -234,9 +234,9 @@ const makeReader = (text: string) => {
       if (found.size > 0) {
         return Array.from(found.values())
       }
-      return process.fullText === ""
-        ? yield* refuse(process, "<process> says nothing", `Write <step name="first"><action>…</action></step>`)
-        : [{ name: "process", description: "", action: process.fullText }]
+      return procedure.fullText === ""
+        ? yield* refuse(procedure, "<process> says nothing", `Write <step name="first"><action>…</action></step>`)
+        : [{ name: "process", description: "", action: procedure.fullText }]
     })
 
   return { refuse, inputs, inputSchema, permissions, limits, model, hooks, steps }
@@ -288,7 +288,7 @@ export const toDirective = (
       if (second !== undefined) return yield* read.refuse(second, `there is a second <${part}>`, "Keep one of them")
     }
     const metadata = named(root, "metadata")[0]
-    const process = named(root, "process")[0]
+    const procedure = named(root, "process")[0]
     if (metadata === undefined) {
       return yield* read.refuse(
         root,
@@ -296,7 +296,7 @@ export const toDirective = (
         "Write <metadata> with <description> and <permissions>"
       )
     }
-    if (process === undefined) {
+    if (procedure === undefined) {
       return yield* read.refuse(root, "the directive has no <process>", "Write <process> with its steps")
     }
     const declared = named(metadata, "category")[0]
@@ -325,7 +325,7 @@ export const toDirective = (
       hooks: yield* read.hooks(metadata),
       inputs: yield* read.inputs(named(root, "inputs")[0]),
       inputSchema: yield* read.inputSchema(named(root, "inputs")[0]),
-      steps: yield* read.steps(process),
+      steps: yield* read.steps(procedure),
       templates: templatesOf(root),
       outputs: (named(root, "outputs")[0]?.children ?? []).map(plain),
       xml: plain(root),

@@ -98,7 +98,7 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
   const opaque = new Map<number, string>()
   const blanks: Array<readonly [number, number]> = []
   const texts: Array<number> = []
-  let process = 0
+  let inProcess = 0
   let at = start
   let lineStart = true
   const refuse = (offset: number, issue: string, hint: string) => Result.fail(problemAt(text, offset, issue, hint))
@@ -149,18 +149,18 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
       continue
     }
     const next = text[at + 1]
-    if (process > 0 && (next === undefined || /[0-9\s]/.test(next))) {
+    if (inProcess > 0 && (next === undefined || /[0-9\s]/.test(next))) {
       texts.push(at)
       at++
       continue
     }
-    if (text.startsWith("</process", at) && isNameEnd(text[at + 9])) process--
+    if (text.startsWith("</process", at) && isNameEnd(text[at + 9])) inProcess--
     if (next !== undefined && next !== "/") {
       if (elements.length >= maxElements) {
         return refuse(at, `the directive has more than ${maxElements} elements`, "Split it into several directives")
       }
       elements.push(at)
-      if (text.startsWith("<process", at) && isNameEnd(text[at + 8])) process++
+      if (text.startsWith("<process", at) && isNameEnd(text[at + 8])) inProcess++
       const tag = opaqueTags.find((name) => text.startsWith(`<${name}`, at) && isNameEnd(text[at + name.length + 1]))
       const tagEnd = tag === undefined ? -1 : findTagEnd(text, at)
       if (tag !== undefined && tagEnd !== -1 && text[tagEnd - 1] !== "/") {

@@ -55,7 +55,7 @@ const fromList = (field: Field): Result.Result<Schema.JsonObject, Problem> =>
       if (!isRecord(entry) || typeof entry.name !== "string" || entry.name === "") {
         return yield* refuse("a parameter has no name", entry, "Write - {name: a, type: number, required: true}")
       }
-      const { name, required: isRequired, type, ...rest } = entry
+      const { name: _name, required: isRequired, type, ...rest } = entry
       if (Object.hasOwn(properties, entry.name) || entry.name === "__proto__") {
         return yield* refuse(
           `the parameter "${cut(entry.name, 40)}" is there twice or not allowed`,

@@ -60,7 +60,8 @@ export const environment = (disk: Disk) =>
           ai: disk.root("project"),
           state: `${disk.base}/kiwi/projects/p`
         }),
-        state: `${disk.base}/kiwi/projects/p`
+        state: `${disk.base}/kiwi/projects/p`,
+        cwd: `${disk.base}/project`
       })
     )
   )
