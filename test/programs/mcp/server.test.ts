@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, Schema } from "effect"
 import { McpSchema, McpTest } from "effect/ai"
 import type { McpProtocol } from "effect/ai"
-import { stdioProtocols } from "../../../src/programs/mcp/protocols.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
+import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
 import * as Fake from "./fakeProject.ts"
 
 const Structured = Schema.Struct({
