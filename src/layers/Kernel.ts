@@ -4,6 +4,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Duration, Effect, Layer } from "effect"
 import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import { Settings } from "../services/settings/Settings.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
@@ -107,6 +108,10 @@ export const layer = (options: KernelOptions = {}) =>
 
 /** Kernels of many projects over one process, for the surfaces. */
 export const layerProjects = (options: Omit<KernelOptions, "project"> = {}) =>
-  Projects.layerWith((key) => layerProject(key === "" ? undefined : key)).pipe(
-    Layer.provideMerge(layerProcess(options))
-  )
+  Layer.unwrap(Effect.map(KiwiHome, (home) =>
+    Projects.layerWith(
+      (key) => layerProject(key === "" ? undefined : key),
+      (key) => WorkspaceNode.isKnown(key, home)
+    ))).pipe(
+      Layer.provideMerge(layerProcess(options))
+    )

@@ -49,12 +49,17 @@ export class Projects extends Context.Service<Projects, {
   readonly use: (
     key: ProjectKey
   ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ProjectNotFound, Exclude<R, ProjectServices>>
+  /** Whether there may be a decision about this project; one that nobody decided about is not worth opening. */
+  readonly isKnown: (key: ProjectKey) => Effect.Effect<boolean>
   /** Closes a project's kernel; the next call opens it anew. */
   readonly close: (key: ProjectKey) => Effect.Effect<void>
 }>()("kiwi/layers/Projects") {}
 
 /** `lookup` builds the kernel of one project; what it needs from the process is in `R`. */
-export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>) =>
+export const layerWith = <R>(
+  lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>,
+  isKnown: (key: ProjectKey) => Effect.Effect<boolean> = () => Effect.succeed(true)
+) =>
   Layer.effect(
     Projects,
     // Fresh, since layers are shared by reference: another project would otherwise get the services of the one opened
@@ -71,6 +76,7 @@ export const layerWith = <R>(lookup: (key: ProjectKey) => Layer.Layer<ProjectSer
                 (context) => Effect.provideContext(effect, context)
               )
             ),
+          isKnown,
           close: map.invalidate
         })
     )

@@ -1,9 +1,9 @@
 // A server with the suite's fixtures on Kiwi's own HTTP stack: its routes, its checks before them, its protocols.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer } from "effect"
-import * as Http from "../../src/programs/mcp/http.ts"
-import * as Notices from "../../src/programs/mcp/notices.ts"
-import { httpProtocols } from "../../src/programs/mcp/protocols.ts"
+import * as Http from "../../src/programs/mcp/transport/http.ts"
+import * as Notices from "../../src/programs/mcp/transport/notices.ts"
+import { httpProtocols } from "../../src/programs/mcp/transport/protocols.ts"
 import * as FixtureItems from "./fixtureItems.ts"
 import * as FixtureTools from "./fixtureTools.ts"
 

@@ -304,11 +304,11 @@ const fixtures: Readonly<Record<string, Fixture>> = {
 
 export const register = Effect.gen(function*() {
   const server = yield* McpServer.McpServer
-  for (const [name, { handle, inputSchema }] of Object.entries(fixtures)) {
+  for (const [tool, { handle, inputSchema }] of Object.entries(fixtures)) {
     yield* server.addTool({
       tool: new McpSchema.Tool({
-        name,
-        description: `Fixture of the conformance suite: ${name.replaceAll("_", " ")}`,
+        name: tool,
+        description: `Fixture of the conformance suite: ${tool.replaceAll("_", " ")}`,
         inputSchema: inputSchema ?? { type: "object", properties: {} }
       }),
       annotations: Context.empty(),

@@ -149,8 +149,7 @@ describeWith(["python3"], "a project of one's own", () => {
     await connected.call("execute", { item_id: "add", parameters: { a: 1, b: 2 } })
     await connected.client.close()
     const logs = join(of.project, ".ai/logs/audit")
-    const files = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".jsonl"))
-    const [file = ""] = files
+    const file = readdirSync(logs, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".jsonl")) ?? ""
     const kinds = readFileSync(join(logs, file), "utf8").trim().split("\n").map((line): unknown =>
       JSON.parse(line).kind
     )
@@ -182,6 +181,8 @@ describeWith(["python3"], "a project of one's own", () => {
       const { error } = await call("execute", { item_id: "add", parameters: { a: 1, b: 2 }, project_path: path })
       assert.strictEqual(error?.code, "PROJECT_RESTRICTED", path)
     }
+    // A caller's words make no folders.
+    assert.strictEqual(readdirSync(join(of.env["KIWI_HOME"] ?? "", "projects/index")).length, 2)
   })
 })
 

@@ -48,6 +48,12 @@ export const findProject = (start: string, home: Pick<KiwiHome["Service"], "user
     return undefined
   })
 
+const entryOf = (root: string): string => `projects/index/${createHash("sha256").update(root).digest("hex")}.json`
+
+/** Whether $KIWI_HOME has heard of a project at this real path; nothing is opened or written to find out. */
+export const isKnown = (root: string, { home }: Pick<KiwiHome["Service"], "home">) =>
+  Effect.sync(() => lstatSync(join(home, entryOf(root)), { throwIfNoEntry: false }) !== undefined)
+
 export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
@@ -58,7 +64,7 @@ export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   }
   const root = yield* Effect.fromResult(realFolder(dir))
 
-  const entry = `projects/index/${createHash("sha256").update(root).digest("hex")}.json`
+  const entry = entryOf(root)
 
   // An entry is only a pointer: what is decided under an id names its project itself, so a forged one gives nothing.
   const recorded = Effect.gen(function*() {

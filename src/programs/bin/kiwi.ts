@@ -11,7 +11,7 @@ import { runKiwi } from "../cli/kiwi.ts"
 import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
 import * as TerminalDevice from "../cli/TerminalDevice.ts"
-import { reserveStdout } from "../mcp/reserveStdout.ts"
+import { reserveStdout } from "../mcp/transport/reserveStdout.ts"
 
 const toPipe = (stream: NodeJS.WriteStream): Pipe => {
   // A reader that went away is no failure: `kiwi logs | head` has what it wanted.

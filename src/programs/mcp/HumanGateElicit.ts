@@ -115,8 +115,8 @@ export const make = Effect.fnUntraced(function*(
     message: string
   ) {
     // The library encodes this one by its class: a plain object is refused.
-    const question = new ElicitRequestFormParams(form(message))
-    const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(question))).pipe(
+    const params = new ElicitRequestFormParams(form(message))
+    const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
       Effect.mapError(() => required(request))
     )
     return agreed(answer) ? act(request) : yield* declined(request)
@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function*(
         }
         return yield* Option.match(session, {
           onNone: () => askAgain(request, message),
-          onSome: (client) => askSession(client, request, message)
+          onSome: (serverClient) => askSession(serverClient, request, message)
         })
       })
     }),

@@ -25,6 +25,7 @@ export const make = Effect.fnUntraced(function*(own: ProjectKey) {
       if (!path.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(path)) return yield* stranger(path)
       const key = yield* Effect.mapError(files.realPath(path), () => stranger(path))
       if (key === own) return own
+      if (!(yield* projects.isKnown(key))) return yield* stranger(path)
       const { _tag } = yield* projects.use(key)(Effect.flatMap(ProjectTrust, (trust) => trust.state)).pipe(
         Effect.mapError(() => stranger(path))
       )

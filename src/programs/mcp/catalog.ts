@@ -15,9 +15,9 @@ import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { standingOf } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
-import type { Notices } from "./notices.ts"
 import { parametersOf, promptOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
+import type { Notices } from "./transport/notices.ts"
 
 /** How many items a list names; the template reads every one. */
 const listed = 50

@@ -1,9 +1,9 @@
 // What `kiwi serve` runs: the server over stdio until its client is gone, or over HTTP until it is told to stop.
 import { Console, Effect, Layer, Logger, Redacted } from "effect"
 import * as McpServer from "effect/ai/McpServer"
-import { httpProtocols, stdioProtocols } from "./protocols.ts"
 import * as Server from "./server.ts"
-import * as Stdio from "./stdio.ts"
+import { httpProtocols, stdioProtocols } from "./transport/protocols.ts"
+import * as Stdio from "./transport/stdio.ts"
 
 /** Needs the projects, and nothing that reads or writes stdio: that is the protocol's. Succeeds when the client left. */
 export const serveStdio = Effect.fn("serveStdio")(
@@ -29,7 +29,7 @@ export interface ServeHttpOptions extends Server.ServerOptions {
 export const serveHttp = Effect.fn("serveHttp")(
   function*(options: ServeHttpOptions) {
     // What listens is not loaded by a server on stdio, which every client starts anew.
-    const Http = yield* Effect.promise(() => import("./http.ts"))
+    const Http = yield* Effect.promise(() => import("./transport/http.ts"))
     const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)

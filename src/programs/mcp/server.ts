@@ -7,9 +7,10 @@ import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
 import * as Edge from "./edge.ts"
-import * as Notices from "./notices.ts"
 import { withProgress } from "./progress.ts"
 import { instructions, tools } from "./tools.ts"
+import type { ListGate } from "./transport/admission.ts"
+import * as Notices from "./transport/notices.ts"
 
 export interface ServerOptions {
   /** The server's own project, by real path; "" for none. */
@@ -19,12 +20,6 @@ export interface ServerOptions {
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }
-
-/** What a transport does before it hands on a request for a list. */
-export interface ListGate {
-  readonly methods: ReadonlySet<string>
-  readonly effect: Effect.Effect<void>
-}
 
 /** Registrations, the gate that its transport puts in front of them, and what they tell without being asked. */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {

@@ -129,7 +129,7 @@ describe("the question", () => {
         details: "safe \u202e evil \u200b\u{e0041}\u0007"
       })
       const shown = message(question)
-      assert.notMatch(shown, /[\u001b\u202e\u200b\u0007]|\u{e0041}/u)
+      for (const hidden of ["\u001b", "\u202e", "\u200b", "\u0007", "\u{e0041}"]) assert.notInclude(shown, hidden)
       assert.include(shown, "\\u{202e}")
       assert.strictEqual(shown.split("\n").length, 3)
     }))

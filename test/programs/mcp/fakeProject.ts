@@ -301,8 +301,8 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
         Effect.sync(() =>
           fake.items
             .filter((it) => it.id.includes(query.query) && (query.tier === undefined || query.tier === it.tier))
-            .map((it, index) => ({ ...locate(it), score: 100 - index }))
             .slice(0, query.limit ?? 10)
+            .map((it, index) => Object.assign(locate(it), { score: 100 - index }))
         )
     }),
     Layer.mock(AuditLog, {

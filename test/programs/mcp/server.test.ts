@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, Schema } from "effect"
 import { McpSchema, McpTest } from "effect/ai"
 import type { McpProtocol } from "effect/ai"
-import { stdioProtocols } from "../../../src/programs/mcp/protocols.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
+import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
 import * as Fake from "./fakeProject.ts"
 
 const Structured = Schema.Struct({
@@ -340,11 +340,11 @@ it.effect("tells a session of a change on disk, also when something was only rem
       return [first, ...(yield* Queue.clear(client.notifications))].map((n) => n.method)
     })
     const before = project.items
-    project.items = before.filter((it) => it.id !== "add")
+    project.items = before.filter(({ id }) => id !== "add")
     assert.deepStrictEqual(yield* next, ["notifications/resources/list_changed"])
     project.items = before
     assert.include(yield* next, "notifications/resources/list_changed")
-    project.items = before.filter((it) => it.type !== "directive")
+    project.items = before.filter(({ type }) => type !== "directive")
     assert.includeMembers(yield* next, [
       "notifications/resources/list_changed",
       "notifications/prompts/list_changed"

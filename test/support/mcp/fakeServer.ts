@@ -1,8 +1,8 @@
 // A process that serves the fake project, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Config, Console, Effect, Option } from "effect"
-import { reserveStdout } from "../../../src/programs/mcp/reserveStdout.ts"
 import { serveHttp, serveStdio } from "../../../src/programs/mcp/serve.ts"
+import { reserveStdout } from "../../../src/programs/mcp/transport/reserveStdout.ts"
 import * as Fake from "../../programs/mcp/fakeProject.ts"
 
 const [, , transport] = process.argv

@@ -5,13 +5,13 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, PlatformError, Queue, Sink, Stdio, Stream } from "effect"
 import type { Readable, Writable } from "node:stream"
 import { admit, encodeRefusal, invalidRequest, maxMessageBytes, methodsOf, parseError } from "./admission.ts"
-import type { Refusal } from "./admission.ts"
+import type { ListGate, Refusal } from "./admission.ts"
 
 export interface StdioOptions {
   readonly input: Readable
   readonly output: Writable
   /** Runs before a message with one of these methods is handed on; others pass it meanwhile. */
-  readonly before: { readonly methods: ReadonlySet<string>; readonly effect: Effect.Effect<void> }
+  readonly before: ListGate
 }
 
 /** How long calls that are running when stdin ends may still take: `printf … | kiwi serve` wants its answers. */

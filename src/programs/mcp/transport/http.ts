@@ -15,10 +15,9 @@ import { createServer } from "node:http"
 import type { Server } from "node:http"
 import { isIP } from "node:net"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
-import type { Refusal } from "./admission.ts"
+import type { ListGate, Refusal } from "./admission.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
-import type { ListGate } from "./server.ts"
 
 export const path = "/mcp"
 

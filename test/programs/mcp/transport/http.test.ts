@@ -1,9 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:net"
-import * as Http from "../../../src/programs/mcp/http.ts"
-import * as Notices from "../../../src/programs/mcp/notices.ts"
-import { httpProtocols } from "../../../src/programs/mcp/protocols.ts"
+import * as Http from "../../../../src/programs/mcp/transport/http.ts"
+import * as Notices from "../../../../src/programs/mcp/transport/notices.ts"
+import { httpProtocols } from "../../../../src/programs/mcp/transport/protocols.ts"
 
 const start = (options: Http.HttpOptions) =>
   Effect.gen(function*() {

@@ -143,7 +143,7 @@ export const make = (path: string, notices: Notices.Notices) => {
       if (!(yield* makeRoom(app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
       const response = yield* app
       // The library names the session only when the response is about to be sent.
-      yield* HttpEffect.appendPreResponseHandler((_, response) => opened(response))
+      yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent))
       return response
     }
     if (request.method === "GET" && request.headers["accept"]?.includes("text/event-stream") === true) {
@@ -151,10 +151,10 @@ export const make = (path: string, notices: Notices.Notices) => {
     }
     const subscription = session === undefined ? undefined : Option.getOrUndefined(decodeSubscription(message))
     if (session !== undefined && subscription !== undefined) {
-      const { id, method, params: { uri } } = subscription
+      const { id: requestId, method, params: { uri } } = subscription
       if (method === "resources/unsubscribe") session.subscriptions.delete(uri)
       else if (session.subscriptions.size < mostSubscriptions) session.subscriptions.add(uri)
-      return HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, result: {} })
+      return HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id: requestId, result: {} })
     }
     if (session !== undefined) yield* use(session)
     const response = yield* app

@@ -2,6 +2,7 @@
 // its decoder throws away what shares a chunk with a broken line, and reads transport members (headers, trace ids)
 // from the message itself.
 import { Predicate } from "effect"
+import type { Effect } from "effect"
 
 /** A message larger than this is refused; an item is at most 1 MiB, and parameters may carry a few of them. */
 export const maxMessageBytes = 16 * 1024 * 1024
@@ -111,3 +112,9 @@ export const methodsOf = (message: unknown): ReadonlyArray<string> =>
 
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })
+
+/** What a transport does before it hands on a request for a list. */
+export interface ListGate {
+  readonly methods: ReadonlySet<string>
+  readonly effect: Effect.Effect<void>
+}

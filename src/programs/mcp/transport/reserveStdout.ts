@@ -3,8 +3,8 @@
 import { Writable } from "node:stream"
 
 /** Takes stdout away from the process. Returns the only stream that still reaches it. */
-export const reserveStdout = (process: Pick<NodeJS.Process, "stdout" | "stderr">): Writable => {
-  const { stderr, stdout } = process
+export const reserveStdout = (streams: Pick<NodeJS.Process, "stdout" | "stderr">): Writable => {
+  const { stderr, stdout } = streams
   const write = stdout.write.bind(stdout)
   stdout.write = stderr.write.bind(stderr)
   // Without a listener, a client that went away would end the process before its audit is written.
