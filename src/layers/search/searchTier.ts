@@ -212,7 +212,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     if (words.length === 1 || found.length >= limit) return found
     const chosen: Array<Found> = []
     let rows = 0
-    for (const word of tellingWords(present, (found) => found.rows, items)) {
+    for (const word of tellingWords(present, (one) => one.rows, items)) {
       if (chosen.length > 0 && rows + word.rows > rankable) break
       chosen.push(word)
       rows += word.rows

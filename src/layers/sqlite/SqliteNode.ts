@@ -265,7 +265,7 @@ export const make = Effect.fnUntraced(function*(options: SqliteClientConfig) {
   const acquirers = SqlClient.makeSqliteAcquirers({
     connection: Effect.succeed(connection),
     semaphore,
-    isTransaction: (connection) => connection.isTransaction()
+    isTransaction: (c) => c.isTransaction()
   })
   const client = yield* SqlClient.make({
     ...acquirers,
@@ -280,14 +280,14 @@ export const make = Effect.fnUntraced(function*(options: SqliteClientConfig) {
       : Statement.defaultTransforms(options.transformResultNames).array,
     spanAttributes: [...Object.entries(options.spanAttributes ?? {}), ["db.system.name", "sqlite"]]
   })
-  const use = <A>(f: (connection: SqliteConnection) => Effect.Effect<A, SqlError>) =>
+  const use = <A>(f: (c: SqliteConnection) => Effect.Effect<A, SqlError>) =>
     Effect.scoped(Effect.flatMap(acquirers.acquirer, f))
   return Object.assign(client as SqliteClient, {
     [TypeId]: TypeId,
     config: options,
-    export: use((connection) => connection.export),
-    backup: (destination: string) => use((connection) => connection.backup(destination)),
-    loadExtension: (path: string) => use((connection) => connection.loadExtension(path))
+    export: use((c) => c.export),
+    backup: (destination: string) => use((c) => c.backup(destination)),
+    loadExtension: (path: string) => use((c) => c.loadExtension(path))
   })
 })
 

@@ -55,8 +55,12 @@ export const rank = (hits: ReadonlyArray<RankedHit>, limit: number): ReadonlyArr
   return hits.toSorted(compare).filter((hit) => {
     const key = `${hit.tier}:${hit.type}/${hit.path}`
     return !seen.has(key) && seen.add(key)
-  }).slice(0, limit).map(({ match, quality, ...hit }) => ({
-    ...hit,
+  }).slice(0, limit).map(({ category, id, match, path, quality, tier, type }) => ({
+    type,
+    id,
+    tier,
+    category,
+    path,
     score: (matches.length - matches.indexOf(match)) * 100 + Math.round(quality * 10) / 10
   }))
 }

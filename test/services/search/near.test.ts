@@ -10,7 +10,7 @@ describe("nearest", () => {
     ["mail/send_emal", ["send_email"]],
     ["filesystem", ["filesystem.read", "filesystem.write"]],
     ["ad", ["add"]],
-    ["dda", ["add"]],
+    ["dad", ["add"]],
     ["zzz", []],
     ["", []],
     ["x".repeat(100_000), []]

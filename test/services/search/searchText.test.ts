@@ -42,10 +42,15 @@ describe("tokens", () => {
   )
 
   it.effect.prop(
-    "do not depend on case",
+    "are folded once and for all",
     [Schema.String],
     ([s]) => Effect.sync(() => assert.strictEqual(fold(s), fold(fold(s))))
   )
+
+  it("of capitals that become two characters", () => {
+    assert.strictEqual(fold("İ℻"), "ifax")
+    assert.strictEqual(fold(fold("İ℻")), fold("İ℻"))
+  })
 })
 
 describe("parseQuery", () => {
