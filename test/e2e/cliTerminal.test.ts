@@ -6,9 +6,10 @@ import { afterEach, beforeEach } from "vitest"
 import { safeText } from "../../src/services/error/safeText.ts"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
 import { describeWith } from "../support/realParts.ts"
+import { runOnTerminal } from "../support/terminal.ts"
 
 const escape = "\u001b"
-const ask = "Go ahead? [y/N]"
+const ask = "[y/N] "
 
 const python = (name: string, body: string, docstring = "Greet.") =>
   `"""${docstring}"""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n` +
@@ -43,9 +44,6 @@ describeWith(["python3"], "the command line on a terminal", () => {
   })
 
   it("a pipe cannot answer in the person's place", async () => {
-    const { code, shown } = await machine.onTerminal([], {})
-    assert.strictEqual(code, 0, shown)
-    const { runOnTerminal } = await import("../support/terminal.ts")
     const piped = await runOnTerminal(
       ["/bin/sh", "-c", `yes | "${process.execPath}" "${machine.bin}" sign tool hello`],
       { env: machine.env, cwd: machine.site, answers: [[ask, "n\r"]] }

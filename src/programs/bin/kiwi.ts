@@ -18,7 +18,8 @@ const toPipe = (stream: NodeJS.WriteStream): Pipe => {
   stream.on("error", () => {})
   return {
     isTerminal: stream.isTTY === true,
-    columns: stream.columns ?? 80,
+    // A terminal that does not know its size says 0.
+    columns: stream.columns > 0 ? stream.columns : 80,
     write: (text) =>
       Effect.callback((resume) => {
         stream.write(text, () => resume(Effect.void))
