@@ -14,6 +14,7 @@ import type { Keychain } from "../../services/identity/Keychain.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
+import { demoCommand } from "./commands/demo.ts"
 import {
   auditAnchorCommand,
   auditGroup,
@@ -78,7 +79,7 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
     Command.withSubcommands([
       {
         group: "Start",
-        commands: [Command.provide(initCommand, kernel), Command.provide(serveCommand, kernel)]
+        commands: [Command.provide(initCommand, kernel), Command.provide(serveCommand, kernel), demoCommand]
       },
       {
         group: "Use",

@@ -88,6 +88,7 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   [],
   ["init"],
   ["serve"],
+  ["demo"],
   ["search"],
   ["load"],
   ["run"],
