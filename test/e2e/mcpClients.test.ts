@@ -7,7 +7,11 @@ import { StdioClientTransport as OlderStdio } from "@modelcontextprotocol/sdk/cl
 import { StreamableHTTPClientTransport as OlderHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { spawn } from "node:child_process"
 import { afterAll, afterEach, beforeAll } from "vitest"
+import { start } from "../conformance/suite.ts"
+import { kiwi, makeWorld } from "../support/mcp/project.ts"
+import type { World } from "../support/mcp/project.ts"
 import { fakeServer, listen } from "../support/mcp/start.ts"
+import { describeWith } from "../support/realParts.ts"
 
 const names = ["search", "load", "execute", "sign", "help"]
 const info = { name: "e2e", version: "1.0.0" }
@@ -118,30 +122,44 @@ for (const mode of ["legacy", "auto"] as const) {
   }
 }
 
-describe("@modelcontextprotocol/sdk 1.x", () => {
+describeWith(["python3"], "older and other clients, on the built server and a real project", () => {
+  let world: World
+  let served: Awaited<ReturnType<typeof start>>
+  const args = () => [kiwi, "serve", "--project", world.project]
+  beforeAll(async () => {
+    world = makeWorld()
+    served = await start(process.execPath, [...args(), "--http", "--no-auth"], world.env)
+  })
+  afterAll(async () => {
+    await served.stop()
+    world.remove()
+  })
+
   for (const transport of ["stdio", "http"] as const) {
-    it(`lists the tools and runs one over ${transport}`, async () => {
+    it(`@modelcontextprotocol/sdk 1.x lists the tools and runs one over ${transport}`, async () => {
       const client = new OlderClient(info)
       closing.push(() => client.close())
-      if (transport === "stdio") await client.connect(new OlderStdio(stdio))
-      else {
+      if (transport === "stdio") {
+        await client.connect(
+          new OlderStdio({ command: process.execPath, args: args(), env: world.env, stderr: "ignore" })
+        )
+      } else {
         // Its class and its interface disagree under exactOptionalPropertyTypes.
-        const older: unknown = new OlderHttp(new URL(http.url))
+        const older: unknown = new OlderHttp(new URL(served.url))
         await client.connect(older as Parameters<OlderClient["connect"]>[0])
       }
       const { tools } = await client.listTools()
       assert.deepStrictEqual(tools.map((tool) => tool.name), names)
       const ran = await client.callTool({ name: "execute", arguments: { item_id: "add", parameters: { a: 1, b: 2 } } })
-      assert.deepInclude(ran["structuredContent"], { status: "success" })
+      assert.deepInclude(ran["structuredContent"], { status: "success", data: { sum: 3 } })
     })
   }
-})
 
-describe("inspector --cli", () => {
   const inspector = new URL("../../node_modules/.bin/inspector", import.meta.url).pathname
-  const inspect = (...args: ReadonlyArray<string>) =>
+  const inspect = (...method: ReadonlyArray<string>) =>
     new Promise<unknown>((resolve, reject) => {
-      const child = spawn(inspector, ["--cli", process.execPath, fakeServer, "stdio", ...args], {
+      const env = Object.entries(world.env).flatMap(([key, value]) => ["-e", `${key}=${value}`])
+      const child = spawn(inspector, ["--cli", ...env, process.execPath, ...args(), ...method], {
         stdio: ["ignore", "pipe", "pipe"]
       })
       let out = ""
@@ -151,13 +169,16 @@ describe("inspector --cli", () => {
       child.on("close", (code) => code === 0 ? resolve(JSON.parse(out)) : reject(new Error(`${code}: ${out}${err}`)))
     })
 
-  it("lists the tools", async () => {
+  it("inspector --cli lists the tools", async () => {
     const listed = JSON.stringify(await inspect("--method", "tools/list"))
     for (const name of names) assert.include(listed, `"name":"${name}"`)
   })
 
-  it("runs one", async () => {
-    const ran = await inspect("--method", "tools/call", "--tool-name", "execute", "--tool-arg", "item_id=add")
-    assert.include(JSON.stringify(ran), "\"status\":\"success\"")
+  it("inspector --cli runs one", async () => {
+    const parameters = JSON.stringify({ a: 1, b: 2 })
+    const call = ["--tool-name", "execute", "--tool-arg", "item_id=add", "--tool-arg", `parameters=${parameters}`]
+    const ran = JSON.stringify(await inspect("--method", "tools/call", ...call))
+    assert.include(ran, "\"status\":\"success\"")
+    assert.include(ran, "\"sum\":3")
   })
 })
