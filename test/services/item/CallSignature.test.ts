@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { schemaSignature, inputsSchema, maxSignature } from "../../../src/services/item/CallSignature.ts"
+import { inputsSchema, maxSignature, schemaSignature } from "../../../src/services/item/CallSignature.ts"
 
 const signature = (properties: Schema.JsonObject, required: ReadonlyArray<string> = []) =>
   schemaSignature("add", { type: "object", properties, required })
