@@ -208,15 +208,14 @@ describe("for programs", () => {
   it("completions are a script that bash takes, and that knows the commands", async () => {
     const { stdout } = await machine.kiwi(["completions", "bash"])
     writeFileSync(join(machine.folder, "kiwi.bash"), stdout)
-    const complete = async (...words: ReadonlyArray<string>) =>
-      (await machine.run("bash", [
-        "-c",
-        `source "${machine.folder}/kiwi.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; ` +
-        `COMP_POINT=\${#COMP_LINE}; $(complete -p kiwi | sed 's/.*-F \\([^ ]*\\).*/\\1/'); ` +
-        `printf '%s\n' "\${COMPREPLY[@]}"`,
-        "bash",
-        ...words
-      ])).stdout.trim().split("\n")
+    const script = `source "${machine.folder}/kiwi.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"
+      COMP_POINT=\${#COMP_LINE}; complete_kiwi=$(complete -p kiwi | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+      "$complete_kiwi" kiwi "\${COMP_WORDS[COMP_CWORD]}" "\${COMP_WORDS[COMP_CWORD - 1]}"
+      printf '%s\n' "\${COMPREPLY[@]}"`
+    const complete = async (...words: ReadonlyArray<string>) => {
+      const { stdout: said } = await machine.run("bash", ["-c", script, "bash", ...words])
+      return said.trim().split("\n")
+    }
     assert.deepStrictEqual((await complete("kiwi", "ex")).map((word) => word.trim()), ["explain"])
     assert.include(await complete("kiwi", "run", "tool", "add", "--dr"), "--dry-run")
     assert.include(await complete("kiwi", "sign", "d"), "directive")
