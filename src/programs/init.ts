@@ -1,7 +1,7 @@
 // Makes a folder a project that works at once. A folder that has an .ai already is somebody's: nothing in it is
 // written, trusted or signed, and init only says what is there. What init signs are the bytes that come with Kiwi, and
 // it looks that they still are before it does.
-import { Effect, FileSystem, Path, Result, Schema } from "effect"
+import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { Projects } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
@@ -59,23 +59,36 @@ const mostItems = 200
 const refuse = (dir: string, why: string, hint = "Name another folder: kiwi init my-project") =>
   new InitRefused({ dir, why, hint })
 
+/** Folder by folder: where the parent takes no folders, as in /proc, Node's own recursion never ends. */
+const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function*() {
+    const files = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const there = yield* Effect.option(files.stat(dir))
+    if (Option.isSome(there)) {
+      return there.value.type === "Directory" ? undefined : yield* refuse(dir, "it is no folder")
+    }
+    if (path.dirname(dir) !== dir) yield* makeFolder(path.dirname(dir))
+    yield* Effect.mapError(
+      files.makeDirectory(dir),
+      (error) =>
+        refuse(
+          dir,
+          error.reason._tag === "PermissionDenied"
+            ? "you may not write there"
+            : error.reason._tag === "BadResource"
+            ? "it is no folder"
+            : "the folder cannot be made"
+        )
+    )
+  })
+
 /** The folder's real path; made if it is missing. */
 const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const home = yield* KiwiHome
-  yield* Effect.mapError(
-    files.makeDirectory(dir, { recursive: true }),
-    (error) =>
-      refuse(
-        dir,
-        error.reason._tag === "PermissionDenied"
-          ? "you may not write there"
-          : error.reason._tag === "AlreadyExists" || error.reason._tag === "BadResource"
-          ? "it is no folder"
-          : "the folder cannot be made"
-      )
-  )
+  yield* makeFolder(dir)
   const root = yield* Effect.mapError(files.realPath(dir), () => refuse(dir, "it cannot be read"))
   const stat = yield* Effect.mapError(files.stat(root), () => refuse(dir, "it cannot be read"))
   if (stat.type !== "Directory") return yield* refuse(dir, "it is no folder")

@@ -37,7 +37,9 @@ export * as WorkspaceMemory from "../layers/workspace/WorkspaceMemory.ts"
 export { version } from "./version.ts"
 
 /** `makeKiwi` over a kernel in memory. */
-export const makeTestKiwi = (options: KernelMemoryOptions & { readonly askPerson?: AskPerson | undefined } = {}): Kiwi =>
+export const makeTestKiwi = (
+  options: KernelMemoryOptions & { readonly askPerson?: AskPerson | undefined } = {}
+): Kiwi =>
   makeKiwiOver(
     Layer.merge(
       KernelMemory.layer(options),

@@ -1,5 +1,5 @@
 // What every command shares: the flags --project and --json, which project a command is about, and who calls.
-import { Effect, FileSystem, Option } from "effect"
+import { Effect, FileSystem, Option, Path } from "effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { randomUUID } from "node:crypto"
@@ -13,7 +13,7 @@ import { Shell } from "./Shell.ts"
 
 export const root = Command.make("kiwi").pipe(
   Command.withSharedFlags({
-    project: Flag.Directory("project").pipe(
+    project: Flag.String("project").pipe(
       Flag.withMetavar("DIR"),
       Flag.withDescription("The project's folder. Default: the nearest folder from here upwards that has an .ai"),
       Flag.optional
@@ -42,7 +42,7 @@ export const projectKey = Effect.gen(function*() {
   const { cwd } = yield* Shell
   if (Option.isNone(project)) return (yield* findProject(cwd, yield* KiwiHome)) ?? ""
   const files = yield* FileSystem.FileSystem
-  const dir = project.value
+  const dir = (yield* Path.Path).resolve(cwd, project.value)
   const real = yield* Effect.mapError(
     files.realPath(dir),
     () => new ProjectNotFound({ dir, detail: "there is no such folder, or you may not look into it" })

@@ -137,7 +137,7 @@ const reportText = (report: Report, paint: Paint, width: number): string => {
 }
 
 export const initCommand = Command.make("init", {
-  dir: Argument.Directory("dir").pipe(
+  dir: Argument.String("dir").pipe(
     Argument.withDescription("The folder; made if it is missing. Default: this one"),
     Argument.optional
   )
@@ -148,7 +148,8 @@ export const initCommand = Command.make("init", {
     const home = yield* KiwiHome
     const { project } = yield* root
     const by = yield* caller
-    const target = Option.getOrElse(dir, () => Option.getOrElse(project, () => shell.cwd))
+    const path = yield* Path.Path
+    const target = path.resolve(shell.cwd, Option.getOrElse(Option.orElse(dir, () => project), () => ""))
     const made = yield* output.busy("Making the project", () =>
       init(target, by).pipe(Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))))
     const places = { home: home.userHome, project: made.project, platform: shell.platform }

@@ -61,6 +61,16 @@ const install: Readonly<Record<typeof shells[number], string>> = {
   powershell: "kiwi completions powershell >> $PROFILE"
 }
 
+const folder = { _tag: "Path", pathType: "directory" } as const
+
+/** Folders are plain text to the parser, so that what is wrong with one is told like any other failure. */
+const withFolders = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
+  ...command,
+  flags: command.flags.map((flag) => flag.name === "project" ? { ...flag, type: folder } : flag),
+  arguments: command.arguments.map((argument) => argument.name === "dir" ? { ...argument, type: folder } : argument),
+  subcommands: command.subcommands.map(withFolders)
+})
+
 /** `tree` gives the finished command tree, which this command is part of. */
 export const completionsCommand = (tree: () => Command.Command.Any) =>
   Command.make("completions", {
@@ -68,7 +78,7 @@ export const completionsCommand = (tree: () => Command.Command.Any) =>
   }, ({ shell }) =>
     Effect.gen(function*() {
       const output = yield* Output
-      const script = Completions.generate("kiwi", shell, Completions.fromCommand(tree()))
+      const script = Completions.generate("kiwi", shell, withFolders(Completions.fromCommand(tree())))
       yield* output.answer({ shell, script }, () => script.trimEnd())
       if (output.isTerminal && !output.json) {
         yield* output.say(`\nTo keep it: ${output.talkPaint.cyan(safeLine(install[shell]))}`)
