@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Redacted, type Schema, type Scope } from "effect"
+import { Deferred, Effect, Fiber, Redacted, Schedule, type Schema, type Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -443,6 +443,12 @@ describe("the end of the server", () => {
         })
       )
       assert.strictEqual(status, 7, stderr)
-      assert.isFalse(running(Number(Fs.readFileSync(Path.join(cwd, "pid"), "utf8"))))
+      const pid = Number(Fs.readFileSync(Path.join(cwd, "pid"), "utf8"))
+      const ended = yield* Effect.repeat(Effect.sync(() => !running(pid)), {
+        until: (gone) => gone,
+        schedule: Schedule.spaced("20 millis"),
+        times: 250
+      })
+      assert.isTrue(ended)
     }))
 })
