@@ -213,6 +213,6 @@ describe("on a Node that is too old", () => {
 describeWith(["oldNode"], "the launcher on an old Node of this machine", () => {
   it("runs the built program on the newer Node of this project", () => {
     const { status, stdout } = spawnSync(findOldNode()!, [launcher, "--version"], { encoding: "utf8" })
-    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: `kiwi v${version}\n` })
+    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: `kiwi ${version}\n` })
   })
 })

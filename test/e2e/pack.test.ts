@@ -89,12 +89,12 @@ it("a program of the package's user shares one effect with it", () => {
 })
 
 it("the installed program starts", async () => {
-  assert.strictEqual(await run(join(project, "node_modules/.bin/kiwi"), ["--version"], project), `kiwi v${version}\n`)
+  assert.strictEqual(await run(join(project, "node_modules/.bin/kiwi"), ["--version"], project), `kiwi ${version}\n`)
 })
 
 it("npx starts it in an empty folder", async () => {
   const empty = join(folder, "empty")
   mkdirSync(empty)
-  assert.strictEqual(await run("npx", ["-y", `file:${tarball}`, "--version"], empty), `kiwi v${version}\n`)
+  assert.strictEqual(await run("npx", ["-y", `file:${tarball}`, "--version"], empty), `kiwi ${version}\n`)
   assert.deepStrictEqual(readdirSync(empty), [])
 })
