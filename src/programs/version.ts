@@ -1,2 +1,2 @@
-/** The version that the programs print; a test keeps it equal to package.json, so that no file is read to know it. */
-export const version = "0.1.0"
+/** The version that the programs print. */
+export { version } from "../services/workspace/version.ts"

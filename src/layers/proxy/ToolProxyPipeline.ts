@@ -3,6 +3,7 @@
 import { Cause, Clock, Effect, Exit, Layer, Option, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import { AuditLog } from "../../services/audit/AuditLog.ts"
+import { redactText, redactValue } from "../../services/audit/redaction.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
@@ -34,7 +35,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { isSecretName, redactText, redactValue, secretsOf } from "./redaction.ts"
+import { isSecretName, secretsOf } from "./redaction.ts"
 
 /** What the steps have found out about one call so far. */
 interface Run {

@@ -1,10 +1,8 @@
-// Secrets that Kiwi itself put into a call are taken out of what comes back. Short values are left: replacing every
-// "1" would destroy the answer and hide nothing.
+// Which values of a call are secrets that Kiwi itself put into it: they are taken out of what comes back. Short values
+// are left: replacing every "1" would destroy the answer and hide nothing.
 import { Redacted } from "effect"
-import type { Schema } from "effect"
 import type { EnvVariable, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 
-const mark = "‹redacted›"
 const secretName = /(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASS|CREDENTIALS?|AUTH|PAT|DSN)(?:_|$)/i
 
 const isSecret = ({ name, origin }: EnvVariable): boolean =>
@@ -24,20 +22,4 @@ export const secretsOf = (env: ResolvedEnv | undefined): ReadonlyArray<Redacted.
 export const isSecretName = (env: ResolvedEnv | undefined, name: string): boolean => {
   const variable = env?.declared.get(name)
   return variable !== undefined && isSecret(variable)
-}
-
-export const redactText = (text: string, secrets: ReadonlyArray<Redacted.Redacted<string>>): string =>
-  secrets.reduce((acc, secret) => acc.replaceAll(Redacted.value(secret), mark), text)
-
-/** Every string in a JSON value, keys included. */
-export const redactValue = (value: Schema.Json, secrets: ReadonlyArray<Redacted.Redacted<string>>): Schema.Json => {
-  if (secrets.length === 0) return value
-  if (typeof value === "string") return redactText(value, secrets)
-  if (Array.isArray(value)) return value.map((v: Schema.Json) => redactValue(v, secrets))
-  if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, v]) => [redactText(key, secrets), redactValue(v, secrets)])
-    )
-  }
-  return value
 }

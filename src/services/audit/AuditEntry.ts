@@ -1,7 +1,10 @@
 // The audit's entry format. Files of this form are evidence and outlive versions: extend, never change.
-import { Schema } from "effect"
+import { Option, Schema } from "effect"
 
-const Hex64 = Schema.String
+const Hex64 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
+
+/** What the first entry, and the first head, follow. */
+export const zeros = "0".repeat(64)
 
 export const AuditCaller = Schema.Struct({
   surface: Schema.String,
@@ -24,11 +27,11 @@ export const AuditSubject = Schema.Struct({
 
 const Base = {
   v: Schema.Literal(1),
-  /** Number in the project's tree: one more than its parent's. */
+  /** Depth in the project's tree of entries: one more than that of the entry before, or of the parent. */
   n: Schema.Int,
   /** ISO 8601, UTC, milliseconds. */
   at: Schema.String,
-  /** sha256 hex of the bytes of the line before (without its line end); of the parent head for a file's first entry. */
+  /** sha256, hex, of the bytes of the line before without its line end; for a file's first entry the parent's `head`. */
   prev: Hex64
 }
 
@@ -39,8 +42,13 @@ export const AuditOpened = Schema.Struct({
   project: Schema.String,
   session: Schema.String,
   kiwi: Schema.String,
-  /** Head and number of the entry that was newest when the session began; 64 zeros and 0 for the first. */
-  parent: Schema.Struct({ head: Hex64, n: Schema.Int, file: Schema.optionalKey(Schema.String) })
+  /** The entry that this session branches off from: hash of its line, its number and its file; zeros for the first. */
+  parent: Schema.Struct({ head: Hex64, n: Schema.Int, file: Schema.optionalKey(Schema.String) }),
+  /**
+   * The last line of `audit-heads` when the session began, by hash and number. It stands for every head of every
+   * session before, so that a branch which nothing grew from is missed as well.
+   */
+  heads: Schema.Struct({ head: Hex64, i: Schema.Int })
 })
 
 /** Written before anything else happens for a call, also when it will be denied. */
@@ -83,11 +91,16 @@ export const AuditAct = Schema.Struct({
   outcome: Schema.Literals(["done", "declined", "failed"])
 })
 
-/** Last line of a file. `recovered`: written at the next start after a crash. */
+/** Last line of a file. `recovered`: written by a later session, since this one died. */
 export const AuditSealed = Schema.Struct({
   ...Base,
   kind: Schema.Literal("sealed"),
-  how: Schema.Literals(["closed", "recovered"])
+  how: Schema.Literals(["closed", "recovered"]),
+  /**
+   * What the dead session had left of a line that it did not finish: the bytes between the last whole entry, which
+   * `prev` is about, and this line.
+   */
+  torn: Schema.optionalKey(Schema.Struct({ bytes: Schema.Int, sha256: Hex64 }))
 })
 
 export const AuditEntry = Schema.Union([AuditOpened, AuditRequest, AuditResult, AuditAct, AuditSealed])
@@ -98,3 +111,51 @@ type Fields<A> = A extends unknown ? Omit<A, "v" | "n" | "at" | "prev"> : never
 export type AuditRecord = Fields<
   typeof AuditRequest.Type | typeof AuditResult.Type | typeof AuditAct.Type
 >
+
+/**
+ * A line of `audit-heads`: how far a session's file has come. The list is a chain of its own, and its order is the
+ * order in which things were recorded. Written with the keys in this order and nothing else.
+ */
+export const AuditHead = Schema.Struct({
+  v: Schema.Literal(1),
+  /** Number of the line. */
+  i: Schema.Int,
+  /** sha256, hex, of the line before. */
+  prev: Hex64,
+  /** `opened` is a session's first head, `closed` or `recovered` its last. */
+  state: Schema.Literals(["opened", "running", "closed", "recovered"]),
+  /** Below the project's `.ai/logs/audit`, or below Kiwi's own folder where there was no `.ai`. */
+  place: Schema.Literals(["project", "home"]),
+  file: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}\/\d{8}T\d{9}Z-[0-9a-f]{16}\.jsonl$/)),
+  n: Schema.Int,
+  /** sha256, hex, of the line of entry `n`. */
+  head: Hex64
+})
+export type AuditHead = typeof AuditHead.Type
+
+const decodeHead = Schema.decodeUnknownOption(Schema.fromJsonString(AuditHead))
+
+export const encodeHead = ({ file, head, i, n, place, prev, state }: Omit<AuditHead, "v">): string =>
+  JSON.stringify({ v: 1, i, prev, state, place, file, n, head })
+
+/** The head on a line, if it is one byte for byte. */
+export const parseHead = (line: string): AuditHead | undefined => {
+  const head = Option.getOrUndefined(decodeHead(line))
+  return head !== undefined && encodeHead(head) === line ? head : undefined
+}
+
+/** What a line needs to have to be a link of the chain, also in a version that knows more kinds. */
+export const AuditLink = Schema.Struct({
+  v: Schema.Int,
+  n: Schema.Int,
+  prev: Hex64,
+  kind: Schema.String,
+  how: Schema.optionalKey(Schema.String),
+  heads: Schema.optionalKey(Schema.Struct({ head: Hex64, i: Schema.Int })),
+  torn: Schema.optionalKey(Schema.Struct({ bytes: Schema.Int, sha256: Hex64 }))
+})
+export type AuditLink = typeof AuditLink.Type
+
+const decodeLink = Schema.decodeUnknownOption(Schema.fromJsonString(AuditLink))
+
+export const parseLink = (line: string): AuditLink | undefined => Option.getOrUndefined(decodeLink(line))

@@ -14,7 +14,7 @@ export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("Au
   }
 }
 
-/** One thing that `verify` found. `file` is relative to `.ai/logs/audit`. */
+/** One thing that `verify` found. `file` is relative to `.ai/logs/audit`, or `audit-heads` for the list of heads. */
 export interface AuditProblem {
   readonly file: string
   readonly line: number
@@ -37,14 +37,18 @@ export class AuditLog extends Context.Service<AuditLog, {
     /** Values that must not appear (≥ 8 characters count), besides what the keys already say. */
     secrets?: ReadonlyArray<Redacted.Redacted<string>>
   ) => Effect.Effect<void, AuditUnavailable>
-  /** Newest last. Entries that cannot be decoded are left out (`verify` names them). */
+  /**
+   * The newest `limit` (100) entries that match, newest last. What cannot be decoded is left out (`verify` names it),
+   * and so are files that this Kiwi did not write.
+   */
   readonly read: (filter?: {
     readonly limit?: number
     readonly call?: string
     readonly item?: string
     readonly outcome?: string
   }) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  /** Compares every file with the list of heads. Seals what a crashed session left first. */
   readonly verify: Effect.Effect<AuditReport>
-  /** The newest head and its number, to keep elsewhere. */
+  /** Hash and number of the newest line of `audit-heads`, to keep elsewhere: it stands for all sessions up to now. */
   readonly anchor: Effect.Effect<{ readonly head: string; readonly n: number }>
 }>()("kiwi/services/audit/AuditLog") {}

@@ -1,0 +1,262 @@
+// The audit as files of the project, with the list of heads in Kiwi's own folder. An append is one synchronous write on
+// a descriptor that was checked once: handing a line to another thread costs ten times as much as writing it.
+import { Clock, Effect, Exit, Layer, Option, Queue, type Redacted, Scope, Semaphore } from "effect"
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs"
+import { dirname } from "node:path"
+import { type AuditHead, type AuditRecord, zeros } from "../../services/audit/AuditEntry.ts"
+import { AuditLog, AuditUnavailable } from "../../services/audit/AuditLog.ts"
+import { entryLine, markLine } from "../../services/audit/entryLine.ts"
+import { Settings } from "../../services/settings/Settings.ts"
+import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { version } from "../../services/workspace/version.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { appendHead, newestHead } from "./headsFile.ts"
+import { sha256 } from "./lines.ts"
+import type { Place } from "./places.ts"
+import {
+  appendWhole,
+  createFile,
+  cutBack,
+  fileOf,
+  placeNow,
+  placesOf,
+  Refused,
+  refusedFolder,
+  removeFile,
+  sessionId,
+  syncWithFolder,
+  unavailable
+} from "./places.ts"
+import { type EntryFilter, readEntries } from "./readEntries.ts"
+import { forgetSession, recoverSessions, sessionLock, sessionsFolder } from "./recoverSessions.ts"
+import { verifyAudit } from "./verifyAudit.ts"
+
+/** A head is recorded after so many entries at the latest. */
+const headEvery = 1_000
+
+interface Session {
+  readonly id: string
+  readonly place: Place
+  readonly file: string
+  readonly fd: number
+  readonly lock: Scope.Closeable
+  /** Number and hash of the newest entry. */
+  n: number
+  head: string
+  size: number
+  /** Bytes of a line that could not be written whole and may still stand at the end. */
+  torn: number
+  /** Number of the entry that the newest head is about. */
+  recorded: number
+  newest: { readonly i: number; readonly hash: string }
+}
+
+export const make = Effect.gen(function*() {
+  const files = yield* SafeFiles
+  const locks = yield* ProcessLock
+  const settings = yield* Settings
+  const workspace = yield* Workspace
+  const scope = yield* Effect.scope
+  const { state } = workspace
+  const places = placesOf(workspace)
+  const opening = yield* Semaphore.make(1)
+  /** Offered at the first entry after a head, and again when there are enough for the next. */
+  const traffic = yield* Queue.sliding<void>(1)
+  let session: Session | undefined
+  let signalled = false
+  let closed = false
+
+  const locked = locks.withLock(state, "audit.lock")
+  const durable = Effect.map(settings.current, ({ auditDurability }) => auditDurability === "full")
+
+  const writeLine = (current: Session, line: string, full: boolean): void => {
+    const bytes = Buffer.from(`${line}\n`)
+    if (current.torn > 0 && !cutBack(current.fd, current.size, current.torn)) {
+      throw new Refused("the line before could not be finished, and something was written after it")
+    }
+    current.torn = bytes.length
+    appendWhole(current.fd, current.size, bytes)
+    current.torn = 0
+    current.n++
+    current.head = sha256(line)
+    current.size += bytes.length
+    if (full) fs.fsyncSync(current.fd)
+  }
+
+  const recordHead = (current: Session, how: AuditHead["state"], full: boolean): void => {
+    const { file, head, n, place } = current
+    current.newest = appendHead(state, { state: how, place: place.name, file, n, head }, full)
+    current.recorded = n
+  }
+
+  /** Under the lock: creates the file, writes its first entry, and lets the list of heads name it. */
+  const begin = (id: string, place: Place, lock: Scope.Closeable, now: number, full: boolean): Session => {
+    const file = fileOf(id)!
+    const tail = newestHead(state)
+    const parent = tail.head === undefined
+      ? { head: zeros, n: 0 }
+      : { head: tail.head.head, n: tail.head.n, file: tail.head.file }
+    const fd = createFile(place, file)
+    const current: Session = {
+      id,
+      place,
+      file,
+      fd,
+      lock,
+      n: parent.n,
+      head: parent.head,
+      size: 0,
+      torn: 0,
+      recorded: 0,
+      newest: { i: tail.i, hash: tail.hash }
+    }
+    try {
+      writeLine(
+        current,
+        markLine({ n: parent.n + 1, now, prev: parent.head }, {
+          kind: "opened",
+          project: Option.match(workspace.project, { onNone: () => "", onSome: (project) => project.id }),
+          session: id,
+          kiwi: version,
+          parent,
+          heads: { head: tail.hash, i: tail.i }
+        }),
+        false
+      )
+      if (full) syncWithFolder(fd, place, file)
+      recordHead(current, "opened", full)
+      return current
+    } catch (error) {
+      fs.closeSync(fd)
+      removeFile(place, file)
+      throw error
+    }
+  }
+
+  const release = (current: Pick<Session, "id" | "lock">) =>
+    Effect.andThen(
+      Effect.ignore(Effect.try(() => forgetSession(state, current.id))),
+      Scope.close(current.lock, Exit.void)
+    )
+
+  const open = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const full = yield* durable
+    const id = yield* Effect.sync(() => sessionId(now, randomBytes(8).toString("hex")))
+    const place = yield* Effect.try({ try: () => placeNow(places), catch: unavailable("The project's folder") })
+    yield* Effect.mapError(
+      files.makeDirectory(place.root, `${place.path}/${dirname(fileOf(id)!)}`, { mode: 0o700 }),
+      refusedFolder
+    )
+    const lock = yield* Scope.make()
+    const start = Effect.gen(function*() {
+      yield* recoverSessions(locks, state, places, now, undefined)
+      yield* Scope.provide(locks.tryHold(sessionsFolder(state), sessionLock(id)), lock)
+      session = yield* Effect.try({
+        try: () => begin(id, place, lock, now, full),
+        catch: unavailable(place.shown)
+      })
+    })
+    yield* locked(start).pipe(
+      Effect.onError(() => session?.id === id ? Effect.void : release({ id, lock })),
+      Effect.mapError((error) =>
+        error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message })
+      )
+    )
+    yield* Effect.forkIn(recordHeads, scope)
+  })
+
+  const recordNow = Effect.gen(function*() {
+    const full = yield* durable
+    yield* locked(Effect.try(() => {
+      if (session !== undefined && session.n > session.recorded) recordHead(session, "running", full)
+    }))
+  }).pipe(Effect.ignore)
+
+  const due = (current: Session): boolean => current.n - current.recorded >= headEvery
+
+  const recordHeads = Effect.forever(Effect.gen(function*() {
+    yield* Queue.take(traffic)
+    if (session === undefined || !due(session)) {
+      yield* Effect.timeoutOption(Queue.take(traffic), "1 minute")
+    }
+    signalled = false
+    yield* recordNow
+  }))
+
+  const signal = (current: Session): void => {
+    if (signalled && (current.n - current.recorded) % headEvery !== 0) return
+    signalled = true
+    Queue.offerUnsafe(traffic, undefined)
+  }
+
+  const ready = Effect.suspend((): Effect.Effect<void, AuditUnavailable> => {
+    if (closed) return Effect.fail(new AuditUnavailable({ detail: "this Kiwi is ending" }))
+    return session === undefined ? open : Effect.void
+  })
+
+  const append = Effect.fnUntraced(function*(
+    record: AuditRecord,
+    secrets: ReadonlyArray<Redacted.Redacted<string>> = []
+  ) {
+    if (session === undefined || closed) yield* opening.withPermit(ready)
+    const now = yield* Clock.currentTimeMillis
+    const full = yield* durable
+    const current = session!
+    return yield* Effect.try({
+      try: () => {
+        writeLine(current, entryLine({ n: current.n + 1, now, prev: current.head }, record, secrets), full)
+        signal(current)
+      },
+      catch: unavailable(current.place.shown)
+    })
+  })
+
+  const close = Effect.gen(function*() {
+    closed = true
+    const current = session
+    if (current === undefined) return
+    const now = yield* Clock.currentTimeMillis
+    const full = yield* durable
+    const sealed = Effect.try(() =>
+      writeLine(
+        current,
+        markLine({ n: current.n + 1, now, prev: current.head }, { kind: "sealed", how: "closed" }),
+        full
+      )
+    )
+    // What cannot be done now is left to the next start, which finds the session dead.
+    yield* sealed.pipe(
+      Effect.andThen(
+        locked(Effect.try(() => {
+          recordHead(current, "closed", full)
+          forgetSession(state, current.id)
+        })).pipe(Effect.timeout("2 seconds"))
+      ),
+      Effect.ignore
+    )
+    yield* Effect.sync(() => fs.closeSync(current.fd))
+    yield* Scope.close(current.lock, Exit.void)
+  })
+  yield* Effect.addFinalizer(() => close)
+
+  const own = () => session && { ...session, session: session.id }
+
+  const verify = Effect.gen(function*() {
+    return yield* verifyAudit(locked, locks, state, places, yield* Clock.currentTimeMillis, own)
+  }).pipe(Effect.withSpan("AuditLog.verify"))
+
+  const anchor = Effect.gen(function*() {
+    if (session !== undefined) yield* recordNow
+    const { hash, i } = yield* Effect.sync(() => newestHead(state))
+    return { head: hash, n: i }
+  }).pipe(Effect.withSpan("AuditLog.anchor"))
+
+  const read = Effect.fn("AuditLog.read")((filter: EntryFilter = {}) => readEntries(state, places, filter))
+
+  return AuditLog.of({ append, read, verify, anchor })
+})
+
+export const layer = Layer.effect(AuditLog, make)

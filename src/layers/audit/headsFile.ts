@@ -1,0 +1,92 @@
+// `audit-heads` in Kiwi's own folder: the truth about how far every session came. Written only under the audit's lock,
+// by whoever holds it; a line that a killed process left unfinished is none, and makes room for the next.
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/audit/AuditEntry.ts"
+import { linesOf, sha256 } from "./lines.ts"
+import { appendWhole, codeOf } from "./places.ts"
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = fs.constants
+
+/** The newest line: its number, its hash, and the head on it. */
+export interface Tail {
+  readonly i: number
+  readonly hash: string
+  readonly head: AuditHead | undefined
+  /** Up to where the file is whole. */
+  readonly size: number
+  /** The last line is whole but for its line end. */
+  readonly unended: boolean
+}
+
+const tailBytes = 4_096
+
+const empty: Tail = { i: 0, hash: zeros, head: undefined, size: 0, unended: false }
+
+/** For a file whose last line is no head: somebody wrote into it, and `verify` says so. */
+const scan = (fd: number): Tail => {
+  let tail = empty
+  for (const line of linesOf(fd)) {
+    if (!line.whole) break
+    const head = line.text === undefined ? undefined : parseHead(line.text)
+    tail = { i: line.number, hash: line.hash, head: head ?? tail.head, size: line.next, unended: false }
+  }
+  return tail
+}
+
+const readTail = (fd: number): Tail => {
+  const { size } = fs.fstatSync(fd)
+  if (size === 0) return empty
+  const bytes = Buffer.alloc(Math.min(size, tailBytes))
+  fs.readSync(fd, bytes, 0, bytes.length, size - bytes.length)
+  const end = bytes.lastIndexOf(10)
+  const rest = bytes.subarray(end + 1)
+  const unended = parseHead(rest.toString("utf8"))
+  if (unended !== undefined) return { i: unended.i, hash: sha256(rest), head: unended, size, unended: true }
+  if (end <= 0) return scan(fd)
+  const line = bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end)
+  const head = parseHead(line.toString("utf8"))
+  if (head === undefined) return scan(fd)
+  return { i: head.i, hash: sha256(line), head, size: size - rest.length, unended: false }
+}
+
+const pathIn = (state: string): string => join(state, "audit-heads")
+
+export const openHeads = (state: string): number | undefined => {
+  try {
+    return fs.openSync(pathIn(state), O_RDONLY | O_NOFOLLOW)
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined
+    throw error
+  }
+}
+
+export const newestHead = (state: string): Tail => {
+  const fd = openHeads(state)
+  if (fd === undefined) return empty
+  try {
+    return readTail(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Appends one head and returns its line's number and hash. Under the lock. */
+export const appendHead = (
+  state: string,
+  head: Pick<AuditHead, "state" | "place" | "file" | "n" | "head">,
+  durable: boolean
+): { readonly i: number; readonly hash: string } => {
+  const fd = fs.openSync(pathIn(state), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
+  try {
+    const tail = readTail(fd)
+    if (!tail.unended) fs.ftruncateSync(fd, tail.size)
+    const i = tail.i + 1
+    const line = encodeHead({ ...head, i, prev: tail.hash })
+    appendWhole(fd, tail.size, Buffer.from(`${tail.unended ? "\n" : ""}${line}\n`))
+    if (durable) fs.fsyncSync(fd)
+    return { i, hash: sha256(line) }
+  } finally {
+    fs.closeSync(fd)
+  }
+}

@@ -1,0 +1,99 @@
+// An entry as the line that is written: redacted, and never longer than 64 KiB. Values are redacted before they are
+// cut, so that no half of a secret is left at the edge.
+import type { Redacted, Schema } from "effect"
+import type { AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
+import { redactParameters, redactText } from "./redaction.ts"
+
+/** Bytes of a line, its line end included. */
+export const maxLine = 65_536
+
+export interface LinePlace {
+  readonly n: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly prev: string
+}
+
+type Mark<A> = A extends unknown ? Omit<A, "v" | "n" | "at" | "prev"> : never
+/** What the log itself writes into a session's file. */
+export type AuditMark = Mark<typeof AuditOpened.Type | typeof AuditSealed.Type>
+
+type Secrets = ReadonlyArray<Redacted.Redacted<string>>
+
+/** Ids and digests stay: redacting them by value would hide what ran. */
+const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
+  switch (record.kind) {
+    case "request":
+      return { ...record, parameters: redactParameters(record.parameters, secrets) }
+    case "result":
+      return secrets.length === 0 ? record : {
+        ...record,
+        ...(record.rule === undefined ? {} : { rule: redactText(record.rule, secrets) }),
+        ...(record.error === undefined
+          ? {}
+          : { error: { code: record.error.code, message: redactText(record.error.message, secrets) } })
+      }
+    case "act":
+      return { ...record, title: redactText(record.title, secrets) }
+  }
+}
+
+interface Measure {
+  readonly string: number
+  readonly items: number
+  readonly depth: number
+}
+
+const measures: ReadonlyArray<Measure> = [
+  { string: 16_384, items: 4_096, depth: 64 },
+  { string: 4_096, items: 256, depth: 16 },
+  { string: 512, items: 64, depth: 8 },
+  { string: 128, items: 16, depth: 4 }
+]
+
+const cutText = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)}‹cut: ${text.length - most} of ${text.length} characters›`
+
+const isList = (value: Schema.Json): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
+
+const cut = (value: Schema.Json, measure: Measure, depth: number): Schema.Json => {
+  if (typeof value === "string") return cutText(value, measure.string)
+  if (typeof value !== "object" || value === null) return value
+  if (depth >= measure.depth) return "‹cut: nested too deeply›"
+  if (isList(value)) {
+    const kept = value.slice(0, measure.items).map((item) => cut(item, measure, depth + 1))
+    return value.length <= measure.items ? kept : [...kept, `‹cut: ${value.length - measure.items} of ${value.length}›`]
+  }
+  const entries = Object.entries(value)
+  const kept = entries.slice(0, measure.items).map(([key, inner]): [string, Schema.Json] => [
+    cutText(key, measure.string),
+    cut(inner, measure, depth + 1)
+  ])
+  const rest = entries.length - kept.length
+  return Object.fromEntries(rest === 0 ? kept : [...kept, [`‹cut: ${rest} of ${entries.length} keys›`, null]])
+}
+
+const encoder = new TextEncoder()
+const fits = (line: string): boolean =>
+  line.length * 3 < maxLine || (line.length < maxLine && encoder.encode(line).length < maxLine)
+
+const base = ({ n, now, prev }: LinePlace) => ({ v: 1, n, at: new Date(now).toISOString(), prev })
+
+/** The line of one of the log's own marks, without its line end. */
+export const markLine = (place: LinePlace, entry: AuditMark): string => JSON.stringify({ ...base(place), ...entry })
+
+/** The line of a record, without its line end. */
+export const entryLine = (place: LinePlace, record: AuditRecord, secrets: Secrets): string => {
+  const safe = redacted(record, secrets)
+  const head = base(place)
+  const line = JSON.stringify({ ...head, ...safe })
+  if (fits(line)) return line
+  const text = (measure: Measure, value: object) =>
+    JSON.stringify({ ...head, ...(cut(value as Schema.JsonObject, measure, 0) as Schema.JsonObject) })
+  for (const measure of measures) {
+    const shorter = text(measure, safe)
+    if (fits(shorter)) return shorter
+  }
+  const rest = safe.kind === "request" ? { ...safe, parameters: `‹cut: ${line.length} characters›` } : safe
+  return text(measures.at(-1)!, rest)
+}

@@ -1,0 +1,67 @@
+// Which keys of a JSON value name a secret. Case and separators do not count (`X-Api-Key`, `apiKey`, `APIKEY`); what
+// merely counts or describes a secret (`max_tokens`, `token_count`) is none.
+
+/** What a key ends with. */
+const endings = [
+  "password",
+  "passwd",
+  "passphrase",
+  "passcode",
+  "pwd",
+  "token",
+  "secret",
+  "secrets",
+  "authorization",
+  "apikey",
+  "secretkey",
+  "accesskey",
+  "privatekey",
+  "signingkey",
+  "encryptionkey",
+  "cookie",
+  "cookies",
+  "credential",
+  "credentials",
+  "bearer",
+  "jwt",
+  "accesstokens",
+  "apitokens",
+  "authtokens",
+  "refreshtokens"
+]
+
+const whole: ReadonlySet<string> = new Set(["auth", "basicauth", "pass", "passwords", "pat", "dsn"])
+
+/** Said after the name proper: `password_confirmation`, `token_value`, `private_key_pem`, `password2`. */
+const trailer = /(?:confirmation|confirm|again|repeat|value|text|plaintext|base64|b64|hex|pem|hash|[0-9]{1,4})$/
+
+/** Tokens of text, of lists and of time. */
+const harmless =
+  /^(?:max|min|num|total|per|eos|bos|pad|unk|mask|stop|start|end|next|prev|previous|page|nextpage|continuation|cancellation)token$/
+
+const plain = (key: string): string => key.normalize("NFKC").toLowerCase().replace(/[^a-z0-9]/g, "")
+
+const decide = (key: string): boolean => {
+  let name = plain(key)
+  for (let rounds = 0; rounds < 4; rounds++) {
+    if (harmless.test(name)) return false
+    if (whole.has(name) || endings.some((ending) => name.endsWith(ending))) return true
+    const shorter = name.replace(trailer, "")
+    if (shorter === name) return false
+    name = shorter
+  }
+  return false
+}
+
+const known = new Map<string, boolean>()
+
+/** Remembers short keys: the same few come with every call. */
+export const isSecretKey = (key: string): boolean => {
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const decided = decide(key.length > 256 ? key.slice(-256) : key)
+  if (key.length > 64) return decided
+  if (known.size >= 2_048) known.clear()
+  known.set(key, decided)
+  return decided
+}
