@@ -313,11 +313,11 @@ describe("init", () => {
       [join(machine.site, "file/below"), /no folder|cannot be made/],
       ["/proc/kiwi", /may not write|cannot be made/]
     ]
-    for (const [dir, why] of tries) {
+    await Promise.all(tries.map(async ([dir, why]) => {
       const { error } = json((await machine.kiwi(["init", dir, "--json"])).stdout)
       assert.strictEqual(error.code, "INIT_REFUSED", dir)
       assert.match(error.message, why)
-    }
+    }))
     assert.deepStrictEqual(readdirSync(machine.home), [])
     assert.isFalse(existsSync(join(machine.folder, "kiwi/x")))
   })
