@@ -4,6 +4,7 @@
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { Projects } from "../layers/Projects.ts"
+import { realOrPlanned } from "../layers/workspace/KiwiHomeNode.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
@@ -83,23 +84,22 @@ const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.Fi
     )
   })
 
-/** The folder's real path; made if it is missing. */
+/** The folder's real path; made if it is missing, and not before it is sure that it may be a project. */
 const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const home = yield* KiwiHome
-  yield* makeFolder(dir)
-  const root = yield* Effect.mapError(files.realPath(dir), () => refuse(dir, "it cannot be read"))
-  const stat = yield* Effect.mapError(files.stat(root), () => refuse(dir, "it cannot be read"))
-  if (stat.type !== "Directory") return yield* refuse(dir, "it is no folder")
-  if (root === home.userHome || path.join(root, ".ai") === home.userSpace) {
+  const { home, userHome, userSpace } = yield* KiwiHome
+  const planned = realOrPlanned(dir)
+  if (planned === userHome || path.join(planned, ".ai") === userSpace) {
     return yield* refuse(dir, "its .ai is your user tier, whose items every project of yours can use")
   }
-  if (path.dirname(root) === root) return yield* refuse(dir, "a whole disk is no project")
-  if (root === home.home || root.startsWith(`${home.home}/`)) {
+  if (path.dirname(planned) === planned) return yield* refuse(dir, "a whole disk is no project")
+  if (planned === home || planned.startsWith(home + path.sep)) {
     return yield* refuse(dir, "it is inside Kiwi's own folder")
   }
-  return root
+  yield* makeFolder(planned)
+  const root = yield* Effect.mapError(files.realPath(planned), () => refuse(dir, "it cannot be read"))
+  return root === planned ? root : yield* refuse(dir, "it was moved meanwhile", "Try again")
 })
 
 const writeStarter = Effect.fnUntraced(function*(root: string) {

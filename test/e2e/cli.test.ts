@@ -1,10 +1,20 @@
 // The built program as a person uses it: the whole story, and what it says to programs.
 import { assert, describe, it } from "@effect/vitest"
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
 import { version } from "../../src/programs/version.ts"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
+import { describeWith } from "../support/realParts.ts"
 
 const add = `{"a": 1, "b": 2}`
 
@@ -303,12 +313,13 @@ describe("init", () => {
       [join(machine.site, "file/below"), /no folder|cannot be made/],
       ["/proc/kiwi", /may not write|cannot be made/]
     ]
-    for (const [dir, why] of tries) {
+    await Promise.all(tries.map(async ([dir, why]) => {
       const { error } = json((await machine.kiwi(["init", dir, "--json"])).stdout)
       assert.strictEqual(error.code, "INIT_REFUSED", dir)
       assert.match(error.message, why)
-    }
+    }))
     assert.deepStrictEqual(readdirSync(machine.home), [])
+    assert.isFalse(existsSync(join(machine.folder, "kiwi/x")))
   })
 
   it("lists the clients of this machine, their servers and skills, by name only and escaped", async () => {
@@ -331,5 +342,92 @@ describe("init", () => {
     const { code } = await machine.run(connect.command, connect.args, { cwd: "/" })
     assert.strictEqual(code, 0)
     assert.deepStrictEqual(connect.args.slice(-3), ["serve", "--project", machine.site])
+  })
+})
+
+describeWith(["tinyDisk"], "init on a disk that takes nothing", () => {
+  let machine: Machine
+  beforeEach(() => {
+    machine = makeMachine()
+  })
+  afterEach(async () => {
+    await machine.run("umount", [machine.site], { cwd: "/" })
+    machine.remove()
+  })
+
+  for (const [what, options, fill] of [["is full", "size=64k", true], ["is read-only", "ro", false]] as const) {
+    it(`because it ${what} says so, and leaves nothing half done`, async () => {
+      await machine.run("mount", ["-t", "tmpfs", "-o", options, "tmpfs", machine.site], { cwd: "/" })
+      if (fill) await machine.run("sh", ["-c", "head -c 60000 /dev/zero > filler; cat /dev/zero > rest || true"])
+      const { code, stderr, stdout } = await machine.kiwi(["init", machine.site, "--json"], { cwd: "/" })
+      assert.deepStrictEqual([code, stderr], [1, ""])
+      assert.strictEqual(json(stdout).error.code, "WRITE_REFUSED")
+      assert.notInclude(readdirSync(machine.site), ".ai")
+    })
+  }
+})
+
+describe("doctor", () => {
+  let machine: Machine
+  beforeEach(async () => {
+    machine = makeMachine()
+    await machine.kiwi(["init"])
+  })
+  afterEach(() => machine.remove())
+
+  interface Finding {
+    readonly check: string
+    readonly result: string
+    readonly found: string
+    readonly remedy?: string
+  }
+  const findings = async (options?: Parameters<Machine["kiwi"]>[1]) => {
+    const { code, stdout } = await machine.kiwi(["doctor", "--json"], options)
+    const all: ReadonlyArray<Finding> = json(stdout).findings
+    return { code, all, of: (check: string) => all.filter((finding) => finding.check === check) }
+  }
+
+  it("finds nothing to mend in what init made", async () => {
+    const { all, code } = await findings()
+    assert.strictEqual(code, 0)
+    assert.deepStrictEqual(all.filter(({ result }) => result === "fail"), [])
+    for (const { remedy, result } of all) assert.strictEqual(remedy !== undefined, result !== "ok")
+    const plain = await machine.kiwi(["doctor"])
+    assert.match(plain.stdout, /^ok {4}node {6}Node 2/)
+  })
+
+  it("names what is missing, and what then does not run", async () => {
+    const { code, of } = await findings({ env: { PATH: machine.folder } })
+    assert.strictEqual(code, 0)
+    assert.deepStrictEqual(of("python3").map(({ result }) => result), ["warn"])
+    assert.include(of("git")[0]?.found, "not found")
+  })
+
+  it("fails for a home that others can write", async () => {
+    chmodSync(machine.env.KIWI_HOME, 0o777)
+    const { code, of } = await findings()
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(of("home").map(({ remedy, result }) => [result, remedy]), [
+      ["fail", `chmod 700 ${machine.env.KIWI_HOME}`]
+    ])
+    assert.include(of("project")[0]?.result, "warn")
+  })
+
+  it("names files that are no items, and settings that nobody has accepted", async () => {
+    machine.write(".ai/tools/x/Bad Name.py", "")
+    machine.write(".ai/config/kiwi.yaml", "calls: {concurrency: 1}\n")
+    const { of } = await findings()
+    assert.isTrue(of("items").some(({ found, result }) => result === "warn" && found.includes("Bad Name.py")))
+    assert.isTrue(
+      of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
+    )
+  })
+
+  it("works where there is no project, and where there is one that nobody trusts", async () => {
+    const outside = await findings({ cwd: "/" })
+    assert.deepStrictEqual([outside.code, outside.of("project")[0]?.remedy], [0, "kiwi init"])
+    mkdirSync(join(machine.folder, "clone/.ai"), { recursive: true })
+    const clone = await findings({ cwd: join(machine.folder, "clone") })
+    assert.deepStrictEqual([clone.code, clone.of("project")[0]?.remedy], [0, "kiwi trust project"])
   })
 })

@@ -34,14 +34,14 @@ describeWith(["python3"], "the command line on a terminal", () => {
     assert.isTrue(isSigned())
   })
 
-  it("and not for anything else", async () => {
-    for (const reply of ["n\r", "\r", "\u0004"]) {
+  for (const reply of ["n\r", "\r", "\u0004"]) {
+    it(`and not for ${JSON.stringify(reply)}`, async () => {
       const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, reply]] })
       assert.deepStrictEqual([code, unasked], [1, 0], shown)
       assert.include(shown, "HUMAN_DECLINED")
       assert.isFalse(isSigned())
-    }
-  })
+    })
+  }
 
   it("a pipe cannot answer in the person's place", async () => {
     const piped = await runOnTerminal(
@@ -65,24 +65,22 @@ describeWith(["python3"], "the command line on a terminal", () => {
     assert.isTrue(isSigned())
   })
 
-  it("an agent gets nowhere by yes or by --yes", async () => {
-    for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"]) {
+  for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"]) {
+    it(`an agent gets nowhere by yes or by --yes, where ${name} is set`, async () => {
       const env = { [name]: "1" }
-      for (const args of [["sign", "tool", "hello"], ["sign", "tool", "hello", "--yes"]]) {
-        const { code, shown } = await machine.onTerminal(args, { env, answers: [[ask, "y\r"]] })
-        assert.strictEqual(code, 1, shown)
-        assert.include(shown, "HUMAN_REQUIRED")
-        assert.include(shown, `${name} is set`)
-      }
-      const piped = await machine.kiwi(["sign", "tool", "hello", "--yes", "--json"], { env })
-      assert.strictEqual(JSON.parse(piped.stdout).error.code, "HUMAN_REQUIRED")
+      const typed = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
+      assert.strictEqual(typed.code, 1, typed.shown)
+      assert.include(typed.shown, "HUMAN_REQUIRED")
+      assert.include(typed.shown, `${name} is set`)
+      const flagged = await machine.kiwi(["sign", "tool", "hello", "--yes", "--json"], { env })
+      assert.strictEqual(JSON.parse(flagged.stdout).error.code, "HUMAN_REQUIRED")
       const trust = await machine.kiwi(["trust", "project", "--yes", "--json"], { env })
       assert.strictEqual(JSON.parse(trust.stdout).error.code, "HUMAN_REQUIRED")
-    }
-    assert.isFalse(isSigned())
-    const ran = await machine.kiwi(["run", "tool", "add", "--params", `{"a": 1, "b": 1}`], { env: { CLAUDECODE: "1" } })
-    assert.strictEqual(ran.code, 0, "what a person signed, it may run")
-  })
+      assert.isFalse(isSigned())
+      const ran = await machine.kiwi(["run", "tool", "add", "--params", `{"a": 1, "b": 1}`], { env })
+      assert.strictEqual(ran.code, 0, "what a person signed, it may run")
+    })
+  }
 
   it("an agent's init writes the files, and neither trusts nor signs", async () => {
     const env = { CLAUDECODE: "1" }
@@ -113,7 +111,7 @@ describeWith(["python3"], "the command line on a terminal", () => {
       "```xml\n<directive name=\"steps\" version=\"1.0.0\"><metadata>" +
         `<description>Do \u202ethis</description><category>x</category><model tier="fast"/>` +
         `<permissions><read resource="filesystem" path="**"/></permissions></metadata>` +
-        `<process><step name="one"><action>Type \u202eit</action></step></process></directive>\n` + "```\n"
+        `<process><step name="one"><action>Type \u202eit</action></step></process></directive>\n\`\`\`\n`
     )
     machine.write(
       ".ai/knowledge/x/note.md",
@@ -144,8 +142,8 @@ describeWith(["python3"], "the command line on a terminal", () => {
       ["search", "x", "--project", `/nowhere/${attack}`],
       [attack]
     ]
-    const shown = [signing.shown]
-    for (const args of commands) shown.push((await machine.onTerminal(args, { env })).shown)
+    const others = await Promise.all(commands.map((args) => machine.onTerminal(args, { env })))
+    const shown = [signing, ...others].map((run) => run.shown)
     for (const [at, text] of shown.entries()) {
       const lines = text.replaceAll("\r\n", "\n")
       assert.strictEqual(lines, safeText(lines), at === 0 ? "sign" : commands[at - 1]?.join(" "))
@@ -161,7 +159,7 @@ describeWith(["python3"], "the command line on a terminal", () => {
     await machine.kiwi(["sign", "tool", "slow"])
     const { shown } = await machine.onTerminal(["run", "tool", "slow"], { env: { NO_COLOR: "1" } })
     assert.match(shown, /Running slow… 1\.\d s/)
-    assert.match(shown, /\r\u001b\[2Kdone\r\n/)
+    assert.include(shown, `\r${escape}[2Kdone\r\n`)
     const piped = await machine.kiwi(["run", "tool", "slow"])
     assert.deepStrictEqual([piped.stdout, piped.stderr], ["done\n", ""])
   })

@@ -44,8 +44,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal, because: string) {
     yield* terminal.write(`${question(request, paint)}\n${because}, so the passphrase of your signing key counts.\n`)
     for (let turn = 1; turn <= tries; turn++) {
-      yield* terminal.write(paint.bold("Passphrase: "))
-      const typed = yield* terminal.readSecret
+      const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))
       yield* terminal.write("\n")
       if (typed === undefined || typed === "") return yield* declined(request)
       if ((yield* identity.opensWith(Redacted.make(typed))) === true) return agreed(request, "passphrase")

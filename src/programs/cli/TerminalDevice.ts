@@ -8,8 +8,8 @@ export interface OpenTerminal {
   readonly write: (text: string) => Effect.Effect<void>
   /** One line without its end; `undefined` when the terminal is gone. */
   readonly readLine: Effect.Effect<string | undefined>
-  /** The same, shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
-  readonly readSecret: Effect.Effect<string | undefined>
+  /** The same after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
+  readonly readSecret: (prompt: string) => Effect.Effect<string | undefined>
 }
 
 export class TerminalDevice extends Context.Service<TerminalDevice, {
@@ -41,7 +41,7 @@ const readUntilEnd = (input: ReadStream) =>
     return Effect.sync(() => done(undefined))
   })
 
-const readHidden = (input: ReadStream) =>
+const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
   Effect.callback<string | undefined>((resume) => {
     let line = ""
     const done = (answer: string | undefined) => {
@@ -60,10 +60,12 @@ const readHidden = (input: ReadStream) =>
         else if (line.length < longestLine) line += character
       }
     }
+    // Before the prompt: who is fast would be seen otherwise.
     input.setRawMode(true)
     input.on("data", onData)
     input.on("end", onEnd)
     input.resume()
+    output.write(prompt)
     return Effect.sync(() => done(undefined))
   })
 
@@ -87,7 +89,7 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
         output.write(text, () => resume(Effect.void))
       }),
     readLine: readUntilEnd(input),
-    readSecret: readHidden(input),
+    readSecret: (prompt) => readHidden(input, output, prompt),
     close: () => {
       input.destroy()
       output.destroy()

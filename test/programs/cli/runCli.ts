@@ -48,7 +48,11 @@ export const noKernel: Layer.Layer<KernelServices> = Layer.effectContext(Effect.
 export const device = (answers: ReadonlyArray<string> | undefined, show: (text: string) => void) => {
   const left = [...answers ?? []]
   const next = Effect.sync(() => left.shift())
-  const terminal: OpenTerminal = { write: (text) => Effect.sync(() => show(text)), readLine: next, readSecret: next }
+  const terminal: OpenTerminal = {
+    write: (text) => Effect.sync(() => show(text)),
+    readLine: next,
+    readSecret: () => next
+  }
   return TerminalDevice.of({ open: Effect.succeed(answers === undefined ? undefined : terminal) })
 }
 
