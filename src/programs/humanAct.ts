@@ -1,4 +1,5 @@
-// Every human act goes the same way: ask, do, record. The record says what was shown (by digest) and what came of it.
+// Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest) and what came
+// of it. Where it cannot be written, nothing is done: an act changes more than most calls do.
 import { Effect } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
@@ -12,7 +13,7 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
 ) {
   const gate = yield* HumanGate
   const audit = yield* AuditLog
-  const record = (by: string, outcome: "done" | "declined" | "failed") =>
+  const record = (by: string, outcome: "agreed" | "done" | "declined" | "failed") =>
     audit.append({
       kind: "act",
       act: request.kind,
@@ -25,6 +26,7 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   const act = yield* gate.ask(request).pipe(
     Effect.tapErrorTag("HumanDeclined", () => record(caller.surface, "declined"))
   )
+  yield* record(act.by, "agreed")
   return yield* perform(act).pipe(
     Effect.tap(() => record(act.by, "done")),
     Effect.tapError(() => Effect.ignore(record(act.by, "failed")))

@@ -43,8 +43,8 @@ export interface Loaded {
   /** Present when the item is believed. */
   readonly item?: LoadedContent
   /** Present instead when it is not: data to look at, never instructions to follow. */
-  readonly untrusted?: { readonly notice: string; readonly item: LoadedContent }
-  /** Why the item's metadata could not be read, where it could not. */
+  readonly untrusted?: { readonly notice: string; readonly item: LoadedContent; readonly invalid?: string }
+  /** Why the item's metadata could not be read, where it could not. It quotes the item: see `untrusted`. */
   readonly invalid?: string
 }
 
@@ -88,13 +88,14 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
     )
   )
   const by = standing.believed?.by
+  const invalid = parsed.invalid === undefined ? {} : { invalid: parsed.invalid }
   return {
     id: location.id,
     type: location.type,
     tier: location.tier,
     category: location.category,
     path: showLocation(location),
-    state: parsed.invalid === undefined ? standing.state : "invalid",
+    state: standing.believed === undefined || parsed.invalid === undefined ? standing.state : "invalid",
     digest: snapshot.digest,
     ...(by?._tag === "Signer" && by.standing._tag !== "Unknown"
       ? {
@@ -107,7 +108,8 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
       }
       : {}),
     ...(hides.length === 0 ? {} : { hides: hides.map(showLocation) }),
-    ...(standing.believed === undefined ? { untrusted: { notice, item: parsed.content } } : { item: parsed.content }),
-    ...(parsed.invalid === undefined ? {} : { invalid: parsed.invalid })
+    ...(standing.believed === undefined
+      ? { untrusted: { notice, item: parsed.content, ...invalid } }
+      : { item: parsed.content, ...invalid })
   } satisfies Loaded as Loaded
 })

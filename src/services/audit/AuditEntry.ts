@@ -88,7 +88,8 @@ export const AuditAct = Schema.Struct({
   caller: AuditCaller,
   title: Schema.String,
   digest: Schema.String,
-  outcome: Schema.Literals(["done", "declined", "failed"])
+  /** `agreed`: written before it is done, as a request is. */
+  outcome: Schema.Literals(["agreed", "done", "declined", "failed"])
 })
 
 /** Last line of a file. `recovered`: written by a later session, since this one died. */

@@ -122,12 +122,13 @@ const contentRows = (content: LoadedContent): ReadonlyArray<readonly [string, st
 
 const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
   const content = loaded.item ?? loaded.untrusted?.item
+  const invalid = loaded.invalid ?? loaded.untrusted?.invalid
   const by = loaded.signed_by
   const head = definitions([
     ["place", safeLine(loaded.path, 400)],
     [
       "state",
-      `${paintState(loaded.state, paint)}${loaded.invalid === undefined ? "" : `: ${safeText(loaded.invalid)}`}`
+      `${paintState(loaded.state, paint)}${invalid === undefined ? "" : `: ${safeText(invalid)}`}`
     ],
     ...(by === undefined
       ? []
