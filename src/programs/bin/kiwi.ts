@@ -5,8 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { userInfo } from "node:os"
-import * as KeychainOs from "../../layers/identity/KeychainOs.ts"
-import * as Kernel from "../../layers/Kernel.ts"
 import { runKiwi } from "../cli/kiwi.ts"
 import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
@@ -47,7 +45,12 @@ const shell = Layer.sync(Shell, () => ({
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
 }))
 
-const kernel = Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
+// Help, completions and wrong usage need no kernel, and do not load it.
+const kernel = Layer.unwrap(Effect.gen(function*() {
+  const KeychainOs = yield* Effect.promise(() => import("../../layers/identity/KeychainOs.ts"))
+  const Kernel = yield* Effect.promise(() => import("../../layers/Kernel.ts"))
+  return Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
+}))
 
 runKiwi(process.argv.slice(2), kernel).pipe(
   Effect.provide(Layer.mergeAll(NodeServices.layer, shell, TerminalDevice.layer)),
