@@ -1,0 +1,165 @@
+// What grows with the number of items: search, looking an item up, opening a project.
+import { Effect, Layer, ManagedRuntime } from "effect"
+import { readdirSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import * as Kernel from "../../src/layers/Kernel.ts"
+import { Projects } from "../../src/layers/Projects.ts"
+import { search } from "../../src/programs/search.ts"
+import { ChainResolver } from "../../src/services/chain/ChainResolver.ts"
+import { Verifier } from "../../src/services/integrity/Verifier.ts"
+import { ItemStore } from "../../src/services/item/ItemStore.ts"
+import { ItemIndex } from "../../src/services/search/ItemIndex.ts"
+import type { BigProject } from "./bigProject.ts"
+import { makeBigProject, makeWords } from "./bigProject.ts"
+import { caller, openKernel } from "./kernel.ts"
+import type { OpenKernel } from "./kernel.ts"
+import { millis, pause } from "./measure.ts"
+import type { Row, RowInput } from "./Report.ts"
+import { makeRow } from "./Report.ts"
+
+/** What people type: a word, two, a name, half a name, three words. */
+const makeQueries = (ids: ReadonlyArray<string>) => {
+  const { random, word } = makeWords(2)
+  return (i: number): string => {
+    const id = ids[Math.floor(random() * ids.length)]!
+    return [
+      word(),
+      `${word()} ${word()}`,
+      id,
+      id.split("_").slice(0, 2).join(" "),
+      `${word()} ${word()} ${word()}`
+    ][i % 5]!
+  }
+}
+
+const times = async (count: number, warm: number, run: (i: number) => Promise<unknown>) => {
+  const found: Array<number> = []
+  for (let i = -warm; i < count; i++) {
+    const time = await millis(() => run(i + warm))
+    if (i >= 0) found.push(time)
+  }
+  return found
+}
+
+const stateFolder = (home: string): string => {
+  const folder = join(home, "projects")
+  const id = readdirSync(folder).find((name) => /^[0-9a-f]{32}$/.test(name))
+  return join(folder, id ?? "")
+}
+
+const resolveRows = async (kernel: OpenKernel, ids: ReadonlyArray<string>, quick: boolean) => {
+  const { random } = makeWords(3)
+  const count = quick ? 100 : 2_000
+  const resolve = await times(count, count / 5, () => {
+    const id = ids[Math.floor(random() * ids.length)]!
+    return kernel.runPromise(Effect.flatMap(ItemStore, (store) => store.find({ id })))
+  })
+  const chain = await times(count, count / 5, () =>
+    kernel.runPromise(Effect.gen(function*() {
+      const chains = yield* ChainResolver
+      const verifier = yield* Verifier
+      const resolved = yield* chains.resolve({ id: "one" })
+      if (resolved.chain.links.length !== 5) return yield* Effect.die("the chain has five links")
+      for (const { snapshot } of resolved.chain.links) yield* verifier.verify(snapshot)
+    })))
+  return { resolve, chain }
+}
+
+const sizeRows = async ({ ids, place }: BigProject, size: number, quick: boolean): Promise<ReadonlyArray<Row>> => {
+  const row = (name: string, input: Omit<RowInput, "name">) => makeRow({ name: `${name}.${size}`, ...input })
+  const kernel = openKernel(place.options)
+  try {
+    const index = await kernel.runPromise(ItemIndex)
+    const build = await millis(() => kernel.runPromise(index.refresh()))
+    // What was set up to watch has settled by then, and times of files are believed.
+    await pause(2_500)
+    const query = makeQueries(ids)
+    const count = quick ? 50 : 500
+    const found = await times(count, count / 5, (i) => kernel.runPromise(index.search({ query: query(i) })))
+    const whole = await times(
+      count,
+      count / 5,
+      (i) => kernel.runPromise(search({ query: query(i), limit: 10 }, caller))
+    )
+    const { chain, resolve } = await resolveRows(kernel, ids, quick)
+    const changes: Array<number> = []
+    for (let i = 0; i < (quick ? 2 : 5); i++) {
+      place.write(`.ai/knowledge/group_0/one_more_${i}.md`, "---\ntitle: Giraffe\n---\nTall\n")
+      changes.push(await millis(() => kernel.runPromise(index.refresh())))
+    }
+    return [
+      row("search.index", {
+        what: "search of the index alone",
+        times: found,
+        target: { p50: 5 }
+      }),
+      row("search.hits", {
+        what: "search as a caller gets it: each of ten hits read, verified, and said whether it can run",
+        times: whole
+      }),
+      row("search.build", { what: "building the index", times: [build] }),
+      row("search.refresh", { what: "taking one new file into the index", times: changes }),
+      row("search.index_size", {
+        what: "the index on disk",
+        unit: "MB",
+        times: [statSync(join(stateFolder(place.options.home), "search.db")).size / 1e6]
+      }),
+      row("resolve.id", { what: "an item looked up by its id", times: resolve }),
+      row("resolve.chain", {
+        what: "a chain of five links resolved, and every link verified",
+        times: chain,
+        target: { p50: 0.5 }
+      })
+    ]
+  } finally {
+    await kernel.dispose()
+  }
+}
+
+export const bigRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
+  const rows: Array<Row> = []
+  for (const size of quick ? [100, 500] : [1_000, 100_000]) {
+    const project = await makeBigProject(size)
+    try {
+      rows.push(...await sizeRows(project, size, quick))
+    } finally {
+      project.place.remove()
+    }
+  }
+  return rows
+}
+
+/** Opening, then what a client asks first. */
+const openOnce = async ({ place }: BigProject, state: "cold" | "warm") => {
+  if (state === "cold") rmSync(join(stateFolder(place.options.home), "search.db"), { force: true })
+  const runtime = ManagedRuntime.make(Layer.fresh(Kernel.layerProjects(place.options)))
+  const projects = await runtime.runPromise(Projects)
+  const time = await millis(() => runtime.runPromise(projects.use(place.project)(search({ query: "add" }, caller))))
+  await runtime.dispose()
+  return time
+}
+
+export const openingRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
+  const rows: Array<Row> = []
+  for (const size of quick ? [20, 100] : [100, 10_000]) {
+    const project = await makeBigProject(size)
+    try {
+      await openOnce(project, "cold")
+      const rounds = { cold: quick ? 2 : size > 1_000 ? 3 : 10, warm: quick ? 3 : 20 }
+      for (const state of ["cold", "warm"] as const) {
+        const found: Array<number> = []
+        for (let i = 0; i < rounds[state]; i++) found.push(await openOnce(project, state))
+        rows.push(makeRow({
+          name: `opening.${state}.${size}`,
+          what: state === "cold"
+            ? "opening a project to the answer of a first search, without an index"
+            : "opening a project to the answer of a first search, with its index",
+          times: found
+        }))
+      }
+    } finally {
+      project.place.remove()
+    }
+  }
+  return rows
+}

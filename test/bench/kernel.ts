@@ -1,0 +1,21 @@
+// A real kernel in this process, for rows that measure without a protocol in between.
+import { Effect, ManagedRuntime } from "effect"
+import type { KernelOptions } from "../../src/layers/Kernel.ts"
+import * as Kernel from "../../src/layers/Kernel.ts"
+import type { Caller, ToolCall } from "../../src/services/proxy/ToolCall.ts"
+import { ToolProxy } from "../../src/services/proxy/ToolProxy.ts"
+
+export const caller: Caller = { surface: "embed", client: "bench", session: "bench" }
+
+export const toolCall = (item: string, callId = "bench"): ToolCall => ({
+  callId,
+  caller,
+  item,
+  parameters: {},
+  dryRun: false
+})
+
+export const openKernel = (options: KernelOptions) => ManagedRuntime.make(Kernel.layer(options))
+export type OpenKernel = ReturnType<typeof openKernel>
+
+export const callTool = (item: string) => Effect.flatMap(ToolProxy, (proxy) => proxy.call(toolCall(item)))
