@@ -3,11 +3,11 @@ import { Deferred, Effect, Fiber, type Layer, type Scope } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import { ProcessLock } from "../../../src/services/workspace/ProcessLock.ts"
 
-/** `folder` is one that no other test locks in. */
+/** `makeFolder` makes one that no other test locks in. */
 export const contract = <E>(
   name: string,
   layer: Layer.Layer<ProcessLock, E>,
-  folder: Effect.Effect<string, never, Scope.Scope>
+  makeFolder: Effect.Effect<string, never, Scope.Scope>
 ) =>
   describe(`${name} satisfies ProcessLock`, () => {
     const test = <A, E2>(
@@ -16,7 +16,7 @@ export const contract = <E>(
     ) =>
       it.effect(title, () =>
         Effect.gen(function*() {
-          return yield* body(yield* ProcessLock, yield* folder)
+          return yield* body(yield* ProcessLock, yield* makeFolder)
         }).pipe(Effect.provide(layer)))
 
     /** Runs `effect` from another fiber until it waits for somebody else. */

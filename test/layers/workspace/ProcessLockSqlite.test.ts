@@ -18,7 +18,7 @@ contract("ProcessLockSqlite", ProcessLockSqlite.layer, folder)
 
 const program = fileURLToPath(new URL("./processLockChild.ts", import.meta.url))
 
-const child = (...args: ReadonlyArray<string>) =>
+const startChild = (...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync(() => spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] })),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
@@ -43,7 +43,7 @@ describe("ProcessLockSqlite", () => {
     Effect.gen(function*() {
       const path = yield* folder
       writeFileSync(join(path, "counter"), "0")
-      const children = yield* Effect.all(Array.from({ length: 4 }, () => child("increment", path, "25")))
+      const children = yield* Effect.all(Array.from({ length: 4 }, () => startChild("increment", path, "25")))
       const codes = yield* Effect.forEach(children, ended, { concurrency: "unbounded" })
       assert.deepStrictEqual(codes, [0, 0, 0, 0])
       assert.strictEqual(readFileSync(join(path, "counter"), "utf8"), "100")
@@ -53,7 +53,7 @@ describe("ProcessLockSqlite", () => {
     Effect.gen(function*() {
       const path = yield* folder
       const service = yield* lock
-      const holder = yield* child("hold", path)
+      const holder = yield* startChild("hold", path)
       yield* says(holder, "held")
       const refused = yield* Effect.flip(Effect.scoped(service.tryHold(path, "a.lock")))
       assert.strictEqual(refused._tag, "LockTimeout")
