@@ -142,8 +142,12 @@ describeWith(["python3"], "the command line on a terminal", () => {
       ["search", "x", "--project", `/nowhere/${attack}`],
       [attack]
     ]
-    const others = await Promise.all(commands.map((args) => machine.onTerminal(args, { env })))
-    const shown = [signing, ...others].map((run) => run.shown)
+    const runs = await commands.reduce(
+      async (before, args) => [...await before, await machine.onTerminal(args, { env })],
+      Promise.resolve([signing])
+    )
+    // A slow machine sees progress, which wipes its own line away.
+    const shown = runs.map((run) => run.shown.replaceAll(`\r${escape}[2K`, ""))
     for (const [at, text] of shown.entries()) {
       const lines = text.replaceAll("\r\n", "\n")
       assert.strictEqual(lines, safeText(lines), at === 0 ? "sign" : commands[at - 1]?.join(" "))
@@ -158,7 +162,7 @@ describeWith(["python3"], "the command line on a terminal", () => {
     machine.write(".ai/tools/x/slow.py", python("slow", `import time; time.sleep(1.8); print("done")`))
     await machine.kiwi(["sign", "tool", "slow"])
     const { shown } = await machine.onTerminal(["run", "tool", "slow"], { env: { NO_COLOR: "1" } })
-    assert.match(shown, /Running slow… 1\.\d s/)
+    assert.match(shown, /Running slow… \d\.\d s/)
     assert.include(shown, `\r${escape}[2Kdone\r\n`)
     const piped = await machine.kiwi(["run", "tool", "slow"])
     assert.deepStrictEqual([piped.stdout, piped.stderr], ["done\n", ""])

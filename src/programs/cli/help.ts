@@ -45,8 +45,11 @@ export interface Section {
 }
 
 /** Everything but description, usage and examples, as titled lists. */
-export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> =>
-  [
+export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => {
+  // What is the root's own, every command inherits.
+  const isRoot = (doc.commandPath ?? []).length < 2
+  const shared = isRoot ? doc.flags : doc.inheritedFlags ?? []
+  return [
     ...(doc.subcommands ?? []).map(({ commands, group }) => ({
       title: group ?? "Commands",
       rows: commands.map((c) => [c.name, c.shortDescription ?? c.description] as const)
@@ -55,12 +58,11 @@ export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> =>
       title: "Arguments",
       rows: (doc.args ?? []).map((arg) => [`<${arg.name}>`, text(arg.description)] as const)
     },
-    { title: "Flags", rows: flags(doc.flags) },
-    { title: "Flags of every command", rows: flags([...doc.inheritedFlags ?? [], ...doc.globalFlags ?? []]) },
+    { title: "Flags", rows: isRoot ? [] : flags(doc.flags) },
+    { title: "Flags of every command", rows: flags([...shared, ...doc.globalFlags ?? []]) },
     { title: "Next", rows: Context.get(doc.annotations, Next) }
   ].filter(({ rows }) => rows.length > 0)
-
-export const usageOf = usage
+}
 
 export const formatHelp = (doc: HelpDoc, paint: Paint, width: number): string => {
   const room = Math.min(width, 90)
