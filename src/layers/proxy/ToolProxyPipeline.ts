@@ -55,7 +55,7 @@ export const make = Effect.gen(function*() {
         Effect.exit
       )
       const isLost = Result.isFailure(yield* Effect.result(auditResult(run, exit)))
-      if (Exit.isFailure(exit)) return yield* exit
+      if (Exit.isFailure(exit)) return yield* Effect.failCause(exit.cause)
       if (run.result === undefined) return yield* Effect.die(new Error("a call that passed every step has a result"))
       return isLost ? { ...run.result, warnings: [...run.result.warnings, resultLost] } : run.result
     }))
