@@ -3,6 +3,6 @@ import { Effect, Random } from "effect"
 
 /** 24 hex digits. Names a call in the audit; nothing is decided by it. */
 export const newCallId: Effect.Effect<string> = Effect.map(
-  Effect.all([0, 1, 2].map(() => Random.nextIntBetween(0, 0xffffffff))),
+  Effect.forEach([0, 1, 2], () => Random.nextIntBetween(0, 0xffffffff)),
   (parts) => parts.map((n) => n.toString(16).padStart(8, "0")).join("")
 )

@@ -1,15 +1,13 @@
 // Following a directive and reading knowledge: the actionable part of a believed item, with the inputs put in.
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Exit, Result } from "effect"
 import type { Schema } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
-import type { KiwiError } from "../services/error/KiwiError.ts"
-import { codeOf } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Directive, Item, ItemLocation } from "../services/item/Item.ts"
-import { showLocation } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
+import { outcomeOf } from "../services/proxy/callOutcome.ts"
+import type { Caller, CallWarning } from "../services/proxy/ToolCall.ts"
 import { ParametersInvalid } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -80,7 +78,7 @@ export interface Followed {
   readonly status: "ready"
   readonly data: Schema.Json
   readonly metadata: { readonly id: string; readonly type: string; readonly version: string; readonly digest: string }
-  readonly warnings: ReadonlyArray<{ readonly code: string; readonly message: string }>
+  readonly warnings: ReadonlyArray<CallWarning>
 }
 
 /** Verifies, validates and hands over a directive or a knowledge entry; audited like every other call. */
@@ -96,48 +94,42 @@ export const follow = Effect.fn("follow")(function*(
   const trust = yield* ProjectTrust
   const started = yield* Clock.currentTimeMillis
   const subject = { type: location.type, item: location.id, tier: location.tier }
-  yield* audit.append({
-    kind: "request",
-    call: call.callId,
-    caller: call.caller,
-    operation: "follow",
-    subject,
-    parameters
-  })
-  const record = Effect.fnUntraced(function*(
-    outcome: "success" | "failure" | "denied" | "interrupted",
-    rest: { readonly version?: string; readonly digest?: string; readonly error?: KiwiError }
-  ) {
-    const { error, ...known } = rest
-    yield* audit.append({
-      kind: "result",
-      call: call.callId,
-      subject: { ...subject, ...known },
-      outcome,
-      ...(error === undefined
-        ? { rule: "follow-believed" }
-        : { error: { code: codeOf(error), message: error.message } }),
-      duration_ms: (yield* Clock.currentTimeMillis) - started
-    })
-  })
-  return yield* Effect.gen(function*() {
+  const found: { version?: string; digest?: string } = {}
+  const handOver = Effect.gen(function*() {
     if (location.tier === "project") yield* trust.require
     const snapshot = yield* store.read(location)
+    found.digest = snapshot.digest
     yield* verifier.verify(snapshot)
     const item = yield* parser.parse(snapshot)
-    const data = yield* answer(item, parameters)
-    yield* record("success", { version: item.version, digest: item.digest })
+    found.version = item.version
     return {
       status: "ready",
-      data,
+      data: yield* answer(item, parameters),
       metadata: { id: location.id, type: location.type, version: item.version, digest: item.digest },
       warnings: []
     } satisfies Followed as Followed
-  }).pipe(
-    Effect.tapError((error) =>
-      error._tag === "AuditUnavailable" ? Effect.void : Effect.ignore(record("denied", { error }))
-    ),
-    Effect.onInterrupt(() => Effect.ignore(record("interrupted", {}))),
-    Effect.withSpan("follow.item", { attributes: { item: showLocation(location) } })
-  )
+  })
+  return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+    yield* audit.append({
+      kind: "request",
+      call: call.callId,
+      caller: call.caller,
+      operation: "follow",
+      subject,
+      parameters
+    })
+    const exit = yield* Effect.exit(restore(handOver))
+    const recorded = yield* Effect.result(audit.append({
+      kind: "result",
+      call: call.callId,
+      subject: { ...subject, ...found },
+      ...outcomeOf(exit),
+      ...(Exit.isSuccess(exit) ? { rule: "follow-believed" } : {}),
+      duration_ms: (yield* Clock.currentTimeMillis) - started
+    }))
+    if (Exit.isFailure(exit)) return yield* Effect.failCause(exit.cause)
+    // Nothing has happened yet, so what cannot be recorded is not handed over.
+    if (Result.isFailure(recorded)) return yield* recorded.failure
+    return exit.value
+  }))
 })

@@ -23,8 +23,11 @@ export interface RunOptions {
   readonly dryRun?: boolean | undefined
   /** Name under which policy and audit know the caller. Default: "embedder". */
   readonly client?: string | undefined
+  /** Names what the calls of one program belong to, in the audit. Default: each call for itself. */
+  readonly session?: string | undefined
 }
 
+/** The caller that an embedding program is to policy and audit. */
 export const embedder = (client: string | undefined, session: string): Caller => ({
   surface: "embed",
   client: client ?? "embedder",
@@ -41,7 +44,7 @@ export const runTool = Effect.fn("runTool")(function*(
   const callId = yield* newCallId
   return yield* proxy.call({
     callId,
-    caller: embedder(options.client, callId),
+    caller: embedder(options.client, options.session ?? callId),
     item: tool,
     ...(options.tier === undefined ? {} : { tier: options.tier }),
     parameters,

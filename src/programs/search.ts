@@ -77,19 +77,17 @@ export const search = Effect.fn("search")(function*(query: SearchQuery, caller: 
       return { hit: yield* describe(location, hides, caller), score: hit.score }
     }).pipe(
       Effect.catchTag(["ItemNotFound", "ItemIdInvalid"], () => Effect.undefined),
-      Effect.catch(() =>
-        Effect.succeed({
-          hit: {
-            id: hit.id,
-            type: hit.type,
-            tier: hit.tier,
-            category: hit.category,
-            path: showLocation(hit),
-            state: "invalid"
-          } satisfies SearchHit as SearchHit,
-          score: hit.score
-        })
-      )
+      Effect.orElseSucceed(() => ({
+        hit: {
+          id: hit.id,
+          type: hit.type,
+          tier: hit.tier,
+          category: hit.category,
+          path: showLocation(hit),
+          state: "invalid"
+        } satisfies SearchHit as SearchHit,
+        score: hit.score
+      }))
     ))
   return hits
     .filter((h) => h !== undefined)

@@ -66,6 +66,7 @@ export const make = Effect.gen(function*() {
   const traffic = yield* Queue.sliding<void>(1)
   let session: Session | undefined
   let signalled = false
+  let recording = false
   let closed = false
 
   const locked = locks.withLock(state, "audit.lock")
@@ -152,7 +153,7 @@ export const make = Effect.gen(function*() {
     )
     const lock = yield* Scope.make()
     const start = Effect.gen(function*() {
-      yield* recoverSessions(locks, state, places, now, undefined)
+      yield* recoverSessions(locks, state, places, now)
       yield* Scope.provide(locks.tryHold(sessionsFolder(state), sessionLock(id)), lock)
       session = yield* Effect.try({
         try: () => begin(id, place, lock, now, full),
@@ -165,8 +166,21 @@ export const make = Effect.gen(function*() {
         error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message })
       )
     )
-    yield* Effect.forkIn(recordHeads, scope)
+    if (!recording) yield* Effect.forkIn(recordHeads, scope)
+    recording = true
   })
+
+  /** Somebody deleted the file: what would be written to it is nowhere. The next session says so. */
+  const isGone = (current: Session): boolean => fs.fstatSync(current.fd).nlink === 0
+
+  const abandon = (current: Session) =>
+    Effect.andThen(
+      Effect.sync(() => {
+        session = undefined
+        fs.closeSync(current.fd)
+      }),
+      Scope.close(current.lock, Exit.void)
+    )
 
   const recordNow = Effect.gen(function*() {
     const full = yield* durable
@@ -194,14 +208,15 @@ export const make = Effect.gen(function*() {
 
   const ready = Effect.suspend((): Effect.Effect<void, AuditUnavailable> => {
     if (closed) return Effect.fail(new AuditUnavailable({ detail: "this Kiwi is ending" }))
-    return session === undefined ? open : Effect.void
+    if (session === undefined) return open
+    return isGone(session) ? Effect.andThen(abandon(session), open) : Effect.void
   })
 
   const append = Effect.fnUntraced(function*(
     record: AuditRecord,
     secrets: ReadonlyArray<Redacted.Redacted<string>> = []
   ) {
-    if (session === undefined || closed) yield* opening.withPermit(ready)
+    if (session === undefined || closed || isGone(session)) yield* opening.withPermit(ready)
     const now = yield* Clock.currentTimeMillis
     const full = yield* durable
     const current = session!

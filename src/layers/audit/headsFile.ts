@@ -17,19 +17,21 @@ export interface Tail {
   readonly size: number
   /** The last line is whole but for its line end. */
   readonly unended: boolean
+  /** Bytes after the last whole line. */
+  readonly rest: number
 }
 
 const tailBytes = 4_096
 
-const empty: Tail = { i: 0, hash: zeros, head: undefined, size: 0, unended: false }
+const empty: Tail = { i: 0, hash: zeros, head: undefined, size: 0, unended: false, rest: 0 }
 
 /** For a file whose last line is no head: somebody wrote into it, and `verify` says so. */
 const scan = (fd: number): Tail => {
   let tail = empty
-  for (const line of linesOf(fd)) {
-    if (!line.whole) break
-    const head = line.text === undefined ? undefined : parseHead(line.text)
-    tail = { i: line.number, hash: line.hash, head: head ?? tail.head, size: line.next, unended: false }
+  for (const { hash, next, number, start, text, whole } of linesOf(fd)) {
+    if (!whole) return { ...tail, rest: next - start }
+    const head = text === undefined ? undefined : parseHead(text)
+    tail = { ...empty, i: number, hash, head: head ?? tail.head, size: next }
   }
   return tail
 }
@@ -42,12 +44,12 @@ const readTail = (fd: number): Tail => {
   const end = bytes.lastIndexOf(10)
   const rest = bytes.subarray(end + 1)
   const unended = parseHead(rest.toString("utf8"))
-  if (unended !== undefined) return { i: unended.i, hash: sha256(rest), head: unended, size, unended: true }
+  if (unended !== undefined) return { i: unended.i, hash: sha256(rest), head: unended, size, unended: true, rest: 0 }
   if (end <= 0) return scan(fd)
   const line = bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end)
   const head = parseHead(line.toString("utf8"))
   if (head === undefined) return scan(fd)
-  return { i: head.i, hash: sha256(line), head, size: size - rest.length, unended: false }
+  return { i: head.i, hash: sha256(line), head, size: size - rest.length, unended: false, rest: rest.length }
 }
 
 const pathIn = (state: string): string => join(state, "audit-heads")

@@ -1,4 +1,5 @@
 // Lines of a file of any size, in little memory: a line too long to be one of ours is hashed and not kept.
+import { Data, Effect } from "effect"
 import { createHash, hash as digest } from "node:crypto"
 import * as fs from "node:fs"
 
@@ -84,3 +85,36 @@ export function* linesOf(fd: number, from = 0): Generator<Line> {
   }
   if (length > 0) yield take(false)
 }
+
+export class FileUnreadable extends Data.TaggedError("FileUnreadable")<{}> {}
+
+/** Lines between two pauses, in which other fibers run. */
+const batch = 500
+
+/** The lines that end at `to` at the latest. */
+export const forEachLine = Effect.fnUntraced(function*(fd: number, use: (line: Line) => void, to = Infinity) {
+  const lines = linesOf(fd)
+  const some = Effect.try({
+    try: () => {
+      for (let i = 0; i < batch; i++) {
+        const line = lines.next()
+        if (line.done === true || line.value.next > to) return true
+        use(line.value)
+      }
+      return false
+    },
+    catch: () => new FileUnreadable()
+  })
+  while (!(yield* some)) yield* Effect.yieldNow
+})
+
+/** Opens, uses and closes; `undefined` when there is no such file. */
+export const withFile = <A>(
+  open: () => number | undefined,
+  use: (fd: number) => Effect.Effect<A, FileUnreadable>
+): Effect.Effect<A | undefined, FileUnreadable> =>
+  Effect.acquireUseRelease(
+    Effect.try({ try: open, catch: () => new FileUnreadable() }),
+    (fd) => fd === undefined ? Effect.undefined : use(fd),
+    (fd) => Effect.sync(() => fd === undefined ? undefined : fs.closeSync(fd))
+  )

@@ -1,10 +1,10 @@
 // The newest entries that match, over all sessions' files that the list of heads names. Holds as much as it returns.
 import { Effect, Option, Schema } from "effect"
-import * as fs from "node:fs"
+import { lstatSync } from "node:fs"
 import { join } from "node:path"
 import { AuditEntry, parseHead } from "../../services/audit/AuditEntry.ts"
 import { openHeads } from "./headsFile.ts"
-import { linesOf } from "./lines.ts"
+import { forEachLine, withFile } from "./lines.ts"
 import type { Place, Places } from "./places.ts"
 import { openToRead } from "./places.ts"
 
@@ -49,55 +49,46 @@ interface SessionFile {
   readonly changed: number
 }
 
-const sessionFiles = (state: string, places: Places): ReadonlyArray<SessionFile> => {
-  const fd = openHeads(state)
-  if (fd === undefined) return []
+const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) {
   const found: Array<SessionFile> = []
-  try {
-    for (const { text } of linesOf(fd)) {
-      if (text?.includes("\"opened\"") !== true) continue
+  yield* withFile(() => openHeads(state), (fd) =>
+    forEachLine(fd, ({ text }) => {
+      if (text?.includes("\"opened\"") !== true) return
       const head = parseHead(text)
       const place = head === undefined ? undefined : places[head.place]
-      if (head?.state !== "opened" || place === undefined) continue
-      const stat = fs.lstatSync(join(place.root, place.path, head.file), { throwIfNoEntry: false })
+      if (head?.state !== "opened" || place === undefined) return
+      const stat = lstatSync(join(place.root, place.path, head.file), { throwIfNoEntry: false })
       if (stat?.isFile() === true) found.push({ place, file: head.file, changed: stat.mtimeMs })
-    }
-  } finally {
-    fs.closeSync(fd)
-  }
+    }))
   return found.toSorted((a, b) => b.changed - a.changed)
-}
+})
 
 /** How far a file's time may lag behind that of its entries. */
 const slack = 2_000
 
 export const readEntries = Effect.fnUntraced(function*(state: string, places: Places, filter: EntryFilter) {
   const limit = Math.max(0, Math.min(filter.limit ?? 100, maxEntries))
+  if (limit === 0) return []
   const hints = [filter.call, filter.item, filter.outcome].flatMap((word) =>
     word === undefined ? [] : [JSON.stringify(word)]
   )
   let kept: Array<Kept> = []
-  if (limit === 0) return []
-  for (const { changed, file, place } of yield* Effect.sync(() => sessionFiles(state, places))) {
+  const files = yield* Effect.orElseSucceed(sessionFiles(state, places), () => [])
+  for (const { changed, file, place } of files) {
     if (kept.length >= limit && Date.parse(kept[0]!.at) > changed + slack) break
-    const fd = yield* Effect.sync(() => openToRead(place, file))
-    if (fd === undefined) continue
-    const scan = Effect.gen(function*() {
-      let since = 0
-      for (const { number, text } of linesOf(fd)) {
-        if (number % 2_000 === 0) yield* Effect.yieldNow
-        if (text === undefined || !hints.every((hint) => text.includes(hint))) continue
+    let since = 0
+    const scan = withFile(() => openToRead(place, file), (fd) =>
+      forEachLine(fd, ({ text }) => {
+        if (text === undefined || !hints.every((hint) => text.includes(hint))) return
         const entry = Option.getOrUndefined(decode(text))
-        if (entry === undefined || !matches(entry, filter)) continue
+        if (entry === undefined || !matches(entry, filter)) return
         kept.push({ at: entry.at, n: entry.n, entry, bytes: text.length })
-        if (++since >= 2 * limit + 1_000) {
-          kept = newest(kept, limit)
-          since = 0
-        }
-      }
-      kept = newest(kept, limit)
-    })
-    yield* Effect.ensuring(scan, Effect.sync(() => fs.closeSync(fd)))
+        if (++since < 2 * limit + 1_000) return
+        kept = newest(kept, limit)
+        since = 0
+      }))
+    yield* Effect.ignore(scan)
+    kept = newest(kept, limit)
   }
   return kept.map(({ entry }) => entry)
 })

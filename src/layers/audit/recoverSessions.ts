@@ -140,12 +140,10 @@ export const recoverSessions = Effect.fnUntraced(function*(
   locks: ProcessLock["Service"],
   state: string,
   places: Places,
-  now: number,
-  own: string | undefined
+  now: number
 ) {
   const sessions = yield* Effect.orElseSucceed(Effect.try(() => openSessions(state)), () => [])
   for (const session of sessions) {
-    if (session === own) continue
     const dead = Effect.andThen(
       locks.tryHold(sessionsFolder(state), sessionLock(session)),
       Effect.try(() => settle(state, places, session, now))

@@ -244,6 +244,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       if (interpreterIssue === "" || name !== interpreter?.var) missing.add(name)
     }
 
+    /** What values of ENV_CONFIG are made of: declared too, and whoever redacts has to know it. */
+    const used = new Map<string, EnvVariable>()
     for (const [name, value] of Object.entries(config.env ?? {})) {
       const override = isKiwiVariable(name) ? undefined : overrides.get(name)
       if (override !== undefined) {
@@ -252,7 +254,9 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       }
       const expanded = expandVariables(value, `/env/${name}`, (n) => {
         const found = lookup(n)
-        return found === undefined ? undefined : Redacted.value(found.value)
+        if (found === undefined) return undefined
+        used.set(n, found)
+        return Redacted.value(found.value)
       })
       if (Result.isSuccess(expanded)) set(name, expanded.success, "declared")
       else miss(expanded.failure.placeholder.slice(2, -1))
@@ -262,7 +266,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       if (found === undefined) miss(name)
       else child.set(name, found)
     }
-    const visible = new Map(child)
+    const visible = new Map([...used, ...child])
     for (const [name, needed] of declared.inConfig) {
       const found = lookup(name)
       if (found !== undefined) visible.set(name, found)

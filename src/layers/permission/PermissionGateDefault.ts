@@ -1,7 +1,7 @@
 // The rules that Kiwi ships with. What a person would have to be asked about is refused: nobody can answer yet.
 import { Effect, Layer } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import type { SignedBy } from "../../services/integrity/Verifier.ts"
+import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
@@ -11,34 +11,41 @@ const foundations = new Set(["primitive", "runtime"])
 
 const isYours = (by: SignedBy): boolean => by._tag === "System" || (by.standing._tag === "You" && by.kind === "person")
 
-const decide = (chain: Chain, signers: ReadonlyArray<SignedBy>): Allowed | PermissionDenied => {
-  const { id } = chain.leaf.tool.location
-  const deny = (rule: string, why: string, hint: string) =>
-    new PermissionDenied({ what: `run tool ${id}`, rule, reason: why, hint })
-  if (foundations.has(chain.leaf.tool.toolType)) {
-    return deny(
-      "foundations-are-not-run",
-      `${id} is a ${chain.leaf.tool.toolType} that tools are built on`,
-      `Write a tool whose executor_id is ${id}, and sign it`
-    )
-  }
-  const foreign = signers.findIndex((by) => !isYours(by))
-  if (foreign !== -1 || signers.length !== chain.links.length) {
-    const link = chain.links[foreign]?.tool.location ?? chain.leaf.tool.location
-    return deny(
-      "others-ask",
-      `${showLocation(link)} is signed by somebody else`,
-      `Read it, and sign it yourself if it may run as you: kiwi sign tool ${link.id}`
-    )
-  }
-  return { rule: signers[0]?._tag === "System" ? "system-tools" : "signed-by-you" }
+const nameOf = (by: SignedBy | undefined): string => {
+  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "nobody you know"
+  return by.kind === "agent" ? "an agent" : by.standing.signer.name
 }
 
-export const make = PermissionGate.of({
-  run: (_caller, chain, verified) => {
-    const decision = decide(chain, verified.map((v) => v.by))
-    return decision instanceof PermissionDenied ? Effect.fail(decision) : Effect.succeed(decision)
+const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
+  const { location, toolType } = chain.leaf.tool
+  const what = `run tool ${location.id}`
+  if (foundations.has(toolType)) {
+    return Effect.fail(
+      new PermissionDenied({
+        what,
+        rule: "foundations-are-not-run",
+        reason: `${location.id} is a ${toolType} that tools are built on`,
+        hint: `Write a tool whose executor_id is ${location.id}, and sign it`
+      })
+    )
   }
-})
+  const by = chain.links.map((_, index) => verified[index]?.by)
+  const foreign = by.findIndex((signer) => signer === undefined || !isYours(signer))
+  const link = chain.links[foreign]
+  if (link !== undefined) {
+    const place = showLocation(link.tool.location)
+    return Effect.fail(
+      new PermissionDenied({
+        what,
+        rule: "others-ask",
+        reason: `${place} is signed by ${nameOf(by[foreign])}, and only what you have signed yourself runs`,
+        hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}`
+      })
+    )
+  }
+  return Effect.succeed({ rule: by[0]?._tag === "System" ? "system-tools" : "signed-by-you" })
+}
+
+export const make = PermissionGate.of({ run: (_caller, chain, verified) => decide(chain, verified) })
 
 export const layer = Layer.succeed(PermissionGate, make)

@@ -67,11 +67,26 @@ export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   }
 }
 
+/** A caller would decide what runs, and there is no sandbox here in which that may be. */
+export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()("SandboxUnavailable", {
+  tool: Schema.String,
+  /** Field of the config that a call parameter decides. */
+  field: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} lets its caller choose what runs (${this.field} in its config), and that needs a sandbox, which this kernel does not have`
+  }
+  get remediation() {
+    return `Name the program, its code or the server in CONFIG, let parameters be data for it, and sign it again: kiwi sign tool ${this.tool}`
+  }
+}
+
 export type ChainReason =
   | ChainError
   | VerifyError
   | GoesBack
   | HidesItem
+  | SandboxUnavailable
   | ParametersInvalid
   | ConfigInvalid
   | SchemaUnusable
@@ -132,6 +147,6 @@ export class ToolProxy extends Context.Service<ToolProxy, {
     caller: Caller,
     query: { readonly item: string; readonly tier?: Tier | undefined }
   ) => Effect.Effect<Trace>
-  /** Names of the steps, in order. */
+  /** Names of the steps of a call, in order. The last one is taken whatever became of those before it. */
   readonly steps: ReadonlyArray<string>
 }>()("kiwi/services/proxy/ToolProxy") {}

@@ -1,0 +1,116 @@
+// The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
+import { Effect, Option } from "effect"
+import { redactText, redactValue } from "../../services/audit/redaction.ts"
+import type { ChainLink } from "../../services/chain/Chain.ts"
+import { chainIds } from "../../services/chain/Chain.ts"
+import type { EnvVariable } from "../../services/env/EnvResolver.ts"
+import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
+import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import { Primitives } from "../../services/primitive/Primitive.ts"
+import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
+import { CallEvents } from "../../services/proxy/ToolCall.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { chainOf, failedIn, setterOf } from "./Run.ts"
+import type { Run } from "./Run.ts"
+
+const noVariables: ReadonlyMap<string, EnvVariable> = new Map()
+
+/** How much of stderr goes into a result. */
+const stderrTail = 4_096
+
+/** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
+const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
+  const chain = chainOf(run)
+  if (error._tag === "PrimitiveConfigInvalid") return setterOf(chain, error.issues[0]?.field ?? "")
+  return error._tag === "ToolUnstartable" ? setterOf(chain, "command") : chain.leaf
+}
+
+export const make = Effect.gen(function*() {
+  const history = yield* ItemHistory
+  const primitives = yield* Primitives
+  const workspace = yield* Workspace
+
+  const emitOf = Effect.map(CallEvents, ({ emit }) => (run: Run): PrimitiveInput["emit"] => {
+    const { secrets } = run
+    if (secrets.length === 0) return emit
+    return (event) =>
+      emit(
+        event._tag === "Chunk"
+          ? { ...event, text: redactText(event.text, secrets) }
+          : { ...event, message: redactText(event.message, secrets) }
+      )
+  })
+
+  const inputOf = (run: Run, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
+    tool: chainOf(run).leaf.tool.location.id,
+    config: run.config,
+    signed: chainOf(run).config,
+    parameters: run.parameters,
+    placed: run.placed,
+    env: run.env?.child ?? noVariables,
+    toolFile: run.toolFile,
+    cwd: workspace.cwd,
+    isolation: run.isolation ?? "standard",
+    emit
+  })
+
+  /** Every check sees the real config; what is shown is made from one in which secrets are only named. */
+  const planPrimitive = Effect.fnUntraced(function*(run: Run, id: string, input: PrimitiveInput) {
+    const plan = yield* primitives.plan(id, input)
+    const { shownConfig } = run
+    if (shownConfig === undefined) return plan
+    const shown = yield* Effect.option(primitives.plan(id, { ...input, config: shownConfig }))
+    return Option.getOrElse(shown, () => plan)
+  })
+
+  const runPrimitive = Effect.fnUntraced(function*(run: Run) {
+    const chain = chainOf(run)
+    const input = inputOf(run, (yield* emitOf)(run))
+    const id = chain.primitive.tool.location.id
+    const failed = (reason: PrimitiveError) => failedIn(run, linkOf(run, reason), reason)
+    if (run.call.dryRun) {
+      run.primitive = { data: yield* Effect.mapError(planPrimitive(run, id, input), failed), metadata: {} }
+      return
+    }
+    for (const link of chain.links) {
+      if (link.tool.location.tier === "system") continue
+      yield* Effect.mapError(
+        history.ran(link.tool.location, link.tool.version, link.tool.digest),
+        (reason) => failedIn(run, link, reason)
+      )
+    }
+    run.primitive = yield* Effect.mapError(primitives.run(id, input), failed)
+  })
+
+  const shapeResult = (run: Run) =>
+    Effect.sync(() => {
+      if (run.primitive === undefined) throw new Error("the primitive runs before its result is shaped")
+      const chain = chainOf(run)
+      const { tool } = chain.leaf
+      const { data, metadata } = run.primitive
+      const { secrets } = run
+      const spilled = metadata.body ?? metadata.stdout
+      const stderr = redactText(metadata.stderr?.text ?? "", secrets).slice(-stderrTail).toWellFormed()
+      const shaped: CallMetadata = {
+        call_id: run.call.callId,
+        duration_ms: metadata.duration_ms ?? 0,
+        tool: { id: tool.location.id, version: tool.version, tier: tool.location.tier, digest: tool.digest },
+        chain: chainIds(chain.links),
+        chain_digest: chain.digest,
+        isolation: run.isolation ?? "standard",
+        ...(metadata.exit_code === undefined ? {} : { exit_code: metadata.exit_code }),
+        ...(metadata.status_code === undefined ? {} : { status_code: metadata.status_code }),
+        ...(metadata.attempts === undefined ? {} : { attempts: metadata.attempts }),
+        ...(stderr === "" ? {} : { stderr }),
+        ...(spilled?.spilled === undefined ? {} : { output: { uri: spilled.spilled, bytes: spilled.bytes } })
+      }
+      run.result = {
+        status: run.call.dryRun ? "validation_passed" : "success",
+        data: redactValue(data, secrets),
+        metadata: shaped,
+        warnings: run.warnings
+      }
+    })
+
+  return { runPrimitive, shapeResult }
+})

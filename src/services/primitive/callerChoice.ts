@@ -1,0 +1,87 @@
+// What a signed config leaves to whoever calls: arguments are theirs to give, the program is not. Where a parameter
+// decides which program, which code or which server it is, the signature says nothing about what runs. Pure, over the
+// config as it was signed.
+import type { Schema } from "effect"
+import { parseTemplate } from "../template/templateText.ts"
+
+/** Programs that run what one of their arguments, or their stdin, says. */
+const interpreter =
+  /^(?:(?:ba|da|z|k|mk|fi|c|tc)?sh|busybox|python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|npx|uvx|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|awk|gawk|mawk|osascript|pwsh|powershell|cmd)$/
+/** Programs that start the program that an argument names. */
+const launcher = /^(?:env|sudo|doas|nohup|nice|ionice|timeout|xargs|setsid|stdbuf|time|watch|exec|start)$/
+const shell = /^(?:busybox|[a-z]*sh)$/
+/** Options after which the next argument is code. */
+const codeOption = /^(?:-[A-Za-z]*[cepr]|--eval|--print|--command|-command|-encodedcommand|\/[ck])$/i
+const shellCodeOption = /^(?:-[a-z]*c|-command)$/i
+/** Options of a shell after which the next argument is one more word about them. */
+const shellWordOption = /^[-+][a-z]*o$/i
+/** What a launcher takes before the program: a duration, an assignment. */
+const launcherValue = /^(?:[0-9][0-9.]*[smhd]?|[A-Za-z_][A-Za-z0-9_]*=.*)$/s
+
+interface Text {
+  /** Whether a call parameter is a part of it. */
+  readonly chosen: boolean
+  /** Whether a call parameter is the first part of it. */
+  readonly chosenFirst: boolean
+  /** Whether a variable is the first part of it. */
+  readonly variableFirst: boolean
+  /** The plain text that it starts with. */
+  readonly start: string
+}
+
+const read = (value: Schema.Json | undefined): Text => {
+  const parts = typeof value === "string" ? parseTemplate(value) : [value === undefined ? "" : JSON.stringify(value)]
+  const [first = ""] = parts
+  const isParameter = (part: typeof first) => typeof part === "object" && part._tag === "Parameter"
+  return {
+    chosen: parts.some(isParameter),
+    chosenFirst: isParameter(first),
+    variableFirst: typeof first === "object" && first._tag === "Variable",
+    start: typeof first === "string" ? first : ""
+  }
+}
+
+const listOf = (value: Schema.Json | undefined): ReadonlyArray<Schema.Json> => Array.isArray(value) ? value : []
+
+const nameOf = (command: string): string =>
+  (command.split(/[/\\]/).at(-1) ?? "").toLowerCase().replace(/\.(?:exe|cmd|bat)$/, "")
+
+const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string | undefined => {
+  const command = read(config["command"])
+  if (command.chosen) return "command"
+  const runtimeArguments = listOf(config["runtime_args"])
+  const given = [
+    ...runtimeArguments.map((value, at) => [`runtime_args[${at}]`, value] as const),
+    ...listOf(config["args"]).map((value, at) => [`args[${at}]`, value] as const)
+  ]
+  const name = nameOf(command.start)
+  const launches = launcher.test(name)
+  if (!launches && !command.variableFirst && !interpreter.test(name)) {
+    return given.slice(0, runtimeArguments.length).find(([, value]) => read(value).chosen)?.[0]
+  }
+  const isShell = shell.test(name)
+  const [code, word] = isShell ? [shellCodeOption, shellWordOption] : [codeOption, undefined]
+  let next: "code" | "word" | undefined
+  for (const [field, value] of given) {
+    const text = read(value)
+    if (text.chosen) return field
+    const isOption = !text.variableFirst && /^[-+/]/.test(text.start)
+    const isValue = next === "word" || isOption || (launches && launcherValue.test(text.start))
+    if (next === "code" || !isValue) return undefined
+    next = code.test(text.start) ? "code" : word?.test(text.start) === true ? "word" : undefined
+  }
+  // Without a program of its own it runs what it is handed.
+  if (read(config["input_data"]).chosen) return "input_data"
+  const input = config["input"] ?? "args"
+  return !command.variableFirst && hasParameters && (input === "args" || input === "stdin") ? "input" : undefined
+}
+
+/** The field of the config by which a caller chooses what runs or whom it talks to; `undefined` if there is none. */
+export const callerChoice = (
+  primitive: string,
+  config: Schema.JsonObject,
+  hasParameters: boolean
+): string | undefined => {
+  if (primitive === "subprocess") return inSubprocess(config, hasParameters)
+  return primitive === "http_client" && read(config["url"]).chosenFirst ? "url" : undefined
+}
