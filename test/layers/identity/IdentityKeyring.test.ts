@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Logger } from "effect"
+import { ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -114,6 +114,28 @@ describe("IdentityKeyring", () => {
         assert.notInclude(error.message + JSON.stringify(error), passphrase)
       }
       assert.notInclude(readFileSync(keyFile(home), "utf8"), passphrase)
+    }))
+
+  it.effect("tells whether a passphrase opens the key, whatever the environment has, and that other keys have none", () =>
+    Effect.gen(function*() {
+      const home = yield* temporary
+      const opens = (identity: Identity["Service"]) =>
+        Effect.forEach([passphrase, `${passphrase}.`, ""], (typed) => identity.opensWith(Redacted.make(typed)))
+      const encrypted = open(home, KeychainMemory.layerUnavailable, { KIWI_PASSPHRASE: passphrase })
+      assert.deepStrictEqual(yield* within(encrypted, opens), [undefined, undefined, undefined])
+      yield* within(encrypted, (i) => i.ensure)
+      for (const config of [{}, { KIWI_PASSPHRASE: "another" }]) {
+        const later = open(home, KeychainMemory.layerUnavailable, config)
+        assert.deepStrictEqual(yield* within(later, opens), [true, false, false])
+      }
+      for (const keychain of [KeychainMemory.layerUnavailable, KeychainMemory.layer]) {
+        const plain = open(yield* temporary, keychain)
+        assert.deepStrictEqual(yield* within(plain, (i) => Effect.andThen(i.ensure, opens(i))), [
+          undefined,
+          undefined,
+          undefined
+        ])
+      }
     }))
 
   it.effect("refuses a key that is not its own, is damaged, gone, or open to others", () =>
