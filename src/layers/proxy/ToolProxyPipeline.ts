@@ -140,18 +140,20 @@ export const make = Effect.gen(function*() {
     })
   })
 
+  /** What is wrong with a file quotes it, and nobody listens to a restricted project. */
+  const requireHearing = (place: string) => place.startsWith("project:") ? trust.require : Effect.void
+
   const resolveChain = Effect.fnUntraced(function*(run: Run) {
     run.resolved = yield* chains.resolve({ id: run.call.item, tier: run.call.tier }).pipe(
       Effect.catchTag(
         ["ChainCycle", "ChainTooDeep", "ChainLinkMissing", "ChainMalformed", "ChainLinkBroken"],
         (reason) =>
-          // What is wrong with a file quotes it, and nobody listens to a restricted project.
-          (reason.failedAt.configPath.startsWith("project:") ? trust.require : Effect.void).pipe(
-            Effect.andThen(
-              Effect.fail(new ToolChainError({ chain: reason.chain, failedAt: reason.failedAt, reason }))
-            )
+          Effect.andThen(
+            requireHearing(reason.failedAt.configPath),
+            Effect.fail(new ToolChainError({ chain: reason.chain, failedAt: reason.failedAt, reason }))
           )
-      )
+      ),
+      Effect.catchTag("ItemInvalid", (error) => Effect.andThen(requireHearing(error.item), Effect.fail(error)))
     )
   })
 
