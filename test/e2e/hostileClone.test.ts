@@ -123,6 +123,9 @@ describe("the clone over MCP, before anybody trusts it", () => {
         assert.isDefined((await execute("setup")).code)
         assert.isDefined((await execute("notes")).code)
 
+        // A signature is an effect too.
+        if (logs === "link") assert.strictEqual((await call("sign", { item_id: "unsigned" })).code, refusals.link)
+
         const { prompts } = await client.listPrompts()
         const { resources } = await client.listResources()
         assert.notInclude(JSON.stringify({ prompts, resources }), "setup")

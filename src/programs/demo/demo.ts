@@ -239,7 +239,13 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
     const shown = yield* world.kiwi("audit", "show", "--limit", "200", "--project", world.project)
     const { entries } = yield* decode(Entries, shown.answer)
     const ended = entries.flatMap((entry) => {
-      const what = entry.outcome === "agreed" ? undefined : entry.kind === "act" ? entry.title : entry.kind === "result" ? entry.subject?.item : undefined
+      const what = entry.outcome === "agreed"
+        ? undefined
+        : entry.kind === "act"
+        ? entry.title
+        : entry.kind === "result"
+        ? entry.subject?.item
+        : undefined
       return what === undefined ? [] : [{
         what,
         outcome: entry.error === undefined ? entry.outcome ?? "" : `${entry.outcome ?? ""}: ${entry.error.code}`

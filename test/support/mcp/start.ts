@@ -43,8 +43,11 @@ export const listen = async (options: { readonly noAuth?: boolean; readonly toke
 export type Message = Readonly<Record<string, unknown>>
 
 /** A server at the end of two pipes. */
-export const openStdio = (command: ReadonlyArray<string> = [fakeServer, "stdio"]) => {
-  const child = spawn(process.execPath, [...command])
+export const openStdio = (
+  command: ReadonlyArray<string> = [fakeServer, "stdio"],
+  env: NodeJS.ProcessEnv = process.env
+) => {
+  const child = spawn(process.execPath, [...command], { env })
   const over = ended(child)
   const lines: Array<string> = []
   let rest = ""
