@@ -1,6 +1,7 @@
 // A whole kernel without a disk, a keychain or a process: the same proxy, parsers, templates and schemas over items
 // that are a map and programs that are functions. For tests of items, and of programs that embed Kiwi.
 import { Layer } from "effect"
+import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
@@ -20,7 +21,6 @@ import { systemTier } from "./item/systemTier.generated.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
 import * as OutboundMemory from "./outbound/OutboundMemory.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
-import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
 import type { Program } from "./primitive/PrimitivesMemory.ts"

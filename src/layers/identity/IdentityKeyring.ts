@@ -12,9 +12,9 @@ import { Signer } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { variable } from "../process/variable.ts"
 import * as Ed25519 from "./ed25519.ts"
 import * as KeyFile from "./keyFile.ts"
-import { variable } from "../process/variable.ts"
 
 const Stored = Schema.Literals(["keychain", "key file (encrypted)", "key file (0600)"])
 

@@ -18,9 +18,9 @@ import {
   type OutboundRequest,
   type OutboundResponse
 } from "../../services/outbound/Outbound.ts"
+import { variable } from "../process/variable.ts"
 import { codeOf, exchange, type PinnedAddress } from "./exchange.ts"
 import { noProxy, portOf, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
-import { variable } from "../process/variable.ts"
 
 export interface OutboundOptions {
   /** How names are looked up; the operating system's way by default. */
