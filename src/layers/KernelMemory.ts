@@ -44,6 +44,8 @@ export interface KernelMemoryOptions {
   readonly signatures?: "assumed" | "checked" | undefined
   /** Whether the project is trusted. Default: true. */
   readonly trusted?: boolean | undefined
+  /** Control files of the project by path, as accepted as the project is: ".env". */
+  readonly controlFiles?: Readonly<Record<string, string>> | undefined
   /** Further signers that you trust. */
   readonly signers?: ReadonlyArray<Signer> | undefined
   /** What happens instead of starting a program, by the path of its executable: "/usr/bin/python3". */
@@ -81,7 +83,10 @@ export const layer = (options: KernelMemoryOptions = {}) => {
       options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network),
       BuiltinRegistry.layerWith(options.builtins ?? new Map()),
       ProcessLockMemory.layer,
-      ProjectTrustMemory.layerWith(options.trusted === false ? { state: restricted } : {}),
+      ProjectTrustMemory.layerWith({
+        ...(options.trusted === false ? { state: restricted } : {}),
+        files: new Map(Object.entries(options.controlFiles ?? {}))
+      }),
       SafeFilesMemory.layer,
       SettingsMemory.layer
     )),

@@ -138,7 +138,12 @@ const checkProject = Effect.gen(function*() {
   }
   const controls = (yield* trust.controlFiles).filter((file) => file.state !== "accepted")
   return [
-    ok("project", "trusted"),
+    ok(
+      "project",
+      state.unseen === undefined
+        ? "trusted"
+        : `trusted, but for what was there before kiwi init: ${state.unseen.join(", ")} (kiwi trust project)`
+    ),
     ...controls.map((file) =>
       warn(
         "settings",

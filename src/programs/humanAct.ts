@@ -1,11 +1,12 @@
 // Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest) and what came
 // of it. Where it cannot be written, nothing is done: an act changes more than most calls do.
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { HumanGate } from "../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
 
+/** Performs the act if the person behind the surface's HumanGate agrees to exactly this request. */
 export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   request: HumanRequest,
   caller: Caller,
@@ -26,9 +27,11 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   const act = yield* gate.ask(request).pipe(
     Effect.tapErrorTag("HumanDeclined", () => record(caller.surface, "declined"))
   )
-  yield* record(act.by, "agreed")
-  return yield* perform(act).pipe(
-    Effect.tap(() => record(act.by, "done")),
-    Effect.tapError(() => Effect.ignore(record(act.by, "failed")))
-  )
+  return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+    yield* record(act.by, "agreed")
+    const exit = yield* Effect.exit(restore(perform(act)))
+    // It is done by now: a record that is lost leaves an agreement without an outcome, and undoes nothing.
+    yield* Effect.ignore(record(act.by, Exit.isSuccess(exit) ? "done" : "failed"))
+    return yield* exit
+  }))
 })

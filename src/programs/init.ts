@@ -18,6 +18,7 @@ import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { quote } from "./connect.ts"
 import { asHuman } from "./humanAct.ts"
 import { standingOf } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
@@ -46,6 +47,8 @@ export interface Initialized {
   readonly trust: "trusted" | "restricted"
   /** Why it is restricted. */
   readonly restricted?: string
+  /** Places of interpreters that were there before, and are not used. */
+  readonly unseen?: ReadonlyArray<string>
   /** `tier:folder/path` of what was signed. */
   readonly signed: ReadonlyArray<string>
   /** Why the examples are not signed, where they are not. */
@@ -153,7 +156,10 @@ const trustOf = Effect.map(
   (state) =>
     state._tag === "Restricted"
       ? { trust: "restricted" as const, restricted: state.reason }
-      : { trust: "trusted" as const }
+      : {
+        trust: "trusted" as const,
+        ...(state._tag !== "Trusted" || state.unseen === undefined ? {} : { unseen: state.unseen })
+      }
 )
 
 const requestFor = (root: string): HumanRequest => ({
@@ -163,7 +169,7 @@ const requestFor = (root: string): HumanRequest => ({
   digest: createHash("sha256")
     .update(JSON.stringify([root, ...starterFiles.map(({ path, text }) => [path, text])]))
     .digest("hex"),
-  command: `kiwi init ${root}`
+  command: `kiwi init ${quote(root)}`
 })
 
 /** The gate is asked once for trust, before anything is written, and again for the signatures, by their digest. */

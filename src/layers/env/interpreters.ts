@@ -15,6 +15,8 @@ export interface InterpreterHost {
   readonly userHome: string
   /** The chain's leaf is the project's, and a person trusts the project. */
   readonly mayUseProject: boolean
+  /** Places of the project that nobody was shown when it was trusted. */
+  readonly unseen: ReadonlySet<string>
   readonly variable: (name: string) => string | undefined
   /** Text of a small file, remembered until the file changes. */
   readonly text: (path: string) => string | undefined
@@ -55,8 +57,13 @@ const search = (declared: Searched, at: InterpreterHost): FoundInterpreter => {
   }
   const inProject = (where: string, ...below: ReadonlyArray<string>): string | undefined => {
     if (at.project === undefined) return undefined
-    if (at.mayUseProject) return candidate(at.path.join(at.project, ...below), where)
-    looked.push(`not in ${where}, which serves only the tools of a trusted project`)
+    const place = [...below, relative[0]].join("/")
+    if (at.mayUseProject && !at.unseen.has(place)) return candidate(at.path.join(at.project, ...below), where)
+    looked.push(
+      at.mayUseProject
+        ? `not in ${place}, which was there before kiwi init: kiwi trust project accepts it`
+        : `not in ${where}, which serves only the tools of a trusted project`
+    )
     return undefined
   }
   const lookIn = (place: "project" | "kiwi" | "user" | "system"): string | undefined => {

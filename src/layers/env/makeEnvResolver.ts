@@ -205,6 +205,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     let interpreterIssue = ""
     if (interpreter !== undefined) {
       const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
+      const standing = ofProject ? yield* trust.state : undefined
       const found = findInterpreter(interpreter, {
         host: files,
         path,
@@ -213,7 +214,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         project,
         userSpace: home.userSpace,
         userHome: home.userHome,
-        mayUseProject: ofProject && (yield* trust.state)._tag === "Trusted",
+        mayUseProject: standing?._tag === "Trusted",
+        unseen: new Set(standing?._tag === "Trusted" ? standing.unseen : undefined),
         variable: ofHost,
         text
       })

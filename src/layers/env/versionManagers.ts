@@ -18,6 +18,7 @@ export interface ManagerHost {
   readonly project: string | undefined
   /** Whether version files of the project count. */
   readonly mayUseProject: boolean
+  readonly unseen: ReadonlySet<string>
 }
 
 /** `system`: the version asked for is the machine's own. */
@@ -70,7 +71,9 @@ const rootOf = (host: ManagerHost, variables: ReadonlyArray<string>, folder: str
 }
 
 const inProject = (host: ManagerHost, file: string) =>
-  host.mayUseProject && host.project !== undefined ? host.text(host.path.join(host.project, file)) : undefined
+  host.mayUseProject && host.project !== undefined && !host.unseen.has(file)
+    ? host.text(host.path.join(host.project, file))
+    : undefined
 
 const nvmAlias = (host: ManagerHost, root: string, installed: ReadonlyArray<string>) => {
   const choose = (wanted: string, depth = 0): string | undefined => {

@@ -21,7 +21,7 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile, sha256 } from "./projectFolder.ts"
-import { inspectFolders } from "./projectFolder.ts"
+import { inspectFolders, interpreterPlaces } from "./projectFolder.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
@@ -144,7 +144,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     if (decision.folder !== report.folder) {
       return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
     }
-    return { state: { _tag: "Trusted" }, decision }
+    const { unseen } = decision
+    return { state: { _tag: "Trusted", ...(unseen === undefined ? {} : { unseen }) }, decision }
   })
 
   const require = Effect.gen(function*() {
@@ -263,7 +264,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const decide = Effect.fnUntraced(function*(
     by: TrustDecision["by"],
     report: { readonly folder: string; readonly concerns: ReadonlyArray<{ readonly code: string }> },
-    found: ReadonlyArray<FoundControl>
+    found: ReadonlyArray<FoundControl>,
+    unseen: ReadonlyArray<string>
   ) {
     const kept: Array<AcceptedFile> = []
     for (const now of found) {
@@ -279,7 +281,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       seen: report.concerns.map(({ code }) => code),
       time: DateTime.formatIso(yield* DateTime.now),
       by,
-      files: kept
+      files: kept,
+      ...(unseen.length === 0 ? {} : { unseen })
     })
   })
 
@@ -293,7 +296,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       if (act.kind !== "trust-project" || act.digest !== digest || proposal.request.digest !== digest) {
         return yield* new ProjectRestricted({ reason: "it has changed since it was shown; look at it again" })
       }
-      return yield* decide(act.by, report, compared.flatMap(({ now }) => now === undefined ? [] : [now]))
+      return yield* decide(act.by, report, compared.flatMap(({ now }) => now === undefined ? [] : [now]), [])
     }))
   })
 
@@ -304,12 +307,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
     const hadAi = stamp(project.ai) !== undefined
     const before = yield* findControlFiles(files, project.root)
+    const unseen = yield* Effect.sync(() => interpreterPlaces(project.root).map(({ path }) => path))
     const value = yield* create
     const report = inspectFolders(folders)
     if (hadAi || report._tag === "Unusable" || report.concerns.length > 0) return { value, trusted: false }
     const made = (yield* findControlFiles(files, project.root))
       .filter((now) => !before.some((old) => old.path === now.path))
-    yield* locked(decide("init", report, made))
+    yield* locked(decide("init", report, made, unseen))
     return { value, trusted: true }
   })
 

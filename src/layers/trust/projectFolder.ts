@@ -127,6 +127,20 @@ const kind = (path: string): "folder" | "other" | "absent" => {
   }
 }
 
+/** Every place in which EnvResolver looks for an interpreter of the project, or for the version of one. */
+const interpreters = [
+  { kind: "Python", path: ".venv" },
+  { kind: "Python", path: ".ai/scripts/.venv" },
+  { kind: "Node", path: "node_modules" },
+  { kind: "Node", path: ".ai/scripts/node_modules" },
+  ...[".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
+    .map((path) => ({ kind: "version", path } as const))
+] as const
+
+/** Those that are there now. */
+export const interpreterPlaces = (root: string): ReadonlyArray<typeof interpreters[number]> =>
+  interpreters.filter(({ path }) => kind(join(root, path)) !== "absent")
+
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 
 /** Paths of what lies below a control folder; links and devices among them, so that they can be told. */

@@ -1,8 +1,7 @@
 // What trusting a project would switch on, in sentences and diffs that a person can read. Foreign words inside a
 // sentence are escaped here, since a line break in a name would forge a sentence; whole texts are left to the surface.
 import { Effect, Result, TextDiff } from "effect"
-import { lstatSync } from "node:fs"
-import { basename, join } from "node:path"
+import { basename } from "node:path"
 import { safeLine } from "../../services/error/safeText.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -10,7 +9,7 @@ import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTru
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { environmentNames, type FoundControl, sha256 } from "./projectFolder.ts"
+import { environmentNames, type FoundControl, interpreterPlaces, sha256 } from "./projectFolder.ts"
 import type { FolderConcern } from "./projectFolder.ts"
 import { parseProposedSigners, proposalPath } from "./signers.ts"
 
@@ -33,27 +32,15 @@ const settingsPath = ".ai/config/kiwi.yaml"
 const maxDiffBytes = 131_072
 const maxDiffLines = 400
 
-const interpreters: ReadonlyArray<readonly [string, string]> = [
-  [".venv", "Python tools of the project would run with the Python in its .venv"],
-  ["venv", "Python tools of the project would run with the Python in its venv"],
-  ["node_modules", "Node tools of the project would load the packages in its node_modules"]
-]
-const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
-
 const word = (foreign: string): string => safeLine(foreign, 80)
 
-const isThere = (path: string): boolean => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
-}
-
 const folderEffects = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string) {
-  const found = interpreters.flatMap(([name, sentence]) => isThere(join(root, name)) ? [sentence] : [])
-  for (const name of versionFiles) {
-    if (!isThere(join(root, name))) continue
+  const found: Array<string> = []
+  for (const { kind, path: name } of interpreterPlaces(root)) {
+    if (kind !== "version") {
+      found.push(`${kind} tools of the project would run with the ${kind} in its ${name}`)
+      continue
+    }
     const read = yield* Effect.result(files.read(root, name, { maxBytes: 4_096 }))
     const value = Result.isSuccess(read) && read.success !== undefined
       ? `"${word(new TextDecoder().decode(read.success).trim())}"`

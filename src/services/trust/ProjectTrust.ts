@@ -22,7 +22,8 @@ export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("
 export type TrustState =
   /** There is no project: only the user and system tiers. */
   | { readonly _tag: "NoProject" }
-  | { readonly _tag: "Trusted" }
+  /** `unseen`: places of interpreters (".venv", ".nvmrc") that nobody was shown; nothing in them is used. */
+  | { readonly _tag: "Trusted"; readonly unseen?: ReadonlyArray<string> }
   /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. `remedy`: where trusting would not help. */
   | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
 
@@ -72,7 +73,7 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly revoke: Effect.Effect<void, WriteRefused | LockError>
   /**
    * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a
-   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` that was there before. For `kiwi init`.
+   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` or an interpreter that was there before. For `kiwi init`.
    */
   readonly trustNew: <A, E, R>(
     create: Effect.Effect<A, E, R>

@@ -22,7 +22,9 @@ export const TrustDecision = Schema.Struct({
   seen: Schema.Array(Schema.String),
   time: Schema.String,
   by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "init"]),
-  files: Schema.Array(AcceptedFile)
+  files: Schema.Array(AcceptedFile),
+  /** Places of interpreters that were there, and that nobody was shown. */
+  unseen: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type TrustDecision = typeof TrustDecision.Type
 

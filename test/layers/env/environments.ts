@@ -25,6 +25,7 @@ export const withRuntime = (envConfig: Items.ToolSpec["envConfig"], leaf: Partia
 
 export interface World extends EnvResolverMemory.MemoryHost {
   readonly trust?: TrustState["_tag"]
+  readonly unseen?: ReadonlyArray<string>
   /** Accepted control files. */
   readonly control?: Readonly<Record<string, string>>
   /** `undefined`: none. Default: /work/project. */
@@ -32,10 +33,16 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly overrides?: Readonly<Record<string, string>>
 }
 
-export const trustLayer = (world: Pick<World, "trust" | "control">, asked: Array<string> = []) => {
+export const trustLayer = (world: Pick<World, "trust" | "control" | "unseen">, asked: Array<string> = []) => {
   const tag = world.trust ?? "Trusted"
   return Layer.mock(ProjectTrust, {
-    state: Effect.succeed(tag === "Restricted" ? { _tag: tag, reason: "not trusted", unsafe: false } : { _tag: tag }),
+    state: Effect.succeed(
+      tag === "Restricted"
+        ? { _tag: tag, reason: "not trusted", unsafe: false }
+        : tag === "Trusted"
+        ? { _tag: tag, ...(world.unseen === undefined ? {} : { unseen: world.unseen }) }
+        : { _tag: tag }
+    ),
     readControl: (path) =>
       Effect.sync(() => {
         asked.push(path)

@@ -52,6 +52,26 @@ describe("venv_python and node_modules", () => {
       }
     }))
 
+  it.effect("what nobody was shown is passed over", () =>
+    Effect.gen(function*() {
+      const programs = Object.values(places)
+      const python = { type: "venv_python", search: all }
+      assert.strictEqual(yield* found(python, { programs, unseen: [".venv"] }), places.kiwi)
+      assert.strictEqual(yield* found(python, { programs, unseen: [".venv", ".ai/scripts/.venv"] }), places.user)
+      assert.include(
+        yield* found({ type: "venv_python", search: ["project"] }, { programs, unseen: [".venv"] }),
+        "not in .venv, which was there before kiwi init: kiwi trust project accepts it"
+      )
+      const node = { type: "node_modules", search: ["project"], fallback: "node" } as const
+      assert.strictEqual(
+        yield* found(node, {
+          programs: ["/work/project/node_modules/.bin/node", "/usr/bin/node"],
+          unseen: ["node_modules"]
+        }),
+        "/usr/bin/node"
+      )
+    }))
+
   it.effect("node_modules, and the fallback", () =>
     Effect.gen(function*() {
       const node = "/work/project/node_modules/.bin/node"

@@ -349,6 +349,8 @@ describe("ProjectTrustFile", () => {
       w.put(".nvmrc", "../../\u001b[31mevil\n")
       fs.mkdirSync(join(w.root, ".venv"))
       fs.mkdirSync(join(w.root, "node_modules"))
+      fs.mkdirSync(join(w.root, ".ai/scripts/.venv"), { recursive: true })
+      fs.mkdirSync(join(w.root, ".ai/scripts/node_modules"))
       yield* Effect.gen(function*() {
         const trust = yield* ProjectTrust
         const { effects, request } = yield* trust.propose
@@ -358,8 +360,9 @@ describe("ProjectTrustFile", () => {
         assert.include(all, "subprocess.timeout: 3000s")
         assert.notInclude(all, "http.timeout")
         assert.include(all, ".ai/extractors/x.yaml")
-        assert.include(all, ".venv")
-        assert.include(all, "node_modules")
+        for (const place of [".venv", ".ai/scripts/.venv", "node_modules", ".ai/scripts/node_modules"]) {
+          assert.include(all, `in its ${place}\n`)
+        }
         assert.include(all, ".nvmrc would choose the version of an interpreter; it says \"../../\\u{1b}[31mevil\"")
         assert.isTrue(effects.every((effect) => !effect.includes("\n")))
         assert.include(request.details, "+subprocess.timeout: 3000s")
@@ -387,6 +390,27 @@ describe("ProjectTrustFile", () => {
         assert.strictEqual(yield* stateTag, "Trusted")
         assert.deepStrictEqual(yield* states, { [rules]: "accepted", ".env": "new" })
         assert.isUndefined(yield* trust.readControl(".env"))
+      }).pipe(Effect.provide(w.layer))
+    }))
+
+  it.effect("uses no interpreter that kiwi init found, until a person has been shown it", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      fs.rmSync(join(w.root, ".ai"), { recursive: true })
+      fs.mkdirSync(join(w.root, ".venv"))
+      fs.symlinkSync("elsewhere", join(w.root, "node_modules"))
+      w.put(".nvmrc", "20\n")
+      yield* Effect.gen(function*() {
+        const trust = yield* ProjectTrust
+        yield* trust.trustNew(Effect.sync(() => w.put(rules, "made\n")))
+        const unseen = [".venv", "node_modules", ".nvmrc"]
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", unseen })
+        const bytes = (value: string) => new TextEncoder().encode(value)
+        w.put(rules, "edited\n")
+        assert.isTrue(yield* trust.renew(rules, { before: bytes("made\n"), after: bytes("edited\n") }))
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", unseen })
+        assert.include((yield* trustProject).effects.join("\n"), "in its .venv")
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted" })
       }).pipe(Effect.provide(w.layer))
     }))
 

@@ -87,6 +87,9 @@ const madeText = (report: Report, paint: Paint): string => {
     report.trust === "trusted"
       ? "It is trusted, since Kiwi has just made it."
       : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeText(report.restricted)}`}.`,
+    ...(report.unseen === undefined
+      ? []
+      : [`Its tools do not use what was there before: ${report.unseen.join(", ")}. To accept it: kiwi trust project`]),
     report.not_signed === undefined
       ? `The ${report.signed.length} items are signed with your key: these very bytes come with Kiwi.`
       : `The items are not signed yet.\n${indented(renderError(report.not_signed, paint).split("\n"))}`

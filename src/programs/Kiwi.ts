@@ -1,0 +1,144 @@
+// Kiwi for programs that are not written in Effect: promises over one runtime. A promise rejects with the same typed
+// errors that the Effect API has. The kernel below is whoever's: the real one, or one in memory.
+import { Cause, Effect, Exit, ManagedRuntime, Option, Schema } from "effect"
+import type { Layer } from "effect"
+import type { ProjectServices } from "../layers/Projects.ts"
+import type { Tier } from "../services/item/ItemId.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { ItemQuery } from "../services/item/ItemStore.ts"
+import type { CallEvent, ToolResult } from "../services/proxy/ToolCall.ts"
+import { CallEvents } from "../services/proxy/ToolCall.ts"
+import type { SearchQuery } from "../services/search/ItemIndex.ts"
+import type { HumanGate } from "../services/trust/HumanAct.ts"
+import { newCallId } from "./callId.ts"
+import type { Explanation } from "./explain.ts"
+import { explain } from "./explain.ts"
+import type { Followed } from "./follow.ts"
+import { follow } from "./follow.ts"
+import type { Loaded } from "./load.ts"
+import { load } from "./load.ts"
+import { embedder, runTool } from "./runTool.ts"
+import type { SearchHit } from "./search.ts"
+import { search } from "./search.ts"
+import type { Signed, SignInput } from "./sign.ts"
+import { sign } from "./sign.ts"
+import { trustProject } from "./trust.ts"
+
+/** This Kiwi was closed, before the call or while it ran. */
+export class KiwiClosed extends Schema.TaggedError<KiwiClosed>()("KiwiClosed", {}) {
+  override get message() {
+    return "This Kiwi is closed"
+  }
+  get remediation() {
+    return "Open another with makeKiwi, and close it after the last call"
+  }
+}
+
+export interface CallOptions {
+  /** Aborting stops the call with everything that it started; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface RunToolOptions extends CallOptions {
+  /** Default: the project's tool of this name, else the user's, else the system's. */
+  readonly tier?: Tier | undefined
+  /** Checks everything and answers what would run. */
+  readonly dryRun?: boolean | undefined
+  /** Progress and chunks of output while the tool runs. A callback that throws stops nothing. */
+  readonly onEvent?: ((event: CallEvent) => void) | undefined
+}
+
+export interface Kiwi extends AsyncDisposable {
+  readonly run: (tool: string, parameters?: Schema.JsonObject, options?: RunToolOptions) => Promise<ToolResult>
+  readonly search: (query: SearchQuery, options?: CallOptions) => Promise<ReadonlyArray<SearchHit>>
+  readonly load: (query: ItemQuery, options?: CallOptions) => Promise<Loaded>
+  readonly follow: (directive: string, inputs?: Schema.JsonObject, options?: CallOptions) => Promise<Followed>
+  readonly explain: (query: ItemQuery, parameters?: Schema.JsonObject, options?: CallOptions) => Promise<Explanation>
+  readonly sign: (input: SignInput, options?: CallOptions) => Promise<Signed>
+  readonly trustProject: (options?: CallOptions) => Promise<void>
+  /** Runs any Effect over the kernel's services. */
+  readonly runPromise: <A, E>(
+    effect: Effect.Effect<A, E, ProjectServices | HumanGate>,
+    options?: CallOptions
+  ) => Promise<A>
+  /** Stops what still runs, writes the audit's end and lets go of everything. Also called by `await using`. */
+  readonly close: () => Promise<void>
+}
+
+const listen = (onEvent: (event: CallEvent) => void) => ({
+  emit: (event: CallEvent) =>
+    Effect.sync(() => onEvent(event)).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("onEvent has thrown", cause))
+    )
+})
+
+/** What a promise rejects with: the typed error, the reason of the signal, or that this Kiwi was closed. */
+const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
+  const failure = Cause.findErrorOption(cause)
+  if (Option.isSome(failure)) return failure.value
+  if (!Cause.hasInterruptsOnly(cause)) return Cause.squash(cause)
+  return signal?.aborted === true ? signal.reason : new KiwiClosed()
+}
+
+/** Promises over a kernel that somebody else composed. */
+export const makeKiwiOver = <E>(
+  layer: Layer.Layer<ProjectServices | HumanGate, E>,
+  client: string | undefined
+): Kiwi => {
+  const runtime = ManagedRuntime.make(layer)
+  let closed = false
+  let session: string | undefined
+  const opened = Effect.map(newCallId, (id) => session ??= id)
+
+  const run = <A, E2>(effect: Effect.Effect<A, E2, ProjectServices | HumanGate>, options?: CallOptions): Promise<A> => {
+    if (closed) return Promise.reject(new KiwiClosed())
+    const signal = options?.signal
+    return runtime.runPromiseExit(effect, signal === undefined ? undefined : { signal }).then((exit) =>
+      Exit.isSuccess(exit) ? exit.value : Promise.reject(rejectionOf(exit.cause, signal))
+    )
+  }
+  const runAs = <A, E2>(
+    use: (by: {
+      readonly caller: ReturnType<typeof embedder>
+      readonly callId: string
+    }) => Effect.Effect<A, E2, ProjectServices | HumanGate>,
+    options: CallOptions | undefined
+  ) =>
+    run(
+      Effect.gen(function*() {
+        return yield* use({ caller: embedder(client, yield* opened), callId: yield* newCallId })
+      }),
+      options
+    )
+  const close = () => {
+    closed = true
+    return runtime.dispose()
+  }
+
+  return {
+    run: (tool, parameters = {}, options = {}) => {
+      const { dryRun, onEvent, tier } = options
+      const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { tier, dryRun, client, session: id }))
+      return run(
+        onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent)),
+        options
+      )
+    },
+    search: (query, options) => runAs(({ caller }) => search(query, caller), options),
+    load: (query, options) => runAs(({ caller }) => load(query, caller), options),
+    follow: (directive, inputs = {}, options) =>
+      runAs((by) =>
+        Effect.gen(function*() {
+          const store = yield* ItemStore
+          const { location } = yield* store.find({ id: directive, type: "directive" })
+          return yield* follow(location, inputs, by)
+        }), options),
+    explain: (query, parameters, options) =>
+      runAs(({ callId, caller }) => explain(query, parameters, callId, caller), options),
+    sign: (input, options) => runAs(({ caller }) => sign(input, caller), options),
+    trustProject: (options) => runAs(({ caller }) => Effect.asVoid(trustProject(caller)), options),
+    runPromise: run,
+    close,
+    [Symbol.asyncDispose]: close
+  }
+}
