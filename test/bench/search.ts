@@ -2,10 +2,9 @@
 import { Clock, Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { ItemIndex } from "../../src/services/search/ItemIndex.ts"
-import { onDisk } from "../layers/search/itemsOnDisk.ts"
-import { makeIndex } from "../layers/search/sqliteIndex.ts"
+import { note, python, realIndex } from "../layers/search/realItems.ts"
 
 export interface SearchNumbers {
   readonly items: number
@@ -23,7 +22,7 @@ export interface SearchNumbers {
 }
 
 /** Words as frequent as in a language, from a fixed seed. */
-export const makeWords = (seed: number) => {
+const makeWords = (seed: number) => {
   let state = seed
   const random = () => {
     state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff
@@ -35,18 +34,25 @@ export const makeWords = (seed: number) => {
   return { random, word, text: (count: number) => Array.from({ length: count }, word).join(" ") }
 }
 
-export const generate = (disk: { put: (path: string, fields: object) => void }, count: number) => {
+const put = (root: string, path: string, content: string): void => {
+  fs.mkdirSync(dirname(join(root, "project/.ai", path)), { recursive: true })
+  fs.writeFileSync(join(root, "project/.ai", path), content)
+}
+
+/** One tool for each two knowledge entries, in two hundred folders. */
+const generate = (root: string, count: number): ReadonlyArray<string> => {
   const { random, text, word } = makeWords(1)
   const ids: Array<string> = []
   for (let i = 0; i < count; i++) {
     const id = `${word()}_${word()}_${i.toString(36)}`
+    const category = `group_${i % 200}`
     ids.push(id)
-    disk.put(`project/${i % 3 === 0 ? "tools" : "knowledge"}/group_${i % 200}/${id}`, {
-      title: text(4),
-      description: text(14),
-      tags: [word()],
-      body: text(20 + Math.floor(random() * 120))
-    })
+    if (i % 3 === 0) {
+      put(root, `tools/${category}/${id}.py`, python({ description: `${text(14)}.`, parameters: [word(), word()] }))
+    } else {
+      const body = text(20 + Math.floor(random() * 120))
+      put(root, `knowledge/${category}/${id}.md`, note({ id, category, title: text(4), tags: [word()], body }))
+    }
   }
   return ids
 }
@@ -66,15 +72,11 @@ const quantile = (times: ReadonlyArray<number>, q: number): number =>
 export const searchBench = (size: number): Promise<SearchNumbers> =>
   Effect.gen(function*() {
     const root = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.mkdtempSync(join(tmpdir(), "kiwi-bench-"))),
+      Effect.sync(() => fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "kiwi-bench-")))),
       (path) => Effect.sync(() => fs.rmSync(path, { recursive: true, force: true }))
     )
-    const disk = yield* onDisk(root, ["project"])
-    const ids = generate(disk, size)
-    const open = Effect.gen(function*() {
-      const context = yield* Layer.build(Layer.fresh(makeIndex(root)).pipe(Layer.provide(disk.layer)))
-      return yield* Effect.provide(ItemIndex, context)
-    })
+    const ids = generate(root, size)
+    const open = Effect.flatMap(Layer.build(realIndex(root)), (context) => Effect.provide(ItemIndex, context))
     const index = yield* open
 
     let stall = 0
@@ -106,7 +108,7 @@ export const searchBench = (size: number): Promise<SearchNumbers> =>
     const near: Array<number> = []
     for (let i = 0; i < 20; i++) near.push(yield* timed(index.near(`${ids[i * 7 % ids.length]!}x`)))
 
-    disk.put(`project/tools/group_0/one_more`, { title: "giraffe" })
+    put(root, "tools/group_0/one_more.py", python({ description: "Giraffe." }))
     const one = yield* timed(index.refresh())
     const none = yield* timed(index.refresh())
     const later = yield* open
