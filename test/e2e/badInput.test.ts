@@ -33,7 +33,7 @@ const python = (text: string, category = "bad") =>
 const directive = (inner: string, before = "") =>
   `# D\n\n\`\`\`xml\n${before}<directive name="bad" version="1.0.0">\n<metadata><description>d</description><category>bad</category></metadata>\n` +
   `${inner}\n</directive>\n\`\`\`\n`
-const tool = (rest: string) =>
+const subprocessTool = (rest: string) =>
   `tool_id: bad\nversion: "1.0.0"\ntool_type: subprocess\nexecutor_id: subprocess\ncategory: bad\ndescription: x\n${rest}`
 const bomb = [
   "a: &a [x, x]",
@@ -76,7 +76,7 @@ describe("items that are none", () => {
       "tools/bad/bad.mjs",
       `export const __version__ = "1.0.0"\nexport const CONFIG = ${"[".repeat(50_000)}`
     ],
-    ["deep YAML", "tools/bad/bad.yaml", tool(`config: ${"[".repeat(10_000)}`)],
+    ["deep YAML", "tools/bad/bad.yaml", subprocessTool(`config: ${"[".repeat(10_000)}`)],
     ["deep XML", "directives/bad/bad.md", directive("<a>".repeat(50_000))],
     [
       "an entity bomb",
@@ -88,10 +88,10 @@ describe("items that are none", () => {
       "directives/bad/bad.md",
       directive("<process/>", "<!DOCTYPE d [<!ENTITY e SYSTEM \"file:///etc/passwd\">]>\n")
     ],
-    ["an alias bomb", "tools/bad/bad.yaml", tool(bomb)],
-    ["a YAML tag", "tools/bad/bad.yaml", tool("config: !!js/function 'x'")],
-    ["two documents", "tools/bad/bad.yaml", `${tool("")}---\n${tool("")}`],
-    ["a merge key", "tools/bad/bad.yaml", tool("defaults: &d {command: sh}\nconfig:\n  <<: *d")],
+    ["an alias bomb", "tools/bad/bad.yaml", subprocessTool(bomb)],
+    ["a YAML tag", "tools/bad/bad.yaml", subprocessTool("config: !!js/function 'x'")],
+    ["two documents", "tools/bad/bad.yaml", `${subprocessTool("")}---\n${subprocessTool("")}`],
+    ["a merge key", "tools/bad/bad.yaml", subprocessTool("defaults: &d {command: sh}\nconfig:\n  <<: *d")],
     ["an empty file", "tools/bad/bad.py", ""],
     ["an empty directive", "directives/bad/bad.md", ""],
     ["front matter that never ends", "knowledge/bad/bad.md", `---\n${"a: b\n".repeat(10_000)}`],
@@ -148,7 +148,7 @@ describe("items that are none", () => {
     assert.strictEqual(code, "ITEM_AMBIGUOUS")
     assert.include(error?.message, "tools/one/twin.py")
     assert.include(error?.remediation, "category")
-    world.write("project/.ai/tools/one/twin.yaml", tool("").replace("bad", "twin").replace("bad", "one"))
+    world.write("project/.ai/tools/one/twin.yaml", subprocessTool("").replace("bad", "twin").replace("bad", "one"))
     assert.isDefined((await client.execute("one/twin")).code)
     await ping(client)
   })

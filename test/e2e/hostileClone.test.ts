@@ -224,15 +224,15 @@ describe("the clone embedded, before anybody trusts it", () => {
       const kernel = Kernel.layer({ project: hostile.root, home: world.home, userSpace: join(world.root, "user") })
       const { codes, hits, loaded } = await Effect.runPromise(
         Effect.gen(function*() {
-          const codes: Array<string> = []
+          const found: Array<string> = []
           for (const id of items) {
             const exit = yield* Effect.exit(runTool(id))
             if (Exit.isSuccess(exit)) assert.fail(`${id} ran`)
             const reason = exit.cause.reasons.find((r) => r._tag === "Fail")
-            codes.push(reason === undefined ? `${exit.cause}` : codeOf(innermost(reason.error)))
+            found.push(reason === undefined ? `${exit.cause}` : codeOf(innermost(reason.error)))
           }
           return {
-            codes,
+            codes: found,
             hits: yield* search({ query: "owned", limit: 100 }, caller),
             loaded: yield* load({ id: "owned", tier: "project" }, caller)
           }

@@ -553,16 +553,14 @@ describe("writes into the project", () => {
       ))
   }
 
-  it("a link to a signed tool in its place", () => {
+  it("a link to a signed tool in its place", async () => {
     const aside = join(world.root, "aside.py")
     fs.copyFileSync(inTools("math/add.py"), aside)
     fs.rmSync(inTools("math/add.py"))
     fs.symlinkSync(aside, inTools("math/add.py"))
-    return client.execute("add", { a: 1, b: 2 }).then(async (answer) => {
-      await refusedBy(answer, ["ITEM_NOT_FOUND", "ITEM_UNREADABLE", "CHAIN_LINK_BROKEN"])
-      fs.rmSync(inTools("math/add.py"))
-      fs.copyFileSync(aside, inTools("math/add.py"))
-    })
+    await refusedBy(await client.execute("add", { a: 1, b: 2 }), ["ITEM_NOT_FOUND", "ITEM_UNREADABLE"])
+    fs.rmSync(inTools("math/add.py"))
+    fs.copyFileSync(aside, inTools("math/add.py"))
   })
 
   it("an older version that was signed once", async () => {
@@ -612,9 +610,9 @@ describe("writes into the project", () => {
       `    import json\n    open(${JSON.stringify(canary)}, "a").write("raced")\n`
     )
     assert.notStrictEqual(evil, signed)
-    let racing = true
+    const racing = new AbortController()
     const race = async () => {
-      for (let n = 0; racing; n++) {
+      for (let n = 0; !racing.signal.aborted; n++) {
         if (n % 3 === 0) {
           // A rename, as editors write; a plain write otherwise.
           fs.writeFileSync(`${file}.tmp`, n % 2 === 0 ? evil : signed)
@@ -626,7 +624,7 @@ describe("writes into the project", () => {
     const writer = race()
     const answers: Array<Answer> = []
     for (let n = 0; n < 15; n++) answers.push(await client.execute("add", { a: 1, b: 2 }))
-    racing = false
+    racing.abort()
     await writer
     fs.writeFileSync(file, signed)
     for (const answer of answers) {

@@ -98,3 +98,8 @@ it("npx starts it in an empty folder", async () => {
   assert.strictEqual(await run("npx", ["-y", `file:${tarball}`, "--version"], empty), `kiwi ${version}\n`)
   assert.deepStrictEqual(readdirSync(empty), [])
 })
+
+it("the installed program plays its demo", async () => {
+  const played = await run(join(project, "node_modules/.bin/kiwi"), ["demo"], project)
+  assert.include(played, "✓ 11 scenes")
+})

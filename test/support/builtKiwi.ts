@@ -100,7 +100,7 @@ export const makeWorld = () => {
     })
   }
 
-  const connect = async ({ env: more = {}, era = "auto", person, project, transport = "stdio" }: ConnectOptions) => {
+  const connect = async ({ env: own = {}, era = "auto", person, project, transport = "stdio" }: ConnectOptions) => {
     const client = new Client({ name: "e2e", version: "1.0.0" }, {
       versionNegotiation: { mode: era },
       capabilities: person === undefined ? {} : { elicitation: { form: {} } }
@@ -115,12 +115,12 @@ export const makeWorld = () => {
       })
     }
     let said = ""
-    if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, more)))
+    if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, own)))
     else {
       const stdio = new StdioClientTransport({
         command: process.execPath,
         args: [kiwi, "serve", "--project", project],
-        env: { ...env, ...more },
+        env: { ...env, ...own },
         stderr: "pipe"
       })
       stdio.stderr?.on("data", (data: Buffer) => said += data.toString())
@@ -134,8 +134,8 @@ export const makeWorld = () => {
       asked,
       said: () => said,
       call,
-      execute: (item_id: string, parameters: Json = {}, more: Json = {}) =>
-        call("execute", { item_id, parameters, ...more })
+      execute: (item_id: string, parameters: Json = {}, others: Json = {}) =>
+        call("execute", { item_id, parameters, ...others })
     }
   }
 
