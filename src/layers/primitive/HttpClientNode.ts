@@ -1,6 +1,7 @@
 // The `http_client` primitive: one request over Outbound, repeated where that is safe and promising, its answer shaped
 // into data. Everything happens within the tool's timeout.
 import { Clock, Duration, Effect, Option, Random, Result, type Scope, Stream } from "effect"
+import { redactText } from "../../services/audit/redaction.ts"
 import {
   Outbound,
   type OutboundError,
@@ -83,13 +84,13 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
   const outbound = yield* Outbound
   const outputs = yield* Outputs
 
-  const readBody = Effect.fnUntraced(function*(response: OutboundResponse) {
+  const readBody = Effect.fnUntraced(function*(response: OutboundResponse, { secrets }: PrimitiveInput) {
     const contentType = response.headers.get("content-type")
     const type = mediaType(contentType)
     const decode = decoderFor(contentType)
     // What is no text is kept as the bytes that it is, whatever its size.
-    const capture = makeCapture(outputs, { ...options, ...(isText(type) ? {} : { inline: 0 }), ...decode })
-    yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
+    const capture = makeCapture(outputs, { ...options, ...(isText(type) ? {} : { inline: 0 }), ...decode, secrets })
+    return yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
       Effect.catchTag("OutputTooLarge", ({ limit }) =>
         Effect.fail(
           new OutboundFailed({
@@ -99,12 +100,12 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
             sent: true
           })
         )),
+      Effect.andThen(capture.finish),
       Effect.onExit(() => capture.close)
     )
-    return yield* capture.finish
   })
 
-  const attempt = (plan: HttpClientPlan): Effect.Effect<Answer, OutboundError> =>
+  const attempt = (plan: HttpClientPlan, input: PrimitiveInput): Effect.Effect<Answer, OutboundError> =>
     Effect.scoped(Effect.gen(function*(): Effect.fn.Return<Answer, OutboundError, Scope.Scope> {
       const response = yield* outbound.send({
         method: plan.method,
@@ -114,7 +115,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
         privateHosts: plan.privateHosts,
         maxBytes: options.spill
       })
-      const body = yield* readBody(response)
+      const body = yield* readBody(response, input)
       return { status: response.status, origin: response.origin, headers: response.headers, body }
     }))
 
@@ -154,7 +155,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       return yield* new ToolFailed({
         tool: input.tool,
         how: `HTTP ${status}`,
-        output: body.text.trim().slice(0, 4_096)
+        output: redactText(body.text, input.secrets ?? []).trim().slice(0, 4_096)
       })
     }
     const type = mediaType(answer.headers.get("content-type"))
@@ -175,7 +176,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
         return yield* new ToolOutputInvalid({
           tool: input.tool,
           issue: parsed.failure,
-          output: body.text.slice(0, 4_096)
+          output: redactText(body.text, input.secrets ?? []).slice(0, 4_096)
         })
       }
     }
@@ -202,7 +203,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       const deadline = (yield* Clock.currentTimeMillis) + timeout
       for (let attempts = 1;; attempts++) {
         const left = deadline - (yield* Clock.currentTimeMillis)
-        const done = yield* attempt(plan).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
+        const done = yield* attempt(plan, input).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
         const outcome = Option.getOrElse(done, (): Attempt =>
           Result.fail(
             new OutboundFailed({

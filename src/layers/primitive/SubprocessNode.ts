@@ -169,8 +169,10 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
 
       const json = config.output === "json"
       const millis = config.timeout === undefined ? options.timeout : Math.max(1, Math.round(config.timeout * 1_000))
-      const stdout = makeCapture(outputs, options)
-      const stderr = makeCapture(outputs, options)
+      const limits = { ...options, secrets: input.secrets }
+      const stdout = makeCapture(outputs, limits)
+      const stderr = makeCapture(outputs, limits)
+      yield* Effect.addFinalizer(() => Effect.andThen(stdout.close, stderr.close))
       const report = makeReporter(input.emit, yield* Effect.scope)
 
       const spec = { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
@@ -195,8 +197,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
                 output: tailOf(stdout, stderr, json)
               })
             )
-        }),
-        Effect.onExit(() => Effect.andThen(stdout.close, stderr.close))
+        })
       )
       yield* report.finish
       return yield* shape(input, json, exit, stdout, stderr)

@@ -1,7 +1,8 @@
 // Takes in a stream of bytes: a little of it stays in memory, more goes to Outputs, and the text that is returned is
 // its head and tail. What the disk refuses is counted and said, never silently lost: what the tool does is not undone
-// by a full disk.
-import { Effect } from "effect"
+// by a full disk. Whatever is cut or kept has no secret in it: half of one at an edge could not be found later.
+import { Effect, type Redacted } from "effect"
+import { mark, patternsOf } from "../../services/audit/redaction.ts"
 import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
 
@@ -12,6 +13,8 @@ export interface CaptureLimits {
   readonly spill: number
   /** Default: UTF-8, leniently. */
   readonly decode?: (bytes: Uint8Array) => string
+  /** Values that must not be kept. What is returned whole still has them: whoever shapes the result takes them out. */
+  readonly secrets?: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
 
 /** Bytes of head and of tail that stand for an output that was spilled, at most. */
@@ -58,6 +61,31 @@ const lastBytes = (bytes: Buffer, count: number): Buffer => bytes.subarray(Math.
 
 const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
+interface Concealer {
+  /** Takes a piece; returns what cannot be the beginning of a secret any more. */
+  readonly push: (chunk: Buffer) => Buffer
+  readonly rest: () => Buffer
+}
+
+/** Bytes as Latin-1 text are one character each, so that text can be searched for bytes. */
+const makeConcealer = (secrets: CaptureLimits["secrets"]): Concealer => {
+  const patterns = patternsOf(secrets ?? []).map((pattern) => Buffer.from(pattern).toString("latin1"))
+  const instead = Buffer.from(mark).toString("latin1")
+  const longest = Math.max(1, ...patterns.map((pattern) => pattern.length))
+  let held = ""
+  return {
+    push: (chunk) => {
+      if (patterns.length === 0) return chunk
+      let text = held + chunk.toString("latin1")
+      for (const pattern of patterns) text = text.replaceAll(pattern, instead)
+      const safe = Math.max(0, text.length - longest + 1)
+      held = text.slice(safe)
+      return Buffer.from(text.slice(0, safe), "latin1")
+    },
+    rest: () => Buffer.from(held, "latin1")
+  }
+}
+
 export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits): Capture => {
   const decode = limits.decode ?? decodeText
   const lastText = (all: Buffer, count: number): string => {
@@ -65,7 +93,10 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     return decode(end.length === all.length ? end : end.subarray(cutAfter(end, 0)))
   }
   const edge = Math.min(maxEdge, Math.floor(limits.inline / 2))
+  const concealer = makeConcealer(limits.secrets)
   let bytes = 0
+  /** Bytes without the secrets, of an output that is too much for memory. */
+  let passed = 0
   let dropped = 0
   let written = 0
   /** Everything, until it is too much for memory. */
@@ -76,7 +107,6 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
   let problem = ""
 
   const append = Effect.fnUntraced(function*(chunk: Buffer) {
-    if (bytes > limits.spill) return yield* Effect.fail<OutputTooLarge>({ _tag: "OutputTooLarge", limit: limits.spill })
     if (writer !== undefined && problem === "") {
       yield* writer.append(chunk).pipe(
         Effect.andThen(Effect.sync(() => {
@@ -92,6 +122,11 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     if (problem !== "") dropped += chunk.length
   })
 
+  const appendBelowLimit = Effect.fnUntraced(function*(chunk: Buffer) {
+    if (bytes > limits.spill) return yield* Effect.fail<OutputTooLarge>({ _tag: "OutputTooLarge", limit: limits.spill })
+    yield* append(chunk)
+  })
+
   const overflow = Effect.fnUntraced(function*(all: Buffer) {
     writer = yield* outputs.create.pipe(
       Effect.catch((error) =>
@@ -101,29 +136,43 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
         })
       )
     )
-    yield* append(all)
+    yield* appendBelowLimit(all)
   })
+
+  const addToLast = (chunk: Buffer): void => {
+    passed += chunk.length
+    last = chunk.length >= edge
+      ? Buffer.from(lastBytes(chunk, edge))
+      : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
+  }
 
   const take: Capture["take"] = (chunk) => {
     bytes += chunk.length
     if (whole !== undefined) {
       whole.push(chunk)
       if (bytes <= limits.inline) return undefined
-      const all = Buffer.concat(whole)
+      const all = concealer.push(Buffer.concat(whole))
       whole = undefined
       head = Buffer.from(all.subarray(0, edge))
-      last = Buffer.from(lastBytes(all, edge))
+      addToLast(all)
       return overflow(all)
     }
-    last = chunk.length >= edge
-      ? Buffer.from(lastBytes(chunk, edge))
-      : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
-    return append(chunk)
+    const safe = concealer.push(chunk)
+    addToLast(safe)
+    return appendBelowLimit(safe)
   }
 
   const close = Effect.suspend(() => writer === undefined ? Effect.void : writer.close)
 
-  const finish = Effect.map(close, (): CapturedOutput => {
+  const complete = Effect.suspend(() => {
+    if (whole !== undefined) return Effect.void
+    const rest = concealer.rest()
+    if (head.length < edge) head = Buffer.concat([head, rest]).subarray(0, edge)
+    addToLast(rest)
+    return append(rest)
+  })
+
+  const finish = Effect.map(Effect.andThen(complete, close), (): CapturedOutput => {
     if (whole !== undefined) {
       return { text: decode(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
     }
@@ -133,20 +182,28 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
     const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
     const start = decode(head.subarray(0, completeLength(head)))
-    const left = Math.max(0, bytes - head.length - last.length)
+    const left = Math.max(0, passed - head.length - last.length)
     return {
-      text: `${start}\n[… ${amount(left)} of ${amount(bytes)} left out${kept}${lost} …]\n${
+      text: `${start}\n[… ${amount(left)} of ${amount(passed)} left out${kept}${lost} …]\n${
         decode(last.subarray(cutAfter(last, 0)))
       }`,
-      bytes,
+      bytes: passed,
       spilled,
       dropped
     }
   })
 
+  /** For a message about what went wrong, at any time. */
+  const concealed = (): Buffer => {
+    if (whole === undefined) return Buffer.concat([last, concealer.rest()])
+    const now = makeConcealer(limits.secrets)
+    const safe = now.push(Buffer.concat(whole))
+    return Buffer.concat([safe, now.rest()])
+  }
+
   return {
     take,
-    tail: (count) => lastText(whole === undefined ? last : Buffer.concat(whole), count),
+    tail: (count) => lastText(concealed(), count),
     finish,
     close
   }

@@ -48,6 +48,7 @@ export const make = Effect.gen(function*() {
     parameters: run.parameters,
     placed: run.placed,
     env: run.env?.child ?? noVariables,
+    secrets: run.secrets,
     toolFile: run.toolFile,
     cwd: workspace.cwd,
     isolation: run.isolation ?? "standard",

@@ -1,5 +1,5 @@
 // Primitives: the only things that cause effects. A chain's last link names one by its id.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 
@@ -16,6 +16,8 @@ export interface PrimitiveInput {
   /** Names of the parameters that the config placed by `{name}`: as arguments they are not handed over again. */
   readonly placed?: ReadonlySet<string> | undefined
   readonly env: ReadonlyMap<string, EnvVariable>
+  /** Values that must not be kept on disk, nor cut in two, of what the tool says. */
+  readonly secrets?: ReadonlyArray<Redacted.Redacted<string>> | undefined
   /** The verified copy of the leaf's entrypoint, absolute; `undefined` where it has none. */
   readonly toolFile: string | undefined
   /** Working directory: the project's root, or a private temporary folder without a project. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
@@ -64,6 +64,34 @@ describe("makeCapture", () => {
           assert.isTrue(all.equals(bytes))
           assert.include(output.text, `of ${all.length.toLocaleString("en-US")} bytes left out`)
         }
+      }).pipe(Effect.provide(OutputsMemory.layer))
+  )
+})
+
+describe("secrets", () => {
+  const secret = "a-long-secret/value"
+  const pieces = Schema.Array(Schema.Literals([secret, secret.slice(0, 9), secret.slice(9), "x".repeat(40), "\n"]))
+  const sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 })))
+
+  it.effect.prop(
+    "are not in what is kept, cut or quoted, wherever the pieces end",
+    [pieces, sizes],
+    ([texts, lengths]) =>
+      Effect.gen(function*() {
+        const outputs = yield* Outputs
+        const capture = makeCapture(outputs, { inline: 64, spill: 1_000_000, secrets: [Redacted.make(secret)] })
+        const all = Buffer.from(texts.join(""))
+        for (let at = 0, turn = 0; at < all.length; turn++) {
+          const length = lengths[turn % lengths.length] ?? 1
+          yield* capture.take(all.subarray(at, at + length)) ?? Effect.void
+          assert.notInclude(capture.tail(4096), secret)
+          at += length
+        }
+        const { spilled, text } = yield* capture.finish
+        if (spilled === undefined) return assert.strictEqual(text, all.toString())
+        const { bytes } = yield* outputs.read(spilled, { offset: 0, length: 1_000_000 })
+        assert.strictEqual(Buffer.from(bytes).toString(), all.toString().replaceAll(secret, "‹redacted›"))
+        assert.notInclude(text, secret)
       }).pipe(Effect.provide(OutputsMemory.layer))
   )
 })

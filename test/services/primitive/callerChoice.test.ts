@@ -1,0 +1,61 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Schema } from "effect"
+import { callerChoice } from "../../../src/services/primitive/callerChoice.ts"
+
+const choice = (config: Schema.JsonObject, hasParameters = true) => callerChoice("subprocess", config, hasParameters)
+
+describe("a caller would choose what runs", () => {
+  const chosen: ReadonlyArray<readonly [string, Schema.JsonObject, string]> = [
+    ["the program", { command: "{program}" }, "command"],
+    ["a part of its path", { command: "/opt/tools/{name}/run" }, "command"],
+    ["the program of a variable's folder", { command: "${TOOLS}/{name}" }, "command"],
+    ["a runtime's own arguments", { command: "java", runtime_args: ["-cp", "{jar}"] }, "runtime_args[1]"],
+    ["a shell's code", { command: "bash", args: ["-c", "{code}"] }, "args[1]"],
+    ["a part of a shell's code", { command: "/bin/sh", args: ["-ec", "grep {text} file"] }, "args[1]"],
+    ["a shell's script", { command: "bash", args: ["-o", "pipefail", "{script}"] }, "args[2]"],
+    ["a script after flags that look like code", { command: "bash", args: ["-e", "-u", "{script}"] }, "args[2]"],
+    ["code in one argument", { command: "node", args: ["--eval={code}"] }, "args[0]"],
+    ["code for Python", { command: "python3.12", args: ["-I", "-c", "{code}"] }, "args[2]"],
+    ["code for an interpreter of a variable", { command: "${KIWI_PYTHON}", args: ["-c", "{code}"] }, "args[1]"],
+    ["a module", { command: "python", args: ["-m", "{module}"] }, "args[1]"],
+    ["a package to fetch and run", { command: "npx", args: ["-y", "{package}"] }, "args[1]"],
+    ["what a launcher starts", { command: "/usr/bin/env", args: ["LANG=C", "{program}"] }, "args[1]"],
+    ["what a launcher starts after a duration", { command: "timeout", args: ["5", "{program}"] }, "args[1]"],
+    ["an interpreter's stdin", { command: "bash", input: "env", input_data: "{code}" }, "input_data"],
+    ["an interpreter's options", { command: "node" }, "input"],
+    ["an interpreter's stdin, by all parameters", { command: "bash", input: "stdin" }, "input"],
+    ["an interpreter on Windows", { command: "C:\\Windows\\System32\\CMD.EXE", args: ["/c", "{code}"] }, "args[1]"]
+  ]
+  for (const [what, config, field] of chosen) it(what, () => assert.strictEqual(choice(config), field))
+
+  it("a server", () => {
+    assert.strictEqual(callerChoice("http_client", { url: "{url}" }, true), "url")
+    assert.strictEqual(callerChoice("http_client", { url: "{scheme}://example.com/" }, true), "url")
+  })
+})
+
+describe("a caller gives data", () => {
+  const data: ReadonlyArray<readonly [string, Schema.JsonObject]> = [
+    ["arguments", { command: "grep", args: ["-n", "-e", "{text}", "--", "{file}"] }],
+    ["arguments after a tool's own file", { command: "${KIWI_PYTHON}", runtime_args: ["${TOOL_FILE}"], args: ["{x}"] }],
+    ["arguments after a signed script", { command: "bash", args: ["scripts/run.sh", "{x}"] }],
+    ["arguments of signed code", { command: "bash", args: ["-c", "printf '%s' \"$1\"", "_", "{x}"] }],
+    ["arguments of a launched program", { command: "env", args: ["LANG=C", "sort", "{file}"] }],
+    ["bash_runtime", { command: "${KIWI_BASH}", runtime_args: ["-e", "-o", "pipefail", "${TOOL_FILE}"], input: "env" }],
+    ["text in braces that is none", { command: "bash", args: ["-c", "echo {{x}}"] }],
+    ["variables of an interpreter", { command: "bash", input: "env", args: ["-c", "echo \"$KIWI_PARAM_X\""] }],
+    ["stdin of a program", { command: "jq", args: ["."], input: "stdin" }],
+    ["numbers", { command: "head", args: ["-n", 5, "{file}"] }],
+    ["nothing at all", {}],
+    ["what is of the wrong type", { command: 5, args: "x" }]
+  ]
+  for (const [what, config] of data) it(what, () => assert.isUndefined(choice(config)))
+
+  it("to an interpreter without parameters", () => assert.isUndefined(choice({ command: "node" }, false)))
+
+  it("to a server that is named", () => {
+    assert.isUndefined(callerChoice("http_client", { url: "https://example.com/{path}" }, true))
+    assert.isUndefined(callerChoice("http_client", { url: "${BASE_URL}/{path}" }, true))
+    assert.isUndefined(callerChoice("builtin", { handler: "noop" }, true))
+  })
+})
