@@ -83,12 +83,17 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
   const outbound = yield* Outbound
   const outputs = yield* Outputs
 
-  const readBody = Effect.fnUntraced(function*(response: OutboundResponse) {
+  const readBody = Effect.fnUntraced(function*(response: OutboundResponse, secrets: PrimitiveInput["secrets"]) {
     const contentType = response.headers.get("content-type")
     const type = mediaType(contentType)
     const decode = decoderFor(contentType)
     // What is no text is kept as the bytes that it is, whatever its size.
-    const capture = makeCapture(outputs, { ...options, ...(isText(type) ? {} : { inline: 0 }), ...decode })
+    const capture = makeCapture(outputs, {
+      ...options,
+      ...(isText(type) ? {} : { inline: 0 }),
+      ...decode,
+      secrets: secrets ?? []
+    })
     yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
       Effect.catchTag("OutputTooLarge", ({ limit }) =>
         Effect.fail(
@@ -104,7 +109,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
     return yield* capture.finish
   })
 
-  const attempt = (plan: HttpClientPlan): Effect.Effect<Answer, OutboundError> =>
+  const attempt = (plan: HttpClientPlan, secrets: PrimitiveInput["secrets"]): Effect.Effect<Answer, OutboundError> =>
     Effect.scoped(Effect.gen(function*(): Effect.fn.Return<Answer, OutboundError, Scope.Scope> {
       const response = yield* outbound.send({
         method: plan.method,
@@ -114,7 +119,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
         privateHosts: plan.privateHosts,
         maxBytes: options.spill
       })
-      const body = yield* readBody(response)
+      const body = yield* readBody(response, secrets)
       return { status: response.status, origin: response.origin, headers: response.headers, body }
     }))
 
@@ -202,7 +207,10 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       const deadline = (yield* Clock.currentTimeMillis) + timeout
       for (let attempts = 1;; attempts++) {
         const left = deadline - (yield* Clock.currentTimeMillis)
-        const done = yield* attempt(plan).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
+        const done = yield* attempt(plan, input.secrets).pipe(
+          Effect.result,
+          Effect.timeoutOption(Duration.millis(left))
+        )
         const outcome = Option.getOrElse(done, (): Attempt =>
           Result.fail(
             new OutboundFailed({

@@ -169,8 +169,9 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
 
       const json = config.output === "json"
       const millis = config.timeout === undefined ? options.timeout : Math.max(1, Math.round(config.timeout * 1_000))
-      const stdout = makeCapture(outputs, options)
-      const stderr = makeCapture(outputs, options)
+      const limits = { ...options, secrets: input.secrets ?? [] }
+      const stdout = makeCapture(outputs, limits)
+      const stderr = makeCapture(outputs, limits)
       const report = makeReporter(input.emit, yield* Effect.scope)
 
       const spec = { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }

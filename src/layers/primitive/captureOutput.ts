@@ -1,9 +1,10 @@
 // Takes in a stream of bytes: a little of it stays in memory, more goes to Outputs, and the text that is returned is
 // its head and tail. What the disk refuses is counted and said, never silently lost: what the tool does is not undone
 // by a full disk.
-import { Effect } from "effect"
+import { Effect, type Redacted } from "effect"
 import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
+import { redactBytes } from "../audit/redactBytes.ts"
 
 export interface CaptureLimits {
   /** Bytes that are returned whole. */
@@ -12,6 +13,8 @@ export interface CaptureLimits {
   readonly spill: number
   /** Default: UTF-8, leniently. */
   readonly decode?: (bytes: Uint8Array) => string
+  /** Taken out of what goes to Outputs: nobody knows them any more when that is read. */
+  readonly secrets?: ReadonlyArray<Redacted.Redacted<string>>
 }
 
 /** Bytes of head and of tail that stand for an output that was spilled, at most. */
@@ -60,6 +63,7 @@ const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
 export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits): Capture => {
   const decode = limits.decode ?? decodeText
+  const redact = redactBytes(limits.secrets ?? [])
   const lastText = (all: Buffer, count: number): string => {
     const end = lastBytes(all, count)
     return decode(end.length === all.length ? end : end.subarray(cutAfter(end, 0)))
@@ -74,6 +78,14 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
   let last: Buffer = Buffer.alloc(0)
   let writer: OutputWriter | undefined
   let problem = ""
+
+  /** The end of what goes to Outputs. */
+  const remember = (chunk: Buffer): Buffer => {
+    last = chunk.length >= edge
+      ? Buffer.from(lastBytes(chunk, edge))
+      : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
+    return chunk
+  }
 
   const append = Effect.fnUntraced(function*(chunk: Buffer) {
     if (bytes > limits.spill) return yield* Effect.fail<OutputTooLarge>({ _tag: "OutputTooLarge", limit: limits.spill })
@@ -109,21 +121,21 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     if (whole !== undefined) {
       whole.push(chunk)
       if (bytes <= limits.inline) return undefined
-      const all = Buffer.concat(whole)
+      const all = redact.push(Buffer.concat(whole))
       whole = undefined
       head = Buffer.from(all.subarray(0, edge))
-      last = Buffer.from(lastBytes(all, edge))
-      return overflow(all)
+      return overflow(remember(all))
     }
-    last = chunk.length >= edge
-      ? Buffer.from(lastBytes(chunk, edge))
-      : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
-    return append(chunk)
+    return append(remember(redact.push(chunk)))
   }
 
   const close = Effect.suspend(() => writer === undefined ? Effect.void : writer.close)
 
-  const finish = Effect.map(close, (): CapturedOutput => {
+  const flush = Effect.suspend(() =>
+    redact.held().length === 0 ? Effect.void : Effect.ignore(append(remember(redact.end())))
+  )
+
+  const finish = Effect.map(Effect.andThen(flush, close), (): CapturedOutput => {
     if (whole !== undefined) {
       return { text: decode(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
     }
@@ -146,7 +158,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
 
   return {
     take,
-    tail: (count) => lastText(whole === undefined ? last : Buffer.concat(whole), count),
+    tail: (count) => lastText(whole === undefined ? Buffer.concat([last, redact.held()]) : Buffer.concat(whole), count),
     finish,
     close
   }

@@ -51,6 +51,7 @@ export const make = Effect.gen(function*() {
     toolFile: run.toolFile,
     cwd: workspace.cwd,
     isolation: run.isolation ?? "standard",
+    secrets: run.secrets,
     emit
   })
 

@@ -63,8 +63,8 @@ const formsOf = (secret: Redacted.Redacted<string>): ReadonlyArray<string> => {
   return forms
 }
 
-/** Longest first, so that no form leaves a remainder of another. */
-const patternsOf = (secrets: Secrets): ReadonlyArray<string> =>
+/** Every form in which one of them may stand in a text; longest first, so that no form leaves a remainder of another. */
+export const patternsOf = (secrets: Secrets): ReadonlyArray<string> =>
   secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length)
 
 const replaceAll = (text: string, patterns: ReadonlyArray<string>): string => {

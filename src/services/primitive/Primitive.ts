@@ -1,5 +1,5 @@
 // Primitives: the only things that cause effects. A chain's last link names one by its id.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 
@@ -21,6 +21,8 @@ export interface PrimitiveInput {
   /** Working directory: the project's root, or a private temporary folder without a project. */
   readonly cwd: string
   readonly isolation: Isolation
+  /** Values that must not come back out: what is returned is looked through later, what is kept must be by the primitive. */
+  readonly secrets?: ReadonlyArray<Redacted.Redacted<string>> | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }
