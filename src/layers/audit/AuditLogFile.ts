@@ -1,6 +1,6 @@
 // The audit as files of the project, with the list of heads in Kiwi's own folder. An append is one synchronous write on
 // a descriptor that was checked once: handing a line to another thread costs ten times as much as writing it.
-import { Clock, Effect, Exit, Layer, Option, Queue, type Redacted, Scope, Semaphore } from "effect"
+import { Clock, Effect, Exit, Layer, Option, Queue, type Redacted, Result, Scope, Semaphore } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import { dirname } from "node:path"
@@ -58,7 +58,6 @@ export const make = Effect.gen(function*() {
   const locks = yield* ProcessLock
   const settings = yield* Settings
   const workspace = yield* Workspace
-  const scope = yield* Effect.scope
   const { state } = workspace
   const places = placesOf(workspace)
   const opening = yield* Semaphore.make(1)
@@ -66,7 +65,6 @@ export const make = Effect.gen(function*() {
   const traffic = yield* Queue.sliding<void>(1)
   let session: Session | undefined
   let signalled = false
-  let recording = false
   let closed = false
 
   const locked = locks.withLock(state, "audit.lock")
@@ -166,12 +164,11 @@ export const make = Effect.gen(function*() {
         error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message })
       )
     )
-    if (!recording) yield* Effect.forkIn(recordHeads, scope)
-    recording = true
   })
 
   /** Somebody deleted the file: what would be written to it is nowhere. The next session says so. */
-  const isGone = (current: Session): boolean => fs.fstatSync(current.fd).nlink === 0
+  const isGone = ({ fd }: Session): boolean =>
+    Result.getOrElse(Result.try(() => fs.fstatSync(fd).nlink === 0), () => true)
 
   const abandon = (current: Session) =>
     Effect.andThen(
@@ -187,7 +184,7 @@ export const make = Effect.gen(function*() {
     yield* locked(Effect.try(() => {
       if (session !== undefined && session.n > session.recorded) recordHead(session, "running", full)
     }))
-  }).pipe(Effect.ignore)
+  })
 
   const due = (current: Session): boolean => current.n - current.recorded >= headEvery
 
@@ -197,7 +194,7 @@ export const make = Effect.gen(function*() {
       yield* Effect.timeoutOption(Queue.take(traffic), "1 minute")
     }
     signalled = false
-    yield* recordNow
+    if (Exit.isFailure(yield* Effect.exit(recordNow))) yield* Effect.sleep("10 seconds")
   }))
 
   const signal = (current: Session): void => {
@@ -206,28 +203,35 @@ export const make = Effect.gen(function*() {
     Queue.offerUnsafe(traffic, undefined)
   }
 
+  const isUsable = (current: Session | undefined): current is Session =>
+    current !== undefined && !closed && !isGone(current)
+
   const ready = Effect.suspend((): Effect.Effect<void, AuditUnavailable> => {
     if (closed) return Effect.fail(new AuditUnavailable({ detail: "this Kiwi is ending" }))
-    if (session === undefined) return open
-    return isGone(session) ? Effect.andThen(abandon(session), open) : Effect.void
+    if (isUsable(session)) return Effect.void
+    return session === undefined ? open : Effect.andThen(abandon(session), open)
   })
 
-  const append = Effect.fnUntraced(function*(
-    record: AuditRecord,
-    secrets: ReadonlyArray<Redacted.Redacted<string>> = []
-  ) {
-    if (session === undefined || closed || isGone(session)) yield* opening.withPermit(ready)
-    const now = yield* Clock.currentTimeMillis
-    const full = yield* durable
-    const current = session!
-    return yield* Effect.try({
-      try: () => {
-        writeLine(current, entryLine({ n: current.n + 1, now, prev: current.head }, record, secrets), full)
-        signal(current)
-      },
-      catch: unavailable(current.place.shown)
+  type Secrets = ReadonlyArray<Redacted.Redacted<string>>
+
+  // From the look at the session to the written line nothing else runs: a descriptor that was closed meanwhile could
+  // be another file's.
+  const write = (record: AuditRecord, secrets: Secrets, full: boolean): Effect.Effect<void, AuditUnavailable> =>
+    Effect.clockWith((clock) => {
+      const current = session
+      if (!isUsable(current)) return Effect.andThen(opening.withPermit(ready), write(record, secrets, full))
+      return Effect.fromResult(Result.try({
+        try: () => {
+          const place = { n: current.n + 1, now: clock.currentTimeMillisUnsafe(), prev: current.head }
+          writeLine(current, entryLine(place, record, secrets), full)
+          signal(current)
+        },
+        catch: unavailable(current.place.shown)
+      }))
     })
-  })
+
+  const append = (record: AuditRecord, secrets: Secrets = []) =>
+    Effect.flatMap(durable, (full) => write(record, secrets, full))
 
   const close = Effect.gen(function*() {
     closed = true
@@ -256,6 +260,7 @@ export const make = Effect.gen(function*() {
     yield* Scope.close(current.lock, Exit.void)
   })
   yield* Effect.addFinalizer(() => close)
+  yield* Effect.forkScoped(recordHeads)
 
   const own = () => session && { ...session, session: session.id }
 
@@ -264,7 +269,7 @@ export const make = Effect.gen(function*() {
   }).pipe(Effect.withSpan("AuditLog.verify"))
 
   const anchor = Effect.gen(function*() {
-    if (session !== undefined) yield* recordNow
+    if (session !== undefined) yield* Effect.ignore(recordNow)
     const { hash, i } = yield* Effect.sync(() => newestHead(state))
     return { head: hash, n: i }
   }).pipe(Effect.withSpan("AuditLog.anchor"))

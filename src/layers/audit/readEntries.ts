@@ -1,8 +1,8 @@
 // The newest entries that match, over all sessions' files that the list of heads names. Holds as much as it returns.
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import { lstatSync } from "node:fs"
 import { join } from "node:path"
-import { AuditEntry, parseHead } from "../../services/audit/AuditEntry.ts"
+import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
 import { openHeads } from "./headsFile.ts"
 import { forEachLine, withFile } from "./lines.ts"
 import type { Place, Places } from "./places.ts"
@@ -21,16 +21,17 @@ const maxBytes = 67_108_864
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(AuditEntry))
 
 /** Whether an entry is one that was asked for. */
-export const matches = (entry: AuditEntry, { call, item, outcome }: EntryFilter): boolean =>
-  (call === undefined || ("call" in entry && entry.call === call)) &&
-  (item === undefined || ("subject" in entry && entry.subject.item === item)) &&
-  (outcome === undefined || ("outcome" in entry && entry.outcome === outcome))
+export const matches = (entry: { readonly [key: string]: unknown }, filter: EntryFilter): boolean => {
+  const { call, outcome, subject } = entry
+  return (filter.call === undefined || call === filter.call) &&
+    (filter.outcome === undefined || outcome === filter.outcome) &&
+    (filter.item === undefined || (Predicate.isReadonlyObject(subject) && subject["item"] === filter.item))
+}
 
 interface Kept {
   readonly at: string
   readonly n: number
-  readonly entry: AuditEntry
-  readonly bytes: number
+  readonly text: string
 }
 
 const byTime = (a: Kept, b: Kept): number => a.at < b.at ? -1 : a.at > b.at ? 1 : a.n - b.n
@@ -39,7 +40,7 @@ const byTime = (a: Kept, b: Kept): number => a.at < b.at ? -1 : a.at > b.at ? 1 
 const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
   const sorted = kept.toSorted(byTime).slice(-limit)
   let bytes = 0
-  const from = sorted.findLastIndex((k) => (bytes += k.bytes) > maxBytes)
+  const from = sorted.findLastIndex(({ text }) => (bytes += text.length) > maxBytes)
   return sorted.slice(from + 1)
 }
 
@@ -80,9 +81,11 @@ export const readEntries = Effect.fnUntraced(function*(state: string, places: Pl
     const scan = withFile(() => openToRead(place, file), (fd) =>
       forEachLine(fd, ({ text }) => {
         if (text === undefined || !hints.every((hint) => text.includes(hint))) return
-        const entry = Option.getOrUndefined(decode(text))
+        const entry = parseObject(text)
         if (entry === undefined || !matches(entry, filter)) return
-        kept.push({ at: entry.at, n: entry.n, entry, bytes: text.length })
+        const { at, n } = entry
+        if (typeof at !== "string" || typeof n !== "number") return
+        kept.push({ at, n, text })
         if (++since < 2 * limit + 1_000) return
         kept = newest(kept, limit)
         since = 0
@@ -90,5 +93,5 @@ export const readEntries = Effect.fnUntraced(function*(state: string, places: Pl
     yield* Effect.ignore(scan)
     kept = newest(kept, limit)
   }
-  return kept.map(({ entry }) => entry)
+  return kept.flatMap(({ text }) => Option.toArray(decode(text)))
 })

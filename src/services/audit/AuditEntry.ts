@@ -1,5 +1,5 @@
 // The audit's entry format. Files of this form are evidence and outlive versions: extend, never change.
-import { Option, Schema } from "effect"
+import { Option, Predicate, Result, Schema } from "effect"
 
 const Hex64 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 
@@ -145,18 +145,44 @@ export const parseHead = (line: string): AuditHead | undefined => {
   return head !== undefined && encodeHead(head) === line ? head : undefined
 }
 
-/** What a line needs to have to be a link of the chain, also in a version that knows more kinds. */
-export const AuditLink = Schema.Struct({
-  v: Schema.Int,
-  n: Schema.Int,
-  prev: Hex64,
-  kind: Schema.String,
-  how: Schema.optionalKey(Schema.String),
-  heads: Schema.optionalKey(Schema.Struct({ head: Hex64, i: Schema.Int })),
-  torn: Schema.optionalKey(Schema.Struct({ bytes: Schema.Int, sha256: Hex64 }))
-})
-export type AuditLink = typeof AuditLink.Type
+/** What a line has to have to be a link of the chain, also in a version that knows more kinds. */
+export interface AuditLink {
+  readonly n: number
+  readonly prev: string
+  readonly kind: string
+  /** Of a seal. */
+  readonly how: unknown
+  readonly torn: { readonly bytes: number; readonly sha256: string } | undefined
+  /** Of a first entry. */
+  readonly heads: { readonly head: string; readonly i: number } | undefined
+}
 
-const decodeLink = Schema.decodeUnknownOption(Schema.fromJsonString(AuditLink))
+const isHash = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
 
-export const parseLink = (line: string): AuditLink | undefined => Option.getOrUndefined(decodeLink(line))
+/** The object on a line. Not by a schema: millions of lines are looked at. */
+export const parseObject = (line: string): { readonly [key: string]: unknown } | undefined =>
+  Result.getOrUndefined(Result.filterOrFail(
+    Result.try((): unknown => JSON.parse(line)),
+    Predicate.isReadonlyObject,
+    () => undefined
+  ))
+
+export const parseLink = (line: string): AuditLink | undefined => {
+  const entry = parseObject(line)
+  if (entry === undefined) return undefined
+  const { heads, how, kind, n, prev, torn, v } = entry
+  if (!Number.isSafeInteger(v) || typeof n !== "number" || !Number.isSafeInteger(n)) return undefined
+  if (!isHash(prev) || typeof kind !== "string") return undefined
+  return {
+    n,
+    prev,
+    kind,
+    how,
+    torn: Predicate.isReadonlyObject(torn) && typeof torn["bytes"] === "number" && isHash(torn["sha256"])
+      ? { bytes: torn["bytes"], sha256: torn["sha256"] }
+      : undefined,
+    heads: Predicate.isReadonlyObject(heads) && typeof heads["i"] === "number" && isHash(heads["head"])
+      ? { head: heads["head"], i: heads["i"] }
+      : undefined
+  }
+}

@@ -39,10 +39,17 @@ const trailer = /(?:confirmation|confirm|again|repeat|value|text|plaintext|base6
 const harmless =
   /^(?:max|min|num|total|per|eos|bos|pad|unk|mask|stop|start|end|next|prev|previous|page|nextpage|continuation|cancellation)token$/
 
-const plain = (key: string): string => key.normalize("NFKC").toLowerCase().replace(/[^a-z0-9]/g, "")
+/** What every name above has a piece of: most keys are none of them, and are done with here. */
+const hint = /pass|pwd|token|secret|auth|key|cookie|credential|bearer|jwt|pat|dsn/
+
+const beyondAscii = /[\u0080-\uffff]/
+
+const plain = (key: string): string =>
+  (beyondAscii.test(key) ? key.normalize("NFKC") : key).toLowerCase().replace(/[^a-z0-9]/g, "")
 
 const decide = (key: string): boolean => {
   let name = plain(key)
+  if (!hint.test(name)) return false
   for (let rounds = 0; rounds < 4; rounds++) {
     if (harmless.test(name)) return false
     if (whole.has(name) || endings.some((ending) => name.endsWith(ending))) return true
