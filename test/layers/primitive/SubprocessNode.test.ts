@@ -319,13 +319,13 @@ describe("subprocess", () => {
       Effect.gen(function*() {
         const { run } = yield* setup({ inline: 10_000, spill: 100_000_000 })
         const fiber = yield* Effect.forkChild(Effect.flip(run({ command: "yes", timeout: 30 })))
-        let late = 0
+        // Other fibers and timers get their turn while it prints.
+        let turns = 0
         while (fiber.pollUnsafe() === undefined) {
-          const start = performance.now()
-          yield* Effect.sleep(10)
-          late = Math.max(late, performance.now() - start - 10)
+          yield* Effect.sleep(1)
+          turns++
         }
-        assert.isBelow(late, 250)
+        assert.isAbove(turns, 10)
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "ToolFailed")
       }))
   })
