@@ -402,7 +402,7 @@ describe("subprocess", () => {
         const start = performance.now()
         const { data } = yield* bash("sleep 60 & echo $! > pid; echo answer")
         assert.strictEqual(data, "answer\n")
-        assert.isBelow(performance.now() - start, 3_000)
+        assert.isBelow(performance.now() - start, 20_000)
         assert.isFalse(running(yield* readPid(cwd)))
       }))
 
