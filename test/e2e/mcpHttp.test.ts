@@ -108,6 +108,11 @@ describe("with a token", () => {
       body: JSON.stringify(message)
     }), 404],
     ["a route that does not exist", () => ({ headers: authorized(), path: "/other" }), 404],
+    ...["//mcp", "/MCP", "/%6dcp", "/mcp/", "/mcp;x"].map((path): readonly [string, () => Sent, number] => [
+      `another spelling of its route (${path})`,
+      () => ({ headers: authorized(), path }),
+      404
+    ]),
     ["another method", () => ({ headers: authorized(), method: "PUT" }), 405],
     ["a browser's preflight", () => ({ headers: authorized(), method: "OPTIONS" }), 405],
     ["17 MiB", () => ({ headers: authorized(), body: Buffer.alloc(17 * 1024 * 1024, 0x20) }), 413]

@@ -87,9 +87,9 @@ export const make = Effect.gen(function*() {
   })
 
   /** Project first. */
-  const all = Effect.fnUntraced(function*(type: ExtractedType) {
+  const all = Effect.fnUntraced(function*(type: ExtractedType, tier: "project" | "user") {
     const found: Array<Loaded> = []
-    const project = Option.getOrUndefined(workspace.project)
+    const project = tier === "project" ? Option.getOrUndefined(workspace.project) : undefined
     if (project !== undefined) {
       for (const name of namesIn(`${project.ai}/extractors/${type}`)) {
         const bytes = yield* trust.readControl(`.ai/extractors/${type}/${name}`)
@@ -104,9 +104,9 @@ export const make = Effect.gen(function*() {
     return found
   })
 
-  const of: Extractors["Service"]["of"] = Effect.fnUntraced(function*(type) {
+  const of: Extractors["Service"]["of"] = Effect.fnUntraced(function*(type, tier) {
     const byExtension = new Map<string, LoadedExtractor>()
-    for (const loaded of yield* all(type)) {
+    for (const loaded of yield* all(type, tier)) {
       if (Result.isFailure(loaded)) continue
       for (const extension of loaded.success.extensions) {
         if (!byExtension.has(extension)) byExtension.set(extension, loaded.success)
@@ -116,7 +116,7 @@ export const make = Effect.gen(function*() {
   })
 
   const problems = Effect.gen(function*() {
-    const found = [...yield* all("tool"), ...yield* all("knowledge")]
+    const found = [...yield* all("tool", "project"), ...yield* all("knowledge", "project")]
     return found.flatMap((loaded) => Result.isFailure(loaded) ? [loaded.failure] : [])
   })
 

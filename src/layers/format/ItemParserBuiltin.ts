@@ -121,7 +121,7 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
     const { tier, type } = snapshot.location
     const extension = extensionOf(snapshot)
     if (isReadByKiwi(extension) || type === "directive" || tier === "system") return undefined
-    const found = (yield* extractors.of(type)).get(extension)
+    const found = (yield* extractors.of(type, tier)).get(extension)
     return found ?? (yield* new ItemInvalid({
       item: show(snapshot),
       ...problem(

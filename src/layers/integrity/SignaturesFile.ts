@@ -87,10 +87,13 @@ const describeItem = ({ change, diff, effects, item, location, snapshot }: Plann
 
 const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
 
+/** With its category, where that is given apart from it. */
+const idOf = ({ category, id }: Query): string =>
+  category === undefined || category === "" || id.includes("/") ? id : `${category}/${id}`
+
 const requestFor = (query: Query, items: ReadonlyArray<PlannedSignature>): HumanRequest => {
   const [first] = items
   const types = [...new Set(items.map(({ location }) => location.type))]
-  const id = query.category === undefined ? query.id : `${query.category}/${query.id}`
   return {
     kind: "sign",
     title: items.length === 1 && first !== undefined
@@ -98,7 +101,7 @@ const requestFor = (query: Query, items: ReadonlyArray<PlannedSignature>): Human
       : `Sign ${items.length} items`,
     details: items.map(describeItem).join("\n\n"),
     digest: digestOfPlan(items),
-    command: types.map((type) => `kiwi sign ${type} ${quote(id)}`).join(" && ")
+    command: types.map((type) => `kiwi sign ${type} ${quote(idOf(query))}`).join(" && ")
   }
 }
 
@@ -190,9 +193,7 @@ export const make = Effect.gen(function*() {
   })
 
   const findOne = Effect.fnUntraced(function*(query: Query) {
-    const qualified = query.category === undefined || query.category === "" || query.id.includes("/")
-      ? query.id
-      : `${query.category}/${query.id}`
+    const qualified = idOf(query)
     if (Option.isNone(parseItemRef(qualified))) return yield* new ItemIdInvalid({ id: qualified })
     const find = (tier: Tier) =>
       Effect.map(store.find({ id: qualified, type: query.type, tier }), ({ location }) => location)
@@ -205,7 +206,6 @@ export const make = Effect.gen(function*() {
 
   const findMany = Effect.fnUntraced(function*({ category, id, tier, type }: Query) {
     const matches = yield* Effect.fromResult(compileGlob(id))
-    if (category !== undefined && !isCategory(category)) return yield* new ItemIdInvalid({ id: category })
     const where = tier ?? (Option.isSome(store.rootOf("project")) ? "project" : "user")
     const found = (yield* store.list({ type, tier: where })).filter((location) =>
       matches(location) && (category === undefined || location.category === category)
@@ -216,6 +216,10 @@ export const make = Effect.gen(function*() {
 
   const plan = Effect.fn("Signatures.plan")(function*(query: Query) {
     const many = isGlob(query.id)
+    // What is asked for becomes part of a command that a person is told to type.
+    if (query.category !== undefined && !isCategory(query.category)) {
+      return yield* new ItemIdInvalid({ id: query.category })
+    }
     const locations = many ? yield* findMany(query) : [yield* findOne(query)]
     const lines = Math.max(fewestLines, Math.floor(allLines / locations.length))
     const items: Array<PlannedSignature> = []

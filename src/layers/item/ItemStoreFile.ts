@@ -123,7 +123,9 @@ export const make = Effect.gen(function*() {
   )
 
   const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
-    const further = tier === "system" || type === "directive" ? [] : Array.from((yield* extractors.of(type)).keys())
+    const further = tier === "system" || type === "directive"
+      ? []
+      : Array.from((yield* extractors.of(type, tier)).keys())
     return yield* catalogs.get(`${tier}:${type}`)!(further)
   })
 

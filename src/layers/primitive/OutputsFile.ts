@@ -13,7 +13,7 @@ export interface OutputsOptions {
   readonly keep: Duration.Input
 }
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = Fs.constants
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = Fs.constants
 
 const refusal = (path: string) => (cause: unknown): WriteRefused => {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
@@ -82,7 +82,7 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
       const found = id === undefined ? undefined : yield* Effect.sync(() => {
         try {
           if (!realFolder()) return undefined
-          const fd = Fs.openSync(Path.join(folder, id), O_RDONLY | O_NOFOLLOW)
+          const fd = Fs.openSync(Path.join(folder, id), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
           try {
             const stat = Fs.fstatSync(fd)
             if (!stat.isFile()) return undefined

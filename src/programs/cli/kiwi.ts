@@ -11,6 +11,7 @@ import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
 import { safeText } from "../../services/error/safeText.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
+import type { Outbound } from "../../services/outbound/Outbound.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
@@ -45,7 +46,7 @@ import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
 
 /** What commands take from the process-level kernel. */
-export type KernelServices = Identity | Keychain | KiwiHome | Projects | SafeFiles
+export type KernelServices = Identity | Keychain | KiwiHome | Outbound | Projects | SafeFiles
 
 const rootCommand = root.pipe(
   Command.withHandler(() =>

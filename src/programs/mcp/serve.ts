@@ -1,6 +1,7 @@
 // What `kiwi serve` runs: the server over stdio until its client is gone, or over HTTP until it is told to stop.
-import { Console, Effect, Layer, Logger, Redacted } from "effect"
+import { Console, Effect, Layer, Logger, Redacted, Scope } from "effect"
 import * as McpServer from "effect/ai/McpServer"
+import { Outbound } from "../../services/outbound/Outbound.ts"
 import * as Server from "./server.ts"
 import { httpProtocols, stdioProtocols } from "./transport/protocols.ts"
 import * as Stdio from "./transport/stdio.ts"
@@ -34,8 +35,12 @@ export const serveHttp = Effect.fn("serveHttp")(
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)
     const { gate, notices, registrations } = yield* Server.make(options)
+    const outbound = yield* Outbound
+    const scope = yield* Effect.scope
     const listening = (url: string) =>
       Effect.gen(function*() {
+        // A tool that may reach this machine still does not reach Kiwi, and act there as whoever serves.
+        yield* Scope.provide(outbound.reserve(Number(new URL(url).port || 80)), scope)
         if (options.noAuth) {
           yield* Console.error(
             `No token is asked for: every user and every program of this machine can now act as ${options.user}.`
@@ -50,5 +55,6 @@ export const serveHttp = Effect.fn("serveHttp")(
     )
     return yield* Layer.launch(server)
   },
+  Effect.scoped,
   Effect.provideService(Logger.LogToStderr, true)
 )

@@ -2,6 +2,7 @@
 // nothing of it is ever evaluated, and its patterns run on a linear-time engine.
 import { Context, type Effect, Schema } from "effect"
 import type { ItemInvalid } from "../item/ItemErrors.ts"
+import type { Tier } from "../item/ItemId.ts"
 
 /** Where one field's value comes from. */
 export const ExtractorRule = Schema.Union([
@@ -40,8 +41,14 @@ export interface LoadedExtractor extends Extractor {
 export type ExtractedType = "tool" | "knowledge"
 
 export class Extractors extends Context.Service<Extractors, {
-  /** By extension. The project's (where a person accepted exactly those bytes) before the user's; the system has none. */
-  readonly of: (type: ExtractedType) => Effect.Effect<ReadonlyMap<string, LoadedExtractor>>
+  /**
+   * By extension, for items of a tier. The project's (where a person accepted exactly those bytes) before the user's;
+   * but what your own items mean is not for a project to say, so those of the user tier know only the user's.
+   */
+  readonly of: (
+    type: ExtractedType,
+    tier: Exclude<Tier, "system">
+  ) => Effect.Effect<ReadonlyMap<string, LoadedExtractor>>
   /** Extractor files that cannot be used, with the reason. */
   readonly problems: Effect.Effect<ReadonlyArray<ItemInvalid>>
 }>()("kiwi/services/format/Extractors") {}

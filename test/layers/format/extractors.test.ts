@@ -103,18 +103,23 @@ describe("extractors", () => {
       new Map([[".ai/extractors/tool/ruby.yaml", ruby]]),
       (disk, extractors) =>
         Effect.gen(function*() {
-          assert.strictEqual((yield* extractors.of("tool")).size, 0)
+          assert.strictEqual((yield* extractors.of("tool", "project")).size, 0)
           disk.write("project", "extractors/tool/ruby.yaml", "anything: else")
           disk.write("project", "extractors/tool/unaccepted.yaml", ruby.replace(".rb", ".lua"))
           disk.write("user", "extractors/tool/ruby.yaml", ruby.replace("ruby_runtime", "other"))
           disk.write("user", "extractors/tool/perl.yml", ruby.replace(".rb", ".pl"))
-          const found = yield* extractors.of("tool")
+          const found = yield* extractors.of("tool", "project")
           assert.deepStrictEqual(Array.from(found, ([extension, e]) => [extension, e.source]), [
             [".rb", "project:extractors/tool/ruby.yaml"],
             [".pl", "user:extractors/tool/perl.yml"]
           ])
           assert.deepStrictEqual(found.get(".rb")?.fields.executor_id, { value: "ruby_runtime" })
-          assert.strictEqual((yield* extractors.of("knowledge")).size, 0)
+          assert.strictEqual((yield* extractors.of("knowledge", "project")).size, 0)
+          const own = yield* extractors.of("tool", "user")
+          assert.deepStrictEqual(Array.from(own, ([extension, e]) => [extension, e.source]), [
+            [".pl", "user:extractors/tool/perl.yml"],
+            [".rb", "user:extractors/tool/ruby.yaml"]
+          ], "no project says what runs your own tools, and with what config")
           assert.deepStrictEqual(yield* extractors.problems, [])
         })
     ))
@@ -139,7 +144,7 @@ describe("extractors", () => {
           assert.strictEqual(problems.length, 1, text)
           assert.include(problems[0]!.message, issue)
           assert.strictEqual(problems[0]!.item, "user:extractors/tool/x.yaml")
-          assert.strictEqual((yield* extractors.of("tool")).size, 0)
+          assert.strictEqual((yield* extractors.of("tool", "project")).size, 0)
         }
         disk.write("user", "extractors/tool/x.yaml", new Uint8Array([0xff]))
         assert.include((yield* extractors.problems)[0]!.message, "UTF-8")

