@@ -101,7 +101,7 @@ export const auditAnchorCommand = Command.make("anchor", {}, () =>
   Effect.gen(function*() {
     const output = yield* Output
     const anchor = yield* inProject(() => Effect.flatMap(AuditLog, (audit) => audit.anchor))
-    yield* output.answer(anchor, () => definitions([["head", anchor.head], ["entry", String(anchor.n)]], output.width))
+    yield* output.answer(anchor, () => definitions([["head", anchor.head], ["line", String(anchor.n)]], output.width))
   })).pipe(
     Command.withDescription(
       "Print the newest head of the audit and its number. Kept elsewhere – in a mail, in a commit – it shows later " +
