@@ -33,7 +33,9 @@ const bundlePrograms = async () => {
   const output = await bundle.write({
     dir: join(dist, "bin"),
     format: "esm",
-    chunkFileNames: "chunks/[name]-[hash].js"
+    chunkFileNames: "chunks/[name]-[hash].js",
+    // What is read at every start is half as long. Names stay: an error's stack is for people.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } }
   })
   await bundle.close()
   return output

@@ -17,7 +17,7 @@ import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
-import * as OutboundNode from "./outbound/OutboundNode.ts"
+import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
@@ -49,7 +49,7 @@ export interface KernelOptions {
 export const layerProcess = (options: Omit<KernelOptions, "project"> = {}) =>
   Layer.mergeAll(
     IdentityKeyring.layer.pipe(Layer.provide(KeychainOs.layer)),
-    OutboundNode.layer,
+    OutboundOnDemand.layer,
     BuiltinRegistry.layerWith(options.builtins ?? new Map())
   ).pipe(
     Layer.provideMerge(ProcessLockSqlite.layer),

@@ -1,14 +1,17 @@
 /** The `kiwi` program: what the command line takes from its process, and how the process ends. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { userInfo } from "node:os"
-import { runKiwi } from "../cli/kiwi.ts"
+import * as ProjectsOnDemand from "../../layers/ProjectsOnDemand.ts"
+import * as KiwiHomeNode from "../../layers/workspace/KiwiHomeNode.ts"
+import { parsePlainServe, plainServe } from "../cli/plainServe.ts"
 import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
-import * as TerminalDevice from "../cli/TerminalDevice.ts"
+import { toExitCode } from "../cli/toExitCode.ts"
 import { reserveStdout } from "../mcp/transport/reserveStdout.ts"
 
 const toPipe = (stream: NodeJS.WriteStream): Pipe => {
@@ -45,15 +48,20 @@ const shell = Layer.sync(Shell, () => ({
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
 }))
 
-// Help, completions and wrong usage need no kernel, and do not load it.
-const kernel = Layer.unwrap(Effect.gen(function*() {
-  const KeychainOs = yield* Effect.promise(() => import("../../layers/identity/KeychainOs.ts"))
-  const Kernel = yield* Effect.promise(() => import("../../layers/Kernel.ts"))
-  return Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
-}))
+const args = process.argv.slice(2)
+const plain = parsePlainServe(args)
 
-runKiwi(process.argv.slice(2), kernel).pipe(
-  Effect.provide(Layer.mergeAll(NodeServices.layer, shell, TerminalDevice.layer)),
+// What a client starts for every session loads the server; everything else the whole command line.
+const program = plain === undefined
+  ? Effect.flatMap(Effect.promise(() => import("./commands.ts")), ({ run }) => run(args))
+  : plainServe(plain).pipe(
+    Effect.provide(Layer.merge(ProjectsOnDemand.layer(), KiwiHomeNode.layer)),
+    toExitCode(false),
+    Effect.provide(Layer.merge(NodeFileSystem.layer, NodePath.layer))
+  )
+
+program.pipe(
+  Effect.provide(shell),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     teardown: (exit) => process.exit(Exit.isSuccess(exit) ? Number(exit.value) : 130)

@@ -31,6 +31,16 @@ export class Output extends Context.Service<Output, {
   ) => Effect.Effect<A, E, R>
 }>()("kiwi/programs/cli/Output") {}
 
+/** Whether `--json` was given, known before the arguments are parsed: wrong usage is reported as JSON too. */
+export const wantsJson = (args: ReadonlyArray<string>): boolean => {
+  const end = args.indexOf("--")
+  const given = end === -1 ? args : args.slice(0, end)
+  const at = given.findLastIndex((arg) => arg === "--json" || arg.startsWith("--json="))
+  if (at === -1) return false
+  const value = given[at] === "--json" ? given[at + 1] : given[at]?.slice("--json=".length)
+  return !/^(false|no|off|0|n)$/.test(value ?? "")
+}
+
 const wantsColor = (env: Shell["Service"]["env"], pipe: Pipe): boolean => {
   if (variable(env, "NO_COLOR") !== undefined || variable(env, "TERM") === "dumb") return false
   return pipe.isTerminal

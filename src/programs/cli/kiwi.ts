@@ -1,6 +1,6 @@
-// The command tree, and one run of it: arguments in, exit code out. 0 done, 1 it failed, 2 wrong usage.
-import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
-import type { FileSystem, Path, Stdio, Terminal } from "effect"
+// The command tree, and one run of it.
+import { Effect } from "effect"
+import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
 import * as CliConfig from "effect/cli/CliConfig"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
@@ -37,13 +37,13 @@ import {
   trustProjectCommand,
   trustRemoveCommand
 } from "./commands/trust.ts"
-import { fail } from "./failure.ts"
 import { presenter, welcome, withNext } from "./help.ts"
 import * as Output from "./Output.ts"
-import { printJson } from "./Output.ts"
-import { root, wantsJson } from "./root.ts"
+import { wantsJson } from "./Output.ts"
+import { root } from "./root.ts"
 import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
+import { toExitCode } from "./toExitCode.ts"
 
 /** What commands take from the process-level kernel. */
 export type KernelServices = Identity | Keychain | KiwiHome | Outbound | Projects | SafeFiles
@@ -128,15 +128,6 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
   return tree
 }
 
-/** Warnings and worse, on stderr, as everything else is said there. */
-const logger = Logger.withConsoleError(
-  Logger.make(({ logLevel, message }) => {
-    const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
-    const text = parts.map((part) => typeof part === "string" ? part : printJson(part)).join(" ")
-    return `${logLevel === "Warn" ? "warning" : logLevel.toLowerCase()}: ${safeText(text)}`
-  })
-)
-
 export type Environment =
   | ChildProcessSpawner.ChildProcessSpawner
   | FileSystem.FileSystem
@@ -147,24 +138,13 @@ export type Environment =
   | TerminalDevice
 
 /** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
-export const runKiwi = Effect.fn("kiwi")(function*(
+export const runKiwi = Effect.fn("kiwi")((
   args: ReadonlyArray<string>,
   kernel: Layer.Layer<KernelServices, never, Environment>
-): Effect.fn.Return<number, never, Environment> {
-  const tree = makeTree(kernel)
-  return yield* Effect.gen(function*() {
-    const output = yield* Output.Output
-    const exit = yield* Command.runWith(tree, { version })(args).pipe(
-      Effect.provideService(CliOutput.Presenter, yield* presenter),
-      Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
-      Effect.exit
-    )
-    if (Exit.isSuccess(exit)) return yield* output.exitCode
-    // Somebody pressed Ctrl-C: they know.
-    if (Cause.hasInterruptsOnly(exit.cause)) return 130
-    return yield* fail(exit.cause)
-  }).pipe(
-    Effect.provide(Layer.merge(Output.layer(wantsJson(args)), Logger.layer([logger]))),
-    Effect.provideService(References.MinimumLogLevel, "Warn")
-  )
-})
+): Effect.Effect<number, never, Environment> =>
+  Effect.flatMap(presenter, (shown) =>
+    Command.runWith(makeTree(kernel), { version })(args).pipe(
+      Effect.provideService(CliOutput.Presenter, shown),
+      Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] })
+    )).pipe(toExitCode(wantsJson(args)))
+)

@@ -4,22 +4,12 @@ import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { withNext } from "../help.ts"
-import { Output } from "../Output.ts"
-import { projectKey } from "../root.ts"
+import { plainServe, projectToServe } from "../plainServe.ts"
+import { root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
 const onlyWithHttp = (given: boolean, flag: string) =>
   given ? Effect.fail(new CliError.ValidationError({ message: `${flag} needs --http beside it` })) : Effect.void
-
-/** A folder that is not there is the server's to report, call by call. */
-const project = Effect.gen(function*() {
-  const output = yield* Output
-  return yield* Effect.catchTag(
-    projectKey,
-    "ProjectNotFound",
-    (error) => Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir)
-  )
-})
 
 export const serveCommand = Command.make("serve", {
   http: Flag.Boolean("http").pipe(
@@ -50,16 +40,17 @@ export const serveCommand = Command.make("serve", {
   )
 }, ({ client, host, http, noAuth, port }) =>
   Effect.gen(function*() {
-    const shell = yield* Shell
-    const options = {
-      project: yield* project,
-      client: Option.getOrElse(client, () => shell.user)
+    const plain = {
+      project: Option.getOrUndefined((yield* root).project),
+      client: Option.getOrUndefined(client)
     }
-    const { serveHttp, serveStdio } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
-    if (!http) return yield* serveStdio({ ...options, ...(yield* shell.protocol) })
+    if (!http) return yield* plainServe(plain)
+    const shell = yield* Shell
     const token = variable(shell.env, "KIWI_HTTP_TOKEN")
+    const { serveHttp } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
     return yield* serveHttp({
-      ...options,
+      project: yield* projectToServe(plain.project),
+      client: plain.client ?? shell.user,
       host: Option.getOrElse(host, () => "127.0.0.1"),
       port: Option.getOrElse(port, () => 0),
       token: token === undefined ? undefined : Redacted.make(token),

@@ -1,0 +1,23 @@
+// Outbound over node:http, loaded by the first request: HTTP and TLS are a third of what a start would otherwise load,
+// and most sessions send nothing.
+import { Context, Effect, Layer } from "effect"
+import { Outbound } from "../../services/outbound/Outbound.ts"
+
+export const make = Effect.gen(function*() {
+  const scope = yield* Effect.scope
+  const context = yield* Effect.context<never>()
+  const loaded = yield* Effect.promise(() => import("./OutboundNode.ts")).pipe(
+    Effect.flatMap(({ layer }) => Layer.buildWithScope(layer, scope)),
+    Effect.map((built) => Context.get(built, Outbound)),
+    Effect.provideContext(context),
+    // What is cached must not be that the first caller went away.
+    Effect.uninterruptible,
+    Effect.cached
+  )
+  return Outbound.of({
+    send: (request) => Effect.flatMap(loaded, (outbound) => outbound.send(request)),
+    reserve: (port) => Effect.flatMap(loaded, (outbound) => outbound.reserve(port))
+  })
+})
+
+export const layer = Layer.effect(Outbound, make)

@@ -1,0 +1,16 @@
+// The command line, and what it takes from Node. kiwi.ts loads it where there is a command to parse.
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { runKiwi } from "../cli/kiwi.ts"
+import * as TerminalDevice from "../cli/TerminalDevice.ts"
+
+// Help, completions and wrong usage need no kernel, and do not load it.
+const kernel = Layer.unwrap(Effect.gen(function*() {
+  const KeychainOs = yield* Effect.promise(() => import("../../layers/identity/KeychainOs.ts"))
+  const Kernel = yield* Effect.promise(() => import("../../layers/Kernel.ts"))
+  return Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
+}))
+
+export const run = (args: ReadonlyArray<string>) =>
+  runKiwi(args, kernel).pipe(Effect.provide(Layer.merge(NodeServices.layer, TerminalDevice.layer)))

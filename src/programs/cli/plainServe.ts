@@ -1,0 +1,44 @@
+// `kiwi serve` as every client's configuration has it, without the parser of the command line: the start of a session
+// waits for it, and the parser with its help, prompts and completions is a sixth of that. What is written in any other
+// way, or wrong, is the parser's.
+import { Effect } from "effect"
+import { keyOf } from "./keyOf.ts"
+import { Output } from "./Output.ts"
+import { Shell } from "./Shell.ts"
+
+export interface PlainServe {
+  readonly project: string | undefined
+  /** The name that policy knows the client by. */
+  readonly client: string | undefined
+}
+
+/** `serve`, with at most one --project and one --client; `undefined` for everything else. */
+export const parsePlainServe = ([command, ...args]: ReadonlyArray<string>): PlainServe | undefined => {
+  if (command !== "serve") return undefined
+  const given = new Map<string, string>()
+  for (let i = 0; i < args.length; i += 2) {
+    const name = args[i]!
+    const value = args[i + 1]
+    if ((name !== "--project" && name !== "--client") || given.has(name)) return undefined
+    if (value === undefined || value === "" || value.startsWith("-")) return undefined
+    given.set(name, value)
+  }
+  return { project: given.get("--project"), client: given.get("--client") }
+}
+
+/** A folder that is not there is the server's to report, call by call. */
+export const projectToServe = Effect.fnUntraced(function*(dir: string | undefined) {
+  const output = yield* Output
+  return yield* Effect.catchTag(
+    keyOf(dir),
+    "ProjectNotFound",
+    (error) => Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir)
+  )
+})
+
+export const plainServe = Effect.fnUntraced(function*({ client, project }: PlainServe) {
+  const shell = yield* Shell
+  const options = { project: yield* projectToServe(project), client: client ?? shell.user }
+  const { serveStdio } = yield* Effect.promise(() => import("../mcp/serve.ts"))
+  yield* serveStdio({ ...options, ...(yield* shell.protocol) })
+})
