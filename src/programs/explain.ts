@@ -4,6 +4,7 @@ import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
 import type { SignedBy } from "../services/integrity/Verifier.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
@@ -97,13 +98,24 @@ export const explain = Effect.fn("explain")(function*(
     hides: hides.map(showLocation)
   }
   if (location.type !== "tool") {
-    const standing = yield* standingOf(yield* store.read(location))
+    const parser = yield* ItemParser
+    const snapshot = yield* store.read(location)
+    const { believed, error } = yield* standingOf(snapshot)
+    const parsed = error === undefined ? yield* Effect.result(parser.parse(snapshot)) : undefined
+    const blocked = error !== undefined
+      ? { check: "verify", error: toErrorObject(error) }
+      : parsed !== undefined && Result.isFailure(parsed)
+      ? { check: "parse", error: toErrorObject(parsed.failure) }
+      : undefined
     return {
       ...head,
-      ready: standing.error === undefined,
-      checks: [{ check: "verify", passed: standing.error === undefined }],
-      ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
-      ...(standing.error === undefined ? {} : { blocked: { check: "verify", error: toErrorObject(standing.error) } })
+      ready: blocked === undefined,
+      checks: [
+        { check: "verify", passed: error === undefined },
+        ...(parsed === undefined ? [] : [{ check: "parse", passed: Result.isSuccess(parsed) }])
+      ],
+      ...(believed === undefined ? {} : { signer: signerName(believed.by) }),
+      ...(blocked === undefined ? {} : { blocked })
     } satisfies Explanation as Explanation
   }
   const proxy = yield* ToolProxy

@@ -13,7 +13,7 @@ import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
 /** A directive's inputs as JSON Schema: its own, or one made from its `<input>` elements. */
-export const inputSchema = (directive: Directive): Schema.JsonObject =>
+export const inputSchema = (directive: Pick<Directive, "inputs" | "inputSchema">): Schema.JsonObject =>
   directive.inputSchema ?? {
     type: "object",
     properties: Object.fromEntries(directive.inputs.map((input) => [input.name, {

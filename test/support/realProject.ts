@@ -32,6 +32,8 @@ export const accept = Effect.gen(function*() {
   yield* trustProject
   const signatures = yield* Signatures
   const plan = yield* signatures.plan({ id: "**", tier: "project" })
+  const [refused] = plan.refused
+  if (refused !== undefined) return yield* refused.error
   return yield* signatures.sign(plan, agree(plan.request))
 })
 

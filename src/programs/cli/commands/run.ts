@@ -168,10 +168,11 @@ const checkWords: ReadonlyMap<string, string> = new Map([
   ["requireTrustedProject", "the project is trusted"],
   ["verifyLinks", "it and all that it is built on are what was signed, by somebody who counts"],
   ["verify", "it is what was signed, by somebody who counts"],
+  ["parse", "its text is well formed"],
   ["refuseGoingBack", "it is not older than what ran before"],
   ["refuseHiding", "it hides no other item unasked"],
   ["permit", "a rule lets you run it"],
-  ["isolate", "it can be isolated as far as it has to be"],
+  ["isolate", "nobody but its signer chooses what it runs"],
   ["resolveEnvironment", "its interpreter, commands and variables are there"],
   ["dryRun", "its parameters and settings are valid"]
 ])

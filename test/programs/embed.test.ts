@@ -1,0 +1,251 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Schema } from "effect"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import * as Embed from "../../src/programs/embed.ts"
+import type {
+  AuditUnavailable,
+  ItemAmbiguous,
+  ItemIdInvalid,
+  ItemInvalid,
+  ItemNotFound,
+  ItemUnreadable,
+  PermissionDenied,
+  ProjectNotFound,
+  ProjectRestricted,
+  ToolCallError,
+  ToolChainError,
+  ToolProxy,
+  ToolResult
+} from "../../src/programs/embed.ts"
+import { Kernel, makeKiwi, ResultUnexpected, runTool, runToolAs } from "../../src/programs/embed.ts"
+import { makeTestKiwi } from "../../src/programs/testing.ts"
+import { argvProgram, echo, kernel, tool } from "../layers/proxy/calls.ts"
+import { accept, kernelOf, realProject } from "../support/realProject.ts"
+
+/** Compiles only if both are the same type: neither wider, nor `any`. */
+const same = <A, B>(_: (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false) => {}
+
+const Sum = Schema.Struct({ sum: Schema.Number })
+const run = runTool("add", { a: 1, b: 2 })
+const runAs = runToolAs(Sum)("add", { a: 1, b: 2 })
+
+it("running a tool has a closed union of errors, a typed result and one requirement", () => {
+  same<Effect.Error<typeof run>, ToolCallError>(true)
+  same<
+    ToolCallError,
+    | ToolChainError
+    | ItemNotFound
+    | ItemAmbiguous
+    | ItemIdInvalid
+    | ItemInvalid
+    | ItemUnreadable
+    | ProjectRestricted
+    | PermissionDenied
+    | AuditUnavailable
+  >(true)
+  same<Effect.Success<typeof run>, ToolResult>(true)
+  same<Effect.Services<typeof run>, ToolProxy>(true)
+  same<Effect.Error<typeof runAs>, ToolCallError | ResultUnexpected>(true)
+  same<Effect.Success<typeof runAs>, { readonly sum: number }>(true)
+  same<Effect.Services<typeof runAs>, ToolProxy>(true)
+  const layer = Kernel.layer({ project: "." })
+  const provided = Effect.provide(run, layer)
+  same<Effect.Error<typeof provided>, ToolCallError | ProjectNotFound>(true)
+  same<Effect.Services<typeof provided>, never>(true)
+})
+
+it("every error of the union is told apart by its tag, and every reason of a chain's by its own", () => {
+  const told = run.pipe(
+    Effect.catchTag("ToolChainError", (error) => {
+      switch (error.reason._tag) {
+        case "Unsigned":
+          return Effect.succeed(error.reason.command)
+        case "ParametersInvalid":
+          return Effect.succeed(error.reason.issues[0]?.field)
+        default:
+          return Effect.succeed(error.remediation)
+      }
+    }),
+    Effect.catchTag(
+      ["ItemNotFound", "ItemAmbiguous", "ItemIdInvalid", "ItemInvalid", "ItemUnreadable"],
+      ({ remediation }) => Effect.succeed(remediation)
+    ),
+    Effect.catchTag(
+      ["ProjectRestricted", "PermissionDenied", "AuditUnavailable"],
+      ({ remediation }) => Effect.succeed(remediation)
+    )
+  )
+  same<Effect.Error<typeof told>, never>(true)
+})
+
+describe("runToolAs", () => {
+  const layer = kernel({
+    project: { "tools/say.yaml": tool({ config: { command: "say", output: "json" } }) },
+    programs: { say: () => Effect.succeed({ stdout: `{"sum": 3}` }) }
+  })
+  it.effect("decodes what the tool answers", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* runToolAs(Sum)("say"), { sum: 3 })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("fails where it is something else", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(runToolAs(Schema.Struct({ total: Schema.Number }))("say"))
+      assert.instanceOf(error, ResultUnexpected)
+      assert.include(error.message, "total")
+    }).pipe(Effect.provide(layer)))
+})
+
+const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(() => assert.fail("it was to be rejected"), (error: unknown) => error)
+
+describe("makeKiwi", () => {
+  const items = { "tools/echo.yaml": echo, "tools/hang.yaml": tool({ config: { command: "hang" } }) }
+  const programs = new Map([["argv", argvProgram], ["hang", () => Effect.never]])
+
+  it("answers with promises, and rejects with the errors that the Effect API has", async () => {
+    await using kiwi = makeTestKiwi({ project: items, programs })
+    const { data } = await kiwi.run("echo", { text: "x" })
+    assert.deepStrictEqual(data, ["--", "x"])
+    assert.instanceOf(await rejection(kiwi.run("nothing")), Embed.ItemNotFound)
+    const error = await rejection(kiwi.run("echo", { text: 1 }))
+    assert.instanceOf(error, Embed.ToolChainError)
+    if (error instanceof Embed.ToolChainError) assert.instanceOf(error.reason, Embed.ParametersInvalid)
+    assert.deepStrictEqual(
+      (await kiwi.search({ query: "echo" })).map((hit) => [hit.id, hit.state]),
+      [["echo", "ok"]]
+    )
+    assert.strictEqual((await kiwi.load({ id: "echo" })).item?.call, "echo(text: string)")
+    assert.isTrue((await kiwi.explain({ id: "echo" })).ready)
+    assert.instanceOf(await rejection(kiwi.sign({ id: "echo" })), Embed.HumanRequired)
+    assert.instanceOf(await rejection(kiwi.follow("echo")), Embed.ItemNotFound)
+  })
+
+  it("asks the person whom it was given", async () => {
+    const asked: Array<string> = []
+    await using kiwi = makeTestKiwi({
+      project: new Map([["tools/echo.yaml", echo]]),
+      programs,
+      signatures: "checked",
+      askPerson: ({ title }) => {
+        asked.push(title)
+        return true
+      }
+    })
+    assert.instanceOf(await rejection(kiwi.run("echo", { text: "x" })), Embed.ToolChainError)
+    assert.lengthOf((await kiwi.sign({ id: "echo" })).signed, 1)
+    assert.lengthOf(asked, 1)
+    assert.strictEqual((await kiwi.run("echo", { text: "x" })).status, "success")
+  })
+
+  it("gives all calls of one Kiwi the same session and client, and each its own id", async () => {
+    await using kiwi = makeTestKiwi({ project: items, programs })
+    await kiwi.run("echo", { text: "x" })
+    await kiwi.run("echo", { text: "y" })
+    const found = await kiwi.runPromise(Effect.flatMap(Embed.AuditLog, (audit) => audit.read()))
+    const requests = found.flatMap((entry) => entry.kind === "request" ? [entry] : [])
+    assert.lengthOf(new Set(requests.map((entry) => entry.caller.session)), 1)
+    assert.lengthOf(new Set(requests.map((entry) => entry.call)), 2)
+    assert.deepInclude(requests[0]?.caller, { surface: "embed", client: "embedder" })
+  })
+
+  it("rejects with the signal's reason when it is aborted, before or during the call", async () => {
+    await using kiwi = makeTestKiwi({ project: items, programs })
+    const reason = new Error("enough")
+    assert.strictEqual(await rejection(kiwi.run("hang", {}, { signal: AbortSignal.abort(reason) })), reason)
+    const controller = new AbortController()
+    const running = kiwi.run("hang", {}, { signal: controller.signal })
+    setTimeout(() => controller.abort(), 20)
+    const error = await rejection(running)
+    assert.instanceOf(error, DOMException)
+    if (error instanceof DOMException) assert.strictEqual(error.name, "AbortError")
+  })
+
+  it("rejects what still runs when it is closed, and what comes after", async () => {
+    const started = Deferred.makeUnsafe<void>()
+    const kiwi = makeTestKiwi({
+      project: items,
+      programs: new Map([["hang", () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)]])
+    })
+    const running = rejection(kiwi.run("hang"))
+    await kiwi.runPromise(Deferred.await(started))
+    await kiwi.close()
+    assert.instanceOf(await running, Embed.KiwiClosed)
+    assert.instanceOf(await rejection(kiwi.run("echo")), Embed.KiwiClosed)
+    await kiwi.close()
+  })
+
+  it.live("stops the child's tree when a call is aborted, tells what it says meanwhile, and a callback stops nothing", () =>
+    Effect.gen(function*() {
+      const world = yield* realProject({
+        ".ai/tools/wait.sh": [
+          "#!/usr/bin/env bash",
+          "# kiwi:",
+          "#   version: \"1.0.0\"",
+          "#   tool_type: bash",
+          "#   executor_id: bash_runtime",
+          "sleep 300 &",
+          "echo \"$!\"",
+          "wait",
+          ""
+        ].join("\n")
+      })
+      yield* Effect.provide(accept, kernelOf(world))
+      yield* Effect.promise(async () => {
+        await using kiwi = makeKiwi({ project: world.project, home: world.home, userSpace: world.userSpace })
+        const controller = new AbortController()
+        let grandchild = 0
+        const error = await rejection(kiwi.run("wait", {}, {
+          signal: controller.signal,
+          onEvent: (event) => {
+            if (event._tag === "Chunk") grandchild = Number(event.text)
+            controller.abort()
+            throw new Error("the callback's own")
+          }
+        }))
+        assert.strictEqual(error, controller.signal.reason)
+        assert.isAbove(grandchild, 0)
+        const state = fs.existsSync(`/proc/${grandchild}`)
+          ? fs.readFileSync(`/proc/${grandchild}/stat`, "utf8").split(") ")[1]?.[0]
+          : "gone"
+        assert.include(["gone", "Z"], state)
+      })
+    }))
+
+  it("rejects with ProjectNotFound where there is none", async () => {
+    await using kiwi = makeKiwi({ project: "/no/such/folder" })
+    assert.instanceOf(await rejection(kiwi.run("add")), Embed.ProjectNotFound)
+  })
+})
+
+describe("the library", () => {
+  const root = new URL("../../", import.meta.url).pathname
+  const loaded = (entry: string): ReadonlyArray<string> => {
+    const script = `
+      import { registerHooks } from "node:module"
+      const seen = new Set()
+      registerHooks({ resolve: (specifier, context, next) => {
+        const found = next(specifier, context)
+        seen.add(found.url)
+        return found
+      } })
+      await import(${JSON.stringify(join(root, entry))})
+      process.stdout.write(JSON.stringify([...seen]))`
+    return JSON.parse(
+      execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script], {
+        encoding: "utf8"
+      })
+    )
+  }
+  const heavy = /\/node_modules\/(?:ajv|yaml|@lezer|@napi-rs|@cfworker|re2js|@modelcontextprotocol|picomatch)\/|^node:sqlite$/
+
+  for (const entry of ["src/programs/embed.ts", "src/programs/testing.ts"]) {
+    it(`${entry} loads none of the heavy packages`, () => {
+      const modules = loaded(entry)
+      assert.isAbove(modules.length, 50)
+      assert.deepStrictEqual(modules.filter((url) => heavy.test(url)), [])
+    })
+  }
+})

@@ -1,0 +1,148 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { asHuman } from "../../src/programs/humanAct.ts"
+import { sign } from "../../src/programs/sign.ts"
+import { trustProject, trustSigner, untrustSigner } from "../../src/programs/trust.ts"
+import { AuditLog, AuditUnavailable } from "../../src/services/audit/AuditLog.ts"
+import type { HumanRequest } from "../../src/services/trust/HumanAct.ts"
+import { HumanGate } from "../../src/services/trust/HumanAct.ts"
+import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
+import { SignerTrust } from "../../src/services/trust/SignerTrust.ts"
+import { makeSigner } from "../support/snapshots.ts"
+import { call, caller, echo, entries, kernel } from "../layers/proxy/calls.ts"
+import { person } from "./items.ts"
+
+const project = () => new Map([["tools/echo.yaml", echo], ["tools/again.yaml", echo]])
+const checked = () => kernel({ project: project(), signatures: "checked" })
+
+const acts = Effect.map(entries, (all) => all.flatMap((e) => e.kind === "act" ? [[e.act, e.by, e.outcome]] : []))
+
+describe("signing", () => {
+  it.effect("asks about exactly what it then signs, and records both", () =>
+    Effect.gen(function*() {
+      const asked: Array<HumanRequest> = []
+      const { refused, signed } = yield* sign({ id: "echo" }, caller).pipe(
+        Effect.provideService(HumanGate, person("yes", asked))
+      )
+      assert.lengthOf(asked, 1)
+      assert.include(asked[0]?.details, "argv")
+      assert.deepStrictEqual(signed.map((item) => item.path), ["project:tools/echo.yaml"])
+      assert.deepStrictEqual(refused, [])
+      assert.strictEqual((yield* call("echo", { text: "x" })).status, "success")
+      assert.deepStrictEqual(yield* acts, [["sign", "terminal", "agreed"], ["sign", "terminal", "done"]])
+      const [agreed] = yield* entries
+      if (agreed?.kind === "act") assert.strictEqual(agreed.digest, asked[0]?.digest)
+    }).pipe(Effect.provide(checked())))
+
+  it.effect("signs nothing that a person declines, and records that they did", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(sign({ id: "echo" }, caller)).pipe(
+        Effect.provideService(HumanGate, person("no"))
+      )
+      assert.strictEqual(error._tag, "HumanDeclined")
+      assert.deepStrictEqual(yield* acts, [["sign", "embed", "declined"]])
+      assert.strictEqual((yield* Effect.flip(call("echo", { text: "x" })))._tag, "ToolChainError")
+    }).pipe(Effect.provide(checked())))
+
+  it.effect("leaves no trace of consent where nobody could be asked", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(sign({ id: "echo" }, caller)).pipe(
+        Effect.provideService(HumanGate, person("nobody"))
+      )
+      assert.strictEqual(error._tag, "HumanRequired")
+      if (error._tag === "HumanRequired") assert.match(error.remediation, /kiwi sign tool echo/)
+      assert.deepStrictEqual(yield* acts, [])
+    }).pipe(Effect.provide(checked())))
+
+  it.effect("asks nobody about a glob of which nothing can be signed", () =>
+    Effect.gen(function*() {
+      const asked: Array<HumanRequest> = []
+      const { refused, signed } = yield* sign({ id: "bad*" }, caller).pipe(
+        Effect.provideService(HumanGate, person("yes", asked))
+      )
+      assert.deepStrictEqual([signed, asked, yield* acts], [[], [], []])
+      assert.deepStrictEqual(refused.map(({ path }) => path), ["project:tools/bad.yaml"])
+    }).pipe(Effect.provide(kernel({ project: new Map([["tools/bad.yaml", "version: ["]]), signatures: "checked" }))))
+
+  it.effect("records that it failed, when it did after the person had agreed", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(sign({ id: "echo" }, caller)).pipe(
+        Effect.provideService(HumanGate, person("yes"))
+      )
+      assert.strictEqual(error._tag, "WriteRefused")
+      assert.deepStrictEqual(yield* acts, [["sign", "terminal", "agreed"], ["sign", "terminal", "failed"]])
+    }).pipe(Effect.provide(kernel({ project: { "tools/echo.yaml": echo }, signatures: "checked" }))))
+})
+
+describe("trusting", () => {
+  it.effect("a project takes effect at once", () =>
+    Effect.gen(function*() {
+      yield* trustProject(caller).pipe(Effect.provideService(HumanGate, person("yes")))
+      const trust = yield* ProjectTrust
+      assert.strictEqual((yield* trust.state)._tag, "Trusted")
+      assert.deepStrictEqual((yield* acts).at(-1), ["trust-project", "terminal", "done"])
+    }).pipe(Effect.provide(kernel({ trusted: false }))))
+
+  it.effect("a signer, and no longer", () =>
+    Effect.gen(function*() {
+      const signers = yield* SignerTrust
+      const { keyId, pair } = makeSigner()
+      const signer = { keyId, publicKey: pair.publicKey, name: "Grace" }
+      const gate = Effect.provideService(HumanGate, person("yes"))
+      yield* gate(trustSigner(signer, caller))
+      assert.lengthOf(yield* signers.candidates(keyId, "project"), 1)
+      assert.isTrue(yield* gate(untrustSigner(keyId, caller)))
+      assert.isFalse(yield* gate(untrustSigner(keyId, caller)))
+      assert.deepStrictEqual(yield* signers.candidates(keyId, "project"), [])
+    }).pipe(Effect.provide(kernel())))
+})
+
+describe("a human act", () => {
+  const request: HumanRequest = {
+    kind: "sign",
+    title: "Sign",
+    details: "",
+    digest: "0".repeat(64),
+    command: "kiwi sign"
+  }
+
+  const failing = (outcome: string) =>
+    Layer.succeed(
+      AuditLog,
+      AuditLog.of({
+        append: (record) =>
+          record.kind === "act" && record.outcome === outcome
+            ? Effect.fail(new AuditUnavailable({ detail: "full" }))
+            : Effect.void,
+        read: () => Effect.succeed([]),
+        verify: Effect.die("unused"),
+        anchor: Effect.die("unused")
+      })
+    )
+  const perform = (done: Array<string>) => asHuman(request, caller, () => Effect.sync(() => done.push("done")))
+
+  it.effect("is not performed where the consent cannot be recorded", () =>
+    Effect.gen(function*() {
+      const done: Array<string> = []
+      const error = yield* Effect.flip(perform(done))
+      assert.strictEqual(error._tag, "AuditUnavailable")
+      assert.deepStrictEqual(done, [])
+    }).pipe(Effect.provide([failing("agreed"), Layer.succeed(HumanGate, person("yes"))])))
+
+  it.effect("is no failure for a record that is lost after it was performed", () =>
+    Effect.gen(function*() {
+      const done: Array<string> = []
+      yield* perform(done)
+      assert.deepStrictEqual(done, ["done"])
+    }).pipe(Effect.provide([failing("done"), Layer.succeed(HumanGate, person("yes"))])))
+
+  it.effect("that is interrupted has failed", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const fiber = yield* asHuman(request, caller, () =>
+        Effect.andThen(Deferred.succeed(started, undefined), Effect.never)).pipe(Effect.forkChild)
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(yield* acts, [["sign", "terminal", "agreed"], ["sign", "terminal", "failed"]])
+    }).pipe(Effect.provide(Layer.provideMerge(Layer.succeed(HumanGate, person("yes")), kernel()))))
+})
