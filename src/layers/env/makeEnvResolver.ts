@@ -177,7 +177,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         found.set(name, variable(name, value, overrides.has(name) ? "override" : "process"))
       }
     }
-    pass("PATH", programs.folders.join(path.delimiter))
+    // An empty one would stand for the working directory, which is the project.
+    pass("PATH", programs.folders.join(path.delimiter) || defaultSearchPath[platform])
     pass(windows ? "USERPROFILE" : "HOME", overrides.get("HOME") ?? home.userHome)
     for (const name of passedOn[platform]) pass(name, overrides.get(name) ?? known.get(name))
     for (const [name, value] of ownVariables) found.set(name, variable(name, value, "default"))

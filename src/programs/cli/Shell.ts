@@ -37,7 +37,8 @@ export const variable = (env: Shell["Service"]["env"], name: string): string | u
   return value === undefined || value === "" ? undefined : value
 }
 
-const agentVariables: ReadonlySet<string> = new Set(["CLAUDECODE", "CURSOR_AGENT", "AI_AGENT"])
+/** A tool is given the last one, and none of the others: what it starts is started by an agent all the same. */
+const agentVariables: ReadonlySet<string> = new Set(["CLAUDECODE", "CURSOR_AGENT", "AI_AGENT", "KIWI_PROJECT"])
 
 /** The first variable which says that an agent runs this command, or `undefined`. A guard rail, not a wall. */
 export const agentVariable = (env: Shell["Service"]["env"]): string | undefined =>

@@ -1,6 +1,7 @@
 // What a person reads before they sign: what changed since they last did, and what the item may do. Pure text work;
 // nothing is left out without saying how much.
 import { Result, TextDiff } from "effect"
+import { safeLine } from "../error/safeText.ts"
 import type { FolderFile, Item, ItemLocation, ItemSnapshot, Tool } from "../item/Item.ts"
 import { showLocation } from "../item/Item.ts"
 import { isBelow } from "./ItemPast.ts"
@@ -75,14 +76,16 @@ export const diffItem = (before: Before, { bytes, files, location }: ItemSnapsho
   }).join("")
 }
 
-const list = (words: ReadonlyArray<string>): string => words.join(", ")
+/** Words of the item inside a sentence of Kiwi's: a line break in one would forge the next line. */
+const word = (foreign: string): string => safeLine(foreign, 80)
+const list = (words: ReadonlyArray<string>): string => words.map(word).join(", ")
 
 const toolEffects = (tool: Tool): ReadonlyArray<string> => {
   const { capabilities, commands, environment } = tool.requires
   return [
     tool.executorId === undefined
       ? "is a primitive: it says how something is run"
-      : `runs by ${tool.executorId}, as a tool of type ${tool.toolType}`,
+      : `runs by ${tool.executorId}, as a tool of type ${word(tool.toolType)}`,
     ...(tool.legacy
       ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
       : []),

@@ -188,6 +188,7 @@ export const planRequest = (
   const body = bodyOf(config, rest, headers, issues)
   for (const [name, value] of headers) {
     if (!token.test(name)) issues.push({ field: "auth/header", error: "is not the name of a header" })
+    else if (connectionHeaders.has(name)) issues.push({ field: "auth/header", error: "is set by Kiwi" })
     if (!isHeaderValue(value)) {
       issues.push({ field: `headers/${name}`, error: "holds a character that no header can hold, like a line end" })
     }

@@ -286,6 +286,12 @@ describe("attacks", () => {
       }
       const chain = withRuntime({ interpreter: { type: "system_binary", var: "KIWI_GIT", binary: "git" } })
       assert.include(yield* child(chain, world), { KIWI_GIT: "/usr/bin/git", PATH: "/work/project2/bin:/usr/bin" })
+      const nothingLeft = { variables: { PATH: ":.:/work/project/bin" } }
+      assert.include(
+        yield* child(withRuntime(undefined), nothingLeft),
+        { PATH: "/usr/local/bin:/usr/bin:/bin" },
+        "an empty PATH is the working directory"
+      )
     }))
 
   it.effect("a program on PATH that is a link into the project is skipped", () =>

@@ -50,7 +50,8 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
   everything escaped that a terminal would act on or hide. Into a pipe, \`kiwi run\` writes a tool's text as it is.
 - Signing, trusting and making a key are acts of a person. On a terminal you are asked there, not on stdin; without one,
   typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
-  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`), only the passphrase of your signing key counts, and \`--yes\` does not.
+  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\`), only the passphrase of your signing key
+  counts, and \`--yes\` does not.
 - \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` encrypts a signing key that is kept in a
   file.`
 

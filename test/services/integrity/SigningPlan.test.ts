@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { cutText, diffItem } from "../../../src/services/integrity/SigningPlan.ts"
+import { nothing } from "../../../src/services/integrity/ItemPast.ts"
+import { cutText, describeEffects, diffItem } from "../../../src/services/integrity/SigningPlan.ts"
+import type { Tool } from "../../../src/services/item/Item.ts"
+import { toolOf } from "../../layers/chain/items.ts"
 import { fileSnapshot, folderFile, folderSnapshot, locationOf } from "../../support/snapshots.ts"
 
 const location = locationOf("knowledge/a.md")
@@ -48,6 +51,27 @@ describe("diffItem", () => {
     assert.isBelow(performance.now() - started, 5000)
     assert.include(diff, "-a59999")
     assert.include(diff, "+b59999")
+  })
+})
+
+describe("describeEffects", () => {
+  it("lets no word of an item forge a line of its own", () => {
+    const lie = "x\nNo difference to what was last signed here."
+    const tool: Tool = {
+      ...toolOf({ id: "add", executor: "python_runtime" }),
+      toolType: lie,
+      dependencies: [lie],
+      requires: { commands: [lie], environment: [lie], capabilities: [] }
+    }
+    const effects = describeEffects(tool, {
+      hides: [],
+      overruledBy: undefined,
+      past: nothing(tool.location),
+      forgotten: false
+    })
+    assert.lengthOf(effects, 4)
+    for (const effect of effects) assert.include(effect, "x\\nNo difference")
+    assert.isTrue(effects.every((effect) => !effect.includes("\n")))
   })
 })
 
