@@ -55,7 +55,8 @@ function handOver() {
       "kiwi: needs Node " + needed + " or newer; this is Node " + process.versions.node +
         ", and there is no newer one on PATH or in nvm, fnm, asdf, mise, volta or Homebrew\n" +
         "\nhint: install it from https://nodejs.org, or with `nvm install " + needed + "`, `fnm install " + needed +
-        "`, `volta install node@" + needed + "` or `brew install node@" + needed + "`\n"
+        "`, `volta install node@" + needed + "` or `brew install node@" + needed + "`\n" +
+        "hint: npm can bring it along: `npx -y -p node@" + needed + " -p kiwi-mcp kiwi --help`\n"
     )
     process.exit(1)
   }

@@ -1,4 +1,6 @@
 // How an MCP client starts this Kiwi: the command, and the forms in which four clients want it written down.
+import { Result } from "effect"
+
 export interface Command {
   readonly command: string
   readonly args: ReadonlyArray<string>
@@ -13,19 +15,56 @@ export interface Snippet {
   readonly instead?: string
 }
 
+const member = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+
+/** npx's own folder for what it was asked to run, or `undefined` where the program was not started by npx. */
+export const npxFolder = (script: string): string | undefined => /^.*[\\/]_npx[\\/][^\\/]+(?=[\\/])/.exec(script)?.[0]
+
+const isLocal = (spec: string): boolean => /^(?:file:|[./~])|^[A-Za-z]:[\\/]|\.t(?:ar\.)?gz$/.test(spec)
+
+/**
+ * The packages that npx was asked for, by the package.json that it leaves in its folder. A file is named by its whole
+ * path, since the next npx starts somewhere else; and by `file:`, since npx takes a bare path for a program.
+ */
+export const npxPackages = (
+  packageJson: string,
+  resolve: (path: string) => string
+): ReadonlyArray<string> | undefined => {
+  const read = Result.try((): unknown => JSON.parse(packageJson))
+  const packages = member(member(Result.getOrUndefined(read), "_npx"), "packages")
+  if (!Array.isArray(packages) || packages.length === 0 || !packages.every((spec) => typeof spec === "string")) {
+    return undefined
+  }
+  const own = member(member(Result.getOrUndefined(read), "dependencies"), "kiwi-mcp")
+  const file = typeof own === "string" && own.startsWith("file:") ? `file:${resolve(own.slice(5))}` : undefined
+  return packages.map((spec: string) => file !== undefined && isLocal(spec) ? file : spec)
+}
+
+const npx = (packages: ReadonlyArray<string>): Command => ({
+  command: "npx",
+  args: packages.length === 1
+    ? ["-y", ...packages]
+    : ["-y", ...packages.flatMap((spec) => ["-p", spec]), "kiwi"]
+})
+
 /**
  * The command that will still be there later. npx's cache is not: a program that was started from there is started by
- * npx again. A program in a project's node_modules is found by npx too; one in a checkout by its path.
+ * npx again, with the same packages. A program in a project's node_modules is found by npx too; one in a checkout by
+ * its path.
  */
 export const kiwiCommand = (
   started: { readonly node: string; readonly script: string },
-  isOnPath: boolean
+  isOnPath: boolean,
+  packages: ReadonlyArray<string> = ["kiwi-mcp"]
 ): Command => {
   const script = started.script.replaceAll("\\", "/")
-  if (script.includes("/_npx/")) return { command: "npx", args: ["-y", "kiwi-mcp"] }
+  if (npxFolder(script) !== undefined) return npx(packages)
   if (isOnPath) return { command: "kiwi", args: [] }
   return script.includes("/node_modules/")
-    ? { command: "npx", args: ["-y", "kiwi-mcp"] }
+    ? npx(["kiwi-mcp"])
     : { command: started.node, args: [started.script] }
 }
 

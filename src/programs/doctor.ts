@@ -8,6 +8,7 @@ import { statfsSync } from "node:fs"
 import type { ProjectServices } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { safeText } from "../services/error/safeText.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
@@ -16,6 +17,7 @@ import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { findClients } from "./clients.ts"
+import { standingOf } from "./itemState.ts"
 import { version } from "./version.ts"
 
 export interface Finding {
@@ -124,7 +126,7 @@ const checkKeychain = Effect.gen(function*() {
     ? warn(
       "keychain",
       "your signing key is in a file without a passphrase: whoever can read your files can sign as you",
-      "Use a keychain, or KIWI_PASSPHRASE, when you next make a key"
+      "To encrypt it, make a new one: move identity.json in Kiwi's folder away, set KIWI_PASSPHRASE, sign again"
     )
     : ok("keychain", `your signing key is kept in: ${storedIn}`)
 })
@@ -154,13 +156,45 @@ const checkProject = Effect.gen(function*() {
   ]
 })
 
+/** Reading more items than this takes longer than somebody waits. */
+const mostRead = 2000
+
 const checkItems = Effect.gen(function*() {
   const store = yield* ItemStore
+  const parser = yield* ItemParser
   const [items, problems] = yield* Effect.all([store.list(), store.problems])
+  const own = items.filter(({ tier }) => tier !== "system")
+  const [standings, wrong] = yield* Effect.partition(own.slice(0, mostRead), (location) =>
+    Effect.gen(function*() {
+      const snapshot = yield* store.read(location)
+      yield* parser.parse(snapshot)
+      return { location, state: (yield* standingOf(snapshot)).state }
+    }))
+  const waiting = standings.filter(({ state }) => state === "unsigned" || state === "tampered")
+  const remedies = new Set(
+    waiting.map(({ location: { tier, type } }) =>
+      `kiwi sign ${type} '**' --changed${tier === "user" ? " --tier user" : ""}`
+    )
+  )
+  const all = [...problems, ...wrong]
+  const unread = own.length - mostRead
   return [
-    ok("items", `${items.length} found, ${problems.length === 0 ? "all" : "the rest"} well named and readable`),
-    ...problems.slice(0, 20).map((problem) => warn("items", problem.message, problem.remediation)),
-    ...(problems.length > 20 ? [warn("items", `… and ${problems.length - 20} more`, "Mend these first")] : [])
+    ok(
+      "items",
+      `${items.length} found, ${all.length === 0 ? "all" : "the rest"} well formed` +
+        (unread > 0 ? ` (${unread} were not read)` : "")
+    ),
+    ...(waiting.length === 0 ? [] : [
+      warn(
+        "items",
+        `${
+          waiting.length === 1 ? "1 does not run until you sign it" : `${waiting.length} do not run until you sign them`
+        }: ${waiting.slice(0, 5).map(({ location }) => location.id).join(", ")}${waiting.length > 5 ? ", …" : ""}`,
+        [...remedies].join("; ")
+      )
+    ]),
+    ...all.slice(0, 20).map((problem) => warn("items", problem.message, problem.remediation)),
+    ...(all.length > 20 ? [warn("items", `… and ${all.length - 20} more`, "Mend these first")] : [])
   ]
 })
 
@@ -177,7 +211,11 @@ const checkAudit = Effect.gen(function*() {
   const { entries, problems } = yield* audit.verify
   return problems.length === 0
     ? ok("audit", `${entries} entries, none changed or missing`)
-    : warn("audit", `${problems.length} entries are not as they were written`, "kiwi audit verify")
+    : warn(
+      "audit",
+      `${problems.length} of ${entries} entries or files are not as they were written`,
+      "kiwi audit verify"
+    )
 })
 
 const checkClients = Effect.fnUntraced(function*(project: string, platform: string) {

@@ -47,7 +47,7 @@ const followDirective = Effect.fnUntraced(function*(directive: Directive, parame
     origin: { _tag: "verified", digest: directive.digest }
   })
   if (issues.length > 0 || !isRecord(value)) {
-    return yield* new ParametersInvalid({ tool: directive.location.id, issues: [...issues] })
+    return yield* new ParametersInvalid({ tool: directive.location.id, type: "directive", issues: [...issues] })
   }
   const put = (text: string) => substitute(text, value)
   return {

@@ -49,6 +49,25 @@ describe("from nothing to a tool of your own", () => {
     assert.deepStrictEqual(readdirSync(machine.site), [".ai"])
   })
 
+  it("init says what to type, also where there is no kiwi on PATH", async () => {
+    const { typed } = json((await machine.kiwi(["init", "--json"], { env: { PATH: "/usr/bin" } })).stdout)
+    assert.strictEqual(typed, `${process.execPath} ${machine.bin}`)
+    const { stdout } = await machine.kiwi(["init"])
+    assert.match(stdout, /\nWhere Kiwi says kiwi, type: \S+ \S+\n$/)
+  })
+
+  it("a long text goes into a pipe whole", async () => {
+    const name = ".ai/tools/custom/long.sh"
+    machine.write(
+      name,
+      "#!/bin/bash\n# kiwi:\n#   version: \"1.0.0\"\n#   executor_id: bash_runtime\nawk 'BEGIN { for (i = 0; i < 700000; i++) print \"ä\" }'\n"
+    )
+    await machine.kiwi(["sign", "tool", "long"])
+    const { code, stderr, stdout } = await machine.kiwi(["run", "tool", "long"])
+    assert.deepStrictEqual([code, stdout.length, stderr], [0, 1_400_000, ""])
+    assert.strictEqual(new Set(stdout.split("\n")).size, 2, "no character is cut in two")
+  })
+
   it("its examples run, in all three languages, on parameters from wherever", async () => {
     const ran = await machine.kiwi(["run", "tool", "add", "--params", add])
     assert.deepStrictEqual([ran.code, JSON.parse(ran.stdout)], [0, { sum: 3 }], ran.stderr)
@@ -126,7 +145,7 @@ describe("from nothing to a tool of your own", () => {
     const again = await machine.kiwi(["init"])
     assert.strictEqual(again.code, 0)
     assert.include(again.stdout, "has an .ai already: nothing was written, trusted or signed")
-    assert.include(again.stdout, "kiwi sign tool '**' --changed")
+    assert.include(again.stdout, " sign tool '**' --changed")
     assert.deepStrictEqual(contents(join(machine.site, ".ai/tools")), before)
   })
 })
@@ -173,6 +192,7 @@ describe("for programs", () => {
 
   const failures: ReadonlyArray<readonly [args: ReadonlyArray<string>, exit: number, code: string]> = [
     [["run", "tool", "nothing"], 1, "ITEM_NOT_FOUND"],
+    [["run", "directive", "write_tool"], 1, "PARAMETERS_INVALID"],
     [["run", "tool", "../add"], 1, "ITEM_ID_INVALID"],
     [["run", "tool", "add", "--params", `{"a": "1", "b": 2}`], 1, "PARAMETERS_INVALID"],
     [["load", "tool", "nothing"], 1, "ITEM_NOT_FOUND"],
@@ -421,6 +441,20 @@ describe("doctor", () => {
     assert.isTrue(
       of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
     )
+  })
+
+  it("names items that are not well formed, and those that nobody has signed", async () => {
+    const python = `__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n`
+    machine.write(".ai/tools/x/broken.py", `${python}CONFIG = compute()\n`)
+    machine.write(".ai/tools/x/fresh.py", python)
+    const { of } = await findings()
+    const items = of("items").filter(({ result }) => result === "warn")
+    assert.deepStrictEqual(items.map(({ remedy }) => remedy?.slice(0, 29)), [
+      "kiwi sign tool '**' --changed",
+      "Only literals are metadata: t"
+    ])
+    assert.include(items[0]?.found, "fresh")
+    assert.include(items[1]?.found, "broken.py:4")
   })
 
   it("works where there is no project, and where there is one that nobody trusts", async () => {

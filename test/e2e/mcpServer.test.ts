@@ -54,6 +54,16 @@ describeWith(["python3"], "a project of one's own", () => {
     })
   }
 
+  it("asks about what a glob names and nobody has signed yet, and about nothing else", async () => {
+    const of = world()
+    of.write(".ai/tools/test/new.py", pythonTool("print('hello')"))
+    const { asked, call } = await client(of, { agree: true })
+    assert.strictEqual((await call("sign", { item_id: "**" })).status, "success")
+    assert.match(asked.join(), /^Sign tool new 1\.0\.0/)
+    const again = await call("sign", { item_id: "**" })
+    assert.deepStrictEqual([again.data, asked.length], [{ signed: [], refused: [] }, 1])
+  })
+
   it("signs nothing for a client that answers for itself, or cannot ask", async () => {
     const of = world()
     of.write(".ai/tools/test/new.py", pythonTool("print('hello')"))
@@ -149,7 +159,8 @@ describeWith(["python3"], "a project of one's own", () => {
     await connected.call("execute", { item_id: "add", parameters: { a: 1, b: 2 } })
     await connected.client.close()
     const logs = join(of.project, ".ai/logs/audit")
-    const file = readdirSync(logs, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".jsonl")) ?? ""
+    const files = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"))
+    const file = files.toSorted().at(-1) ?? ""
     const kinds = readFileSync(join(logs, file), "utf8").trim().split("\n").map((line): unknown =>
       JSON.parse(line).kind
     )

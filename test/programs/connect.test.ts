@@ -2,7 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 import { spawnSync } from "node:child_process"
-import { commandLine, kiwiCommand, quote, serveCommand, snippets } from "../../src/programs/connect.ts"
+import { resolve } from "node:path"
+import {
+  commandLine,
+  kiwiCommand,
+  npxFolder,
+  npxPackages,
+  quote,
+  serveCommand,
+  snippets
+} from "../../src/programs/connect.ts"
 
 const started = (script: string) => ({ node: "/usr/bin/node", script })
 
@@ -20,6 +29,45 @@ describe("kiwiCommand", () => {
       command: "/usr/bin/node",
       args: ["/src/kiwi/bin/kiwi.cjs"]
     })
+  })
+})
+
+describe("what npx was asked for", () => {
+  const left = (packages: ReadonlyArray<unknown>, own: string) =>
+    JSON.stringify({ dependencies: { "kiwi-mcp": own }, _npx: { packages } })
+  const read = (text: string) => npxPackages(text, (path) => resolve("/home/a/.npm/_npx/1f", path))
+  const file = "file:/home/a/kiwi.tgz"
+
+  it("is named again, files by their whole path", () => {
+    assert.deepStrictEqual(read(left(["kiwi-mcp"], "^0.1.0")), ["kiwi-mcp"])
+    assert.deepStrictEqual(read(left(["kiwi-mcp@0.1.0"], "0.1.0")), ["kiwi-mcp@0.1.0"])
+    for (
+      const spec of ["./kiwi.tgz", "../kiwi.tgz", "kiwi.tgz", "/home/a/kiwi.tgz", "file:../kiwi.tgz", "~/kiwi.tgz"]
+    ) {
+      assert.deepStrictEqual(read(left([spec], "file:../../../kiwi.tgz")), [file], spec)
+    }
+    assert.deepStrictEqual(read(left(["node@24", "./kiwi.tgz"], "file:../../../kiwi.tgz")), ["node@24", file])
+    const remote = "https://example.com/kiwi.tgz"
+    assert.deepStrictEqual(read(left([remote], remote)), [remote])
+  })
+
+  it("is nothing where its folder does not say so", () => {
+    for (
+      const text of ["", "{", "[]", "null", `{"_npx":{}}`, left([], "1"), left([1], "1"), `{"_npx":{"packages":{}}}`]
+    ) {
+      assert.isUndefined(read(text), text)
+    }
+  })
+
+  it("is started again with the same packages", () => {
+    const script = "/home/a/.npm/_npx/1f/node_modules/.bin/kiwi"
+    assert.strictEqual(npxFolder(script), "/home/a/.npm/_npx/1f")
+    assert.isUndefined(npxFolder("/usr/lib/node_modules/kiwi-mcp/bin/kiwi.cjs"))
+    assert.strictEqual(commandLine(kiwiCommand(started(script), true, [file])), `npx -y ${file}`)
+    assert.strictEqual(
+      commandLine(kiwiCommand(started(script), true, ["node@24", file])),
+      `npx -y -p node@24 -p ${file} kiwi`
+    )
   })
 })
 

@@ -8,7 +8,7 @@ import { execPath } from "node:process"
 import { cut, isRecord, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
-import type { Item, ItemSnapshot, Tool } from "../../services/item/Item.ts"
+import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
 
@@ -157,13 +157,33 @@ const checkEndpoint = (tool: Tool): Problem | undefined => {
   }
 }
 
+/** Where this kind of file says its version. */
+const versionIn = ({ file, kind, type }: ItemLocation): string => {
+  if (type === "directive") return `Write it into the directive: <directive name="…" version="1.0.0">`
+  if (type === "knowledge") return `Write it between the --- lines: version: "1.0.0"`
+  if (kind === "folder") return `Write it into tool.yaml: version: "1.0.0"`
+  switch (file.slice(file.lastIndexOf("."))) {
+    case ".py":
+      return `Write it at the left margin: __version__ = "1.0.0"`
+    case ".js":
+    case ".mjs":
+    case ".cjs":
+    case ".ts":
+      return `Write it at the left margin: const __version__ = "1.0.0"`
+    case ".sh":
+      return `Write it into the comments under # kiwi: as #   version: "1.0.0"`
+    default:
+      return `Write: version: "1.0.0"`
+  }
+}
+
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,
   spawner: Spawner | undefined
 ): Effect.fn.Return<Problem | undefined> {
   if (item.version === "0.0.0") {
-    return problem("the item has no version", "Give it one that is not 0.0.0: version 1.0.0")
+    return problem("the item has no version, or 0.0.0", versionIn(snapshot.location))
   }
   if (item._tag !== "tool") return undefined
   if (item.toolType === "http" || item.toolType === "api") {

@@ -195,18 +195,29 @@ const declarations = function*(tree: Tree): Generator<SyntaxNode> {
   }
 }
 
-/** The comment block that the file starts with, without its stars, up to the first tag. */
+/**
+ * The comment block that the file starts with, without its stars, up to the first tag; where there is none, the line
+ * comments.
+ */
 const readDescription = (tree: Tree, text: string): string => {
+  const said: Array<string> = []
+  let end: number | undefined
   for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) {
-    if (node.name === "Hashbang" || node.name === "LineComment") continue
-    if (node.name !== "BlockComment") return ""
+    if (node.name === "Hashbang") continue
+    if (node.name === "LineComment") {
+      if (end !== undefined && /\n[ \t\r]*\n/.test(text.slice(end, node.from))) said.push("")
+      said.push(text.slice(node.from, node.to).replace(/^\/{2,3}/, ""))
+      end = node.to
+      continue
+    }
+    if (node.name !== "BlockComment") break
     const lines = text.slice(node.from + 2, node.to - 2).split("\n").map((line) =>
       line.replace(/^[ \t]{0,40}\*{0,2}[ \t]?/, "")
     )
     const tag = lines.findIndex((line) => line.startsWith("@"))
     return firstParagraph(lines.slice(0, tag === -1 ? lines.length : tag).join("\n"))
   }
-  return ""
+  return firstParagraph(said.join("\n"))
 }
 
 const readModule = ({ tree }: Program, text: string): Read<JavascriptModule> =>

@@ -116,7 +116,7 @@ export const make = Effect.gen(function*() {
           Effect.logWarning(
             `${error.message}. Your signing key is kept in a file under $KIWI_HOME/keys instead, ` +
               (passphrase === undefined
-                ? "readable for your user alone; set KIWI_PASSPHRASE before the first signature to encrypt it"
+                ? "readable for your user alone; kiwi doctor says how to have it encrypted"
                 : "encrypted by KIWI_PASSPHRASE")
           ),
           false

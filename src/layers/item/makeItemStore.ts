@@ -102,7 +102,8 @@ export const make = (backend: Backend): ItemStore["Service"] => {
         id: query.id,
         ...(query.type === undefined ? {} : { type: query.type }),
         ...(query.tier === undefined ? {} : { tier: query.tier }),
-        near: yield* near(ref, query)
+        near: yield* near(ref, query),
+        ...(Option.isNone(backend.rootOf("project")) ? { projectless: true } : {})
       })
     }
     if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })

@@ -122,7 +122,9 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         id: a.item_id,
         type: itemTypeOf(a.item_type),
         tier: a.parameters?.location,
-        category: a.parameters?.category
+        category: a.parameters?.category,
+        // A person is asked about what a glob names and nobody has signed yet; signed once more is what is named alone.
+        changedOnly: /[*?]/.test(a.item_id)
       }, caller).pipe(Effect.map(done))
     })),
   help: (args) =>

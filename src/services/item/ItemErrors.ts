@@ -8,16 +8,22 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
   type: Schema.optional(ItemType),
   tier: Schema.optional(Tier),
   /** Up to three near ids. */
-  near: Schema.Array(Schema.String)
+  near: Schema.Array(Schema.String),
+  /** No project is open, so the item may well be in the one that was meant. */
+  projectless: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     const where = this.tier === undefined ? "" : ` in the ${this.tier} tier`
-    return `There is no ${this.type ?? "item"} "${this.id}"${where}`
+    return `There is no ${this.type ?? "item"} "${this.id}"${where}${
+      this.projectless === true ? ", and no project" : ""
+    }`
   }
   get remediation() {
-    return this.near.length === 0
-      ? `Look for it with: kiwi search ${this.id}`
-      : `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
+    if (this.near.length > 0) return `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
+    if (this.projectless === true) return "Start Kiwi in the project's folder, or name it: --project DIR"
+    return /[*?]/.test(this.id)
+      ? "kiwi doctor names the files that are no items"
+      : `Look for it with: kiwi search ${this.id}`
   }
 }
 

@@ -19,9 +19,11 @@ const Issues = Schema.Array(
   Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
 )
 
-/** The call's parameters are not what the tool's own schema allows. */
+/** The call's parameters are not what the tool's own schema allows, or the inputs not what the directive's does. */
 export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("ParametersInvalid", {
   tool: Schema.String,
+  /** Where it is no tool. */
+  type: Schema.optional(Schema.Literal("directive")),
   issues: Issues
 }) {
   override get message() {
@@ -30,7 +32,7 @@ export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("
     }`
   }
   get remediation() {
-    return `kiwi load tool ${this.tool}`
+    return `kiwi load ${this.type ?? "tool"} ${this.tool}`
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.issues

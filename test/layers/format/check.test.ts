@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import { checkFiles, invalid } from "./parsing.ts"
+import type { Files } from "./parsing.ts"
 
 const bash = (body: string, version = "\"1.0.0\"") =>
   checkFiles({ "tools/a.sh": `#!/bin/bash\n# kiwi:\n#   version: ${version}\n#   executor_id: bash_runtime\n${body}` })
@@ -28,6 +29,10 @@ describe("before an item is signed", () => {
       assert.include((yield* invalid(bash("", "\"0.0.0\""))).issue, "no version")
       assert.include((yield* invalid(checkFiles({ "tools/a.py": "print(1)\n" }))).issue, "no version")
       assert.include((yield* invalid(checkFiles({ "knowledge/a.md": "---\ntitle: T\n---\nx\n" }))).issue, "no version")
+      const hint = (files: Files) => Effect.map(invalid(checkFiles(files)), (error) => error.hint)
+      assert.include(yield* hint({ "tools/a.py": "print(1)\n" }), `__version__ = "1.0.0"`)
+      assert.include(yield* hint({ "tools/a.sh": "#!/bin/sh\n# kiwi:\n#   executor_id: bash_runtime\n" }), "# kiwi:")
+      assert.include(yield* hint({ "knowledge/a.md": "---\ntitle: T\n---\nx\n" }), "---")
       yield* checkFiles({ "knowledge/a.md": "---\ntitle: T\nversion: '0.0.1'\n---\nx\n" })
     }))
 

@@ -34,6 +34,20 @@ describe("a JavaScript tool", () => {
       }
     }))
 
+  it.effect("is described by the comment that it starts with, of either kind", () =>
+    Effect.gen(function*() {
+      const constants = `export const __version__ = "1.0.0"\nexport const __executor_id__ = "node_runtime"\n`
+      const describedBy = (text: string) =>
+        Effect.map(parseTool("text/slug.mjs", text + constants), ({ description }) => description)
+      assert.strictEqual(
+        yield* describedBy("#!/usr/bin/env node\n// Slugs\n// a title.\n\n// More.\n"),
+        "Slugs a title."
+      )
+      assert.strictEqual(yield* describedBy("// Slugs.\n//\n// More.\nimport 'node:fs'\n"), "Slugs.")
+      assert.strictEqual(yield* describedBy("// eslint-disable\n/** Slugs. */\n"), "Slugs.")
+      assert.strictEqual(yield* describedBy("import 'node:fs'\n// Not this.\n"), "")
+    }))
+
   it.effect("literals are evaluated from the syntax tree as JavaScript would", () =>
     Effect.gen(function*() {
       const tool = yield* slug(String.raw`

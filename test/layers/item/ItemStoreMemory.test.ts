@@ -5,6 +5,16 @@ import { contract } from "./ItemStore.contract.ts"
 
 contract("ItemStoreMemory", (tiers) => ItemStoreMemory.layerWith(tiers))
 
+it.effect("says so where the item may be in a project that is not open", () =>
+  Effect.gen(function*() {
+    const hint = (tiers: Parameters<typeof ItemStoreMemory.make>[0], id: string) =>
+      Effect.map(Effect.flip(ItemStoreMemory.make(tiers).find({ id })), (error) => error.remediation)
+    const system = { "tools/mul.py": "s" }
+    assert.include(yield* hint({ system }, "zzzzzzzz"), "--project")
+    assert.include(yield* hint({ system }, "mull"), `"mul"`)
+    assert.include(yield* hint({ system, project: {} }, "zzzzzzzz"), "kiwi search zzzzzzzz")
+  }))
+
 it.effect("a Map that changes is seen by the next call", () =>
   Effect.gen(function*() {
     const files = new Map([["tools/a.py", "x"]])

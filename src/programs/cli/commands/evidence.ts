@@ -29,7 +29,7 @@ export const auditVerifyCommand = Command.make("verify", {}, () =>
           report.open.length === 0 ? "" : `, ${plural(report.open.length, "session")} still open`
         }`,
         ...report.problems.map(({ detail, file, line, problem }) =>
-          `${paint.red(problem)}  ${safeLine(file, 400)}:${line}  ${safeLine(detail, 400)}`
+          `${paint.red(problem)}  ${safeLine(file, 400)}${line === 0 ? "" : `:${line}`}  ${safeLine(detail, 400)}`
         )
       ].join("\n"))
   })).pipe(
@@ -123,7 +123,11 @@ export const auditGroup = Command.make("audit").pipe(
 )
 
 const outcomeOf = (outcome: string, paint: Paint): string =>
-  outcome === "success" || outcome === "done" ? paint.green(outcome) : paint.red(outcome)
+  outcome === "success" || outcome === "done"
+    ? paint.green(outcome)
+    : outcome === "agreed"
+    ? outcome
+    : paint.red(outcome)
 
 /** When, what came of it, what, and why; nothing for what only marks a beginning or an end. */
 const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): ReadonlyArray<string> | undefined => {

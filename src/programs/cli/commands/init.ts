@@ -7,7 +7,7 @@ import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
 import type { FoundClient, FoundSkill } from "../../clients.ts"
-import { commandLine, kiwiCommand, quote, serveCommand, snippets } from "../../connect.ts"
+import { commandLine, kiwiCommand, npxFolder, npxPackages, quote, serveCommand, snippets } from "../../connect.ts"
 import type { Snippet } from "../../connect.ts"
 import { init } from "../../init.ts"
 import type { Initialized } from "../../init.ts"
@@ -30,6 +30,8 @@ interface Report extends Initialized {
     readonly args: ReadonlyArray<string>
     readonly snippets: ReadonlyArray<Snippet>
   }
+  /** What to type where Kiwi's messages say `kiwi`. */
+  readonly typed: string
   readonly next: ReadonlyArray<string>
 }
 
@@ -45,6 +47,21 @@ const isOnPath = Effect.gen(function*() {
     if (yield* Effect.orElseSucceed(files.exists(path.join(folder, name)), () => false)) return true
   }
   return false
+})
+
+/** How this Kiwi is started again: by a client, and by somebody who types. */
+const commands = Effect.gen(function*() {
+  const { started } = yield* Shell
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const folder = npxFolder(started.script)
+  const left = folder === undefined
+    ? ""
+    : yield* Effect.orElseSucceed(files.readFileString(path.join(folder, "package.json")), () => "")
+  const packages = npxPackages(left, (file) => path.resolve(folder ?? "", file))
+  const onPath = yield* isOnPath
+  const command = kiwiCommand(started, onPath, packages)
+  return { command, typed: onPath ? "kiwi" : commandLine(command) }
 })
 
 /** The first command that brings the project further. */
@@ -135,7 +152,12 @@ const reportText = (report: Report, paint: Paint, width: number): string => {
         ].join("\n")
       ).join("\n\n")
     }`,
-    `${paint.bold("Next")}\n${indented(report.next.map(paint.cyan))}`
+    `${paint.bold("Next")}\n${
+      indented(report.next.map((next) => paint.cyan(next.replace(/^kiwi(?= )/, () => report.typed))))
+    }`,
+    ...(report.typed === "kiwi" ? [] : [
+      `${paint.dim("Where Kiwi says kiwi, type:")} ${paint.cyan(report.typed)}`
+    ])
   ].join("\n\n")
 }
 
@@ -156,13 +178,15 @@ export const initCommand = Command.make("init", {
     const made = yield* output.busy("Making the project", () =>
       init(target, by).pipe(Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))))
     const places = { home: home.userHome, project: made.project, platform: shell.platform }
-    const serve = serveCommand(kiwiCommand(shell.started, yield* isOnPath), made.project)
+    const { command, typed } = yield* commands
+    const serve = serveCommand(command, made.project)
     const report: Report = {
       ...made,
       commit: made.existed ? [] : [".ai"],
       clients: yield* findClients(places),
       skills: yield* findSkills(places),
       connect: { ...serve, snippets: snippets(serve) },
+      typed,
       next: nextCommands(made, shell.cwd)
     }
     yield* output.answer(report, (paint) =>

@@ -7,6 +7,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
+import { maxOutputRange, Outputs } from "../../../services/primitive/Outputs.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { newCallId } from "../../callId.ts"
 import { quote } from "../../connect.ts"
@@ -17,6 +18,7 @@ import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
+import { Shell } from "../Shell.ts"
 import { definitions, duration, indented } from "../text.ts"
 import type { Paint } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
@@ -89,6 +91,19 @@ const dataText = (data: unknown, isTerminal: boolean): string => {
   return (isTerminal ? safeText(data) : data).replace(/\n$/, "")
 }
 
+/** A kept output, whole and as it is. */
+const pipeKept = Effect.fnUntraced(function*(uri: string) {
+  const { stdout } = yield* Shell
+  const outputs = yield* Outputs
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+  for (let offset = 0, total = 1; offset < total;) {
+    const range = yield* outputs.read(uri, { offset, length: maxOutputRange })
+    offset += range.bytes.length
+    total = range.bytes.length === 0 ? 0 : range.total
+    yield* stdout.write(decoder.decode(range.bytes, { stream: offset < total }))
+  }
+})
+
 export const runCommand = Command.make("run", {
   type: typeArgument,
   id: Argument.String("id").pipe(Argument.withDescription("Its id, or category/id: add, math/add")),
@@ -121,8 +136,14 @@ export const runCommand = Command.make("run", {
         )
       ))
     const { data, metadata, status, warnings } = done
-    yield* output.answer(done, (paint) =>
-      status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
+    const kept = "output" in metadata ? metadata.output : undefined
+    const piped = kept !== undefined && typeof data === "string" && data !== kept.uri && !output.json &&
+      !output.isTerminal
+    if (piped) yield* inProject(() => pipeKept(kept.uri))
+    else {
+      yield* output.answer(done, (paint) =>
+        status === "ready" ? followText(data, paint) : dataText(data, output.isTerminal))
+    }
     if (output.json) {
       return
     }
@@ -132,8 +153,9 @@ export const runCommand = Command.make("run", {
     if ("stderr" in metadata && metadata.stderr !== undefined) {
       yield* output.say(safeText(metadata.stderr).trimEnd())
     }
-    if ("output" in metadata && metadata.output !== undefined) {
-      yield* output.say(`The whole output, ${metadata.output.bytes} bytes, is kept as ${metadata.output.uri}`)
+    if (kept !== undefined && !piped) {
+      yield* output.say(`The whole output, ${kept.bytes} bytes, goes into a pipe or file: kiwi run … > FILE`)
+      yield* output.say(`It is kept for some days: kiwi run tool output_read --params '{"id": "${kept.uri}"}'`)
     }
     if (output.isTerminal && "duration_ms" in metadata) {
       const { id, version } = metadata.tool
