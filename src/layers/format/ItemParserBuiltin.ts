@@ -116,6 +116,8 @@ const show = ({ location }: ItemSnapshot): string =>
 const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
   const extractors = yield* Extractors
   const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
+  /** What was read without an extractor depends on the snapshot alone, and that never changes. */
+  const ofSnapshot = new WeakMap<ItemSnapshot, Result.Result<Item, ItemInvalid>>()
 
   const extractorFor = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
     const { tier, type } = snapshot.location
@@ -134,12 +136,15 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
   const invalid = (snapshot: ItemSnapshot) => (found: Problem): ItemInvalid =>
     new ItemInvalid({ item: show(snapshot), ...found })
 
-  const parse: ItemParser["Service"]["parse"] = Effect.fnUntraced(function*(snapshot) {
+  const parseAnew = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
     const extractor = yield* extractorFor(snapshot)
     const { location } = snapshot
     const key = `${location.type}:${location.file}:${location.path}:${snapshot.digest}:${extractor?.digest ?? ""}`
     const known = cache.get(key)
-    if (known !== undefined) return yield* Effect.fromResult(known)
+    if (known !== undefined) {
+      if (extractor === undefined) ofSnapshot.set(snapshot, known)
+      return yield* Effect.fromResult(known)
+    }
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(snapshot.bytes)
     const item = Result.mapError(yield* readItem(snapshot, text, extractor), invalid(snapshot))
     if (cache.size >= maxCached) {
@@ -151,6 +156,11 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
     cache.set(key, item)
     return yield* Effect.fromResult(item)
   })
+
+  const parse: ItemParser["Service"]["parse"] = (snapshot) => {
+    const known = ofSnapshot.get(snapshot)
+    return known === undefined ? parseAnew(snapshot) : Effect.fromResult(known)
+  }
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)

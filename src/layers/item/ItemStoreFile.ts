@@ -36,7 +36,8 @@ const makeSnapshotCache = () => {
   return {
     get: (key: string): CachedSnapshot | undefined => {
       const entry = entries.get(key)
-      if (entry !== undefined) {
+      // Which one was used last matters once it is about to be full.
+      if (entry !== undefined && total > maxCached / 2) {
         entries.delete(key)
         entries.set(key, entry)
       }

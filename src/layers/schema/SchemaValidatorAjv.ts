@@ -38,10 +38,15 @@ export const make = Effect.gen(function*() {
     if (origin._tag === "foreign") {
       return yield* new SchemaUnusable({ what, issue: "it comes from no verified item, and only those are compiled" })
     }
-    const key = JSON.stringify([origin.digest, what, closed])
-    const checks = kept.get(key) ?? (yield* compile(request))
-    kept.delete(key)
-    kept.set(key, checks)
+    // A digest has no blank in it, so no two requests have one key.
+    const key = `${origin.digest} ${closed} ${what}`
+    const known = kept.get(key)
+    const checks = known ?? (yield* compile(request))
+    // Which one was used last matters once it is about to be full.
+    if (known === undefined || kept.size > maxKept / 2) {
+      kept.delete(key)
+      kept.set(key, checks)
+    }
     const oldest = kept.keys().next()
     if (kept.size > maxKept && oldest.done !== true) kept.delete(oldest.value)
     return yield* Effect.fromResult(checkValue(checks, value))

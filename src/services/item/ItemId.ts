@@ -11,13 +11,17 @@ export const tiers: ReadonlyArray<Tier> = Tier.literals
 
 const idPattern = /^[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9][a-z0-9_-]*)*$/
 
+const maxIdLength = 128
+
 /** Dotted words: `filesystem.read`. At most 128 characters. */
 export const ItemId = Schema.String.pipe(
-  Schema.check(Schema.isPattern(idPattern), Schema.isMaxLength(128)),
+  Schema.check(Schema.isPattern(idPattern), Schema.isMaxLength(maxIdLength)),
   Schema.brand("ItemId")
 )
 export type ItemId = typeof ItemId.Type
-export const isItemId = Schema.is(ItemId)
+/** Asked for every name in a folder and for every link of every call: without the schema's machinery. */
+export const isItemId = (text: unknown): text is ItemId =>
+  typeof text === "string" && text.length <= maxIdLength && idPattern.test(text)
 
 /** An id, optionally qualified by its category path: `a/b/id`. */
 export interface ItemRef {
@@ -28,10 +32,12 @@ export interface ItemRef {
 
 const categorySegment = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 
+const areSegments = (segments: ReadonlyArray<string>): boolean =>
+  segments.length <= 8 && segments.every((segment) => categorySegment.test(segment))
+
 /** Whether a category path is one that Kiwi accepts: plain segments, no `.`/`..`, at most eight deep; "" is the root. */
 export const isCategory = (text: string): boolean =>
-  text === "" ||
-  (text.length <= 256 && text.split("/").length <= 8 && text.split("/").every((s) => categorySegment.test(s)))
+  text === "" || (text.length <= 256 && areSegments(text.split("/")))
 
 /** Reads `id` or `category/id`. `None` for anything else: `..`, NUL, backslashes, a leading `/`, control characters. */
 export const parseItemRef = (text: string): Option.Option<ItemRef> => {
