@@ -1,55 +1,172 @@
-// The library: services and their errors, the kernel as a layer, the use cases, and promises for other programs.
+// The library, `kiwi-mcp`. Everything here is public and kept: services and the types that they speak, every error,
+// the kernel as a layer, the use cases as Effects, and `makeKiwi` for programs without Effect. docs/embedding.md shows
+// how they are used. Nothing is exported for being there: what is not in this list is Kiwi's own business.
+
+// A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
+// your program asks its person; the kernel has none of its own.
+export type { KernelOptions } from "../layers/Kernel.ts"
 export * as Kernel from "../layers/Kernel.ts"
+export type { ProjectKey, ProjectServices } from "../layers/Projects.ts"
 export * as Projects from "../layers/Projects.ts"
 export type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
 export * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 export * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
-export * from "../services/audit/AuditEntry.ts"
-export * from "../services/audit/AuditLog.ts"
-export * from "../services/chain/Chain.ts"
-export * from "../services/chain/ChainResolver.ts"
-export * from "../services/env/EnvResolver.ts"
-export * from "../services/error/KiwiError.ts"
-export * from "../services/format/ItemParser.ts"
-export * from "../services/identity/Identity.ts"
-export * from "../services/integrity/Signatures.ts"
-export * from "../services/integrity/VerifiedCopies.ts"
-export * from "../services/integrity/Verifier.ts"
-export * from "../services/item/Item.ts"
-export * from "../services/item/ItemErrors.ts"
-export * from "../services/item/ItemId.ts"
-export * from "../services/item/ItemStore.ts"
-export * from "../services/permission/PermissionGate.ts"
-export * from "../services/primitive/Outputs.ts"
-export * from "../services/primitive/Primitive.ts"
-export * from "../services/proxy/ToolCall.ts"
-export * from "../services/proxy/ToolProxy.ts"
-export * from "../services/schema/SchemaValidator.ts"
-export * from "../services/search/ItemIndex.ts"
-export * from "../services/template/Template.ts"
-export * from "../services/trust/HumanAct.ts"
-export * from "../services/trust/ProjectTrust.ts"
-export * from "../services/trust/SignerTrust.ts"
-export * from "../services/workspace/KiwiHome.ts"
-export * from "../services/workspace/ProcessLock.ts"
-export * from "../services/workspace/SafeFiles.ts"
-export * from "../services/workspace/Workspace.ts"
+
+// Use cases: the same that the command line and the MCP server have.
+export type { ExecuteInput } from "./execute.ts"
+export { execute } from "./execute.ts"
 export type { Explanation } from "./explain.ts"
 export { explain } from "./explain.ts"
 export type { Followed } from "./follow.ts"
 export { follow } from "./follow.ts"
 export type { ItemState } from "./itemState.ts"
-export type { Loaded } from "./load.ts"
+export type { Loaded, LoadedContent } from "./load.ts"
 export { load } from "./load.ts"
-export type { CallOptions, Kiwi, RunToolOptions } from "./Kiwi.ts"
-export { KiwiClosed } from "./Kiwi.ts"
-export type { KiwiOptions } from "./makeKiwi.ts"
-export { makeKiwi } from "./makeKiwi.ts"
 export type { RunOptions } from "./runTool.ts"
-export { ResultUnexpected, runTool, runToolAs } from "./runTool.ts"
+export { embedder, ResultUnexpected, runTool, runToolAs } from "./runTool.ts"
 export type { SearchHit } from "./search.ts"
 export { search } from "./search.ts"
 export type { Signed, SignInput } from "./sign.ts"
 export { sign } from "./sign.ts"
 export { trustProject, trustSigner, untrustSigner } from "./trust.ts"
+
+// Promises over one runtime.
+export type { CallOptions, Kiwi, RunToolOptions } from "./Kiwi.ts"
+export { KiwiClosed, makeKiwiOver } from "./Kiwi.ts"
+export type { KiwiOptions } from "./makeKiwi.ts"
+export { makeKiwi } from "./makeKiwi.ts"
+
+// A call: what goes into ToolProxy, what comes out, and everything that can go wrong.
+export type { Allowed } from "../services/permission/PermissionGate.ts"
+export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
+export type {
+  CapturedOutput,
+  Isolation,
+  PrimitiveError,
+  PrimitiveEvent,
+  PrimitiveHandler,
+  PrimitiveInput,
+  PrimitiveResult
+} from "../services/primitive/Primitive.ts"
+export {
+  BuiltinFailed,
+  Builtins,
+  ParametersUnpassable,
+  PrimitiveConfigInvalid,
+  Primitives,
+  PrimitiveUnknown,
+  RequestFailed,
+  RequestRefused,
+  ToolFailed,
+  ToolOutputInvalid,
+  ToolTimeout,
+  ToolUnstartable
+} from "../services/primitive/Primitive.ts"
+export type { CallEvent } from "../services/proxy/ToolCall.ts"
+export {
+  Caller,
+  CallEvents,
+  CallMetadata,
+  CallPlan,
+  CallWarning,
+  OutputReference,
+  Surface,
+  ToolCall,
+  ToolResult
+} from "../services/proxy/ToolCall.ts"
+export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolProxy.ts"
+export {
+  ConfigInvalid,
+  HidesItem,
+  ParametersInvalid,
+  SandboxUnavailable,
+  ToolChainError,
+  ToolProxy
+} from "../services/proxy/ToolProxy.ts"
+
+// Errors in the form in which they reach a caller.
+export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../services/error/KiwiError.ts"
+export { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
+
+// Items, and finding them.
+export { ItemParser } from "../services/format/ItemParser.ts"
+export type {
+  Directive,
+  DirectiveInput,
+  DirectiveStep,
+  FolderFile,
+  Item,
+  ItemLocation,
+  ItemSnapshot,
+  Knowledge,
+  SignatureClaim,
+  Tool,
+  XmlElement
+} from "../services/item/Item.ts"
+export { showLocation } from "../services/item/Item.ts"
+export { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../services/item/ItemErrors.ts"
+export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
+export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
+export { ItemStore } from "../services/item/ItemStore.ts"
+export type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
+export { IndexUnavailable, ItemIndex } from "../services/search/ItemIndex.ts"
+
+// Trust: signatures, signers, the project, and the acts that only a person performs.
+export { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
+export { Keychain, KeychainUnavailable } from "../services/identity/Keychain.ts"
+export { ItemHistory } from "../services/integrity/ItemHistory.ts"
+export type { PlannedSignature, SignedItem, SigningPlan } from "../services/integrity/Signatures.ts"
+export { PlanStale, Signatures } from "../services/integrity/Signatures.ts"
+export { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
+export type { SignedBy, Verified, VerifyError } from "../services/integrity/Verifier.ts"
+export {
+  GoesBack,
+  SignatureMalformed,
+  SignerUntrusted,
+  SystemItemAltered,
+  Tampered,
+  Unsigned,
+  Verifier
+} from "../services/integrity/Verifier.ts"
+export type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
+export { HumanActKind, HumanDeclined, HumanGate, HumanRequired } from "../services/trust/HumanAct.ts"
+export type { ControlFile, TrustProposal, TrustState } from "../services/trust/ProjectTrust.ts"
+export { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
+export type { SignerStanding } from "../services/trust/SignerTrust.ts"
+export { Signer, SignerInvalid, SignerTrust } from "../services/trust/SignerTrust.ts"
+
+// What stands under a call.
+export type { AuditRecord } from "../services/audit/AuditEntry.ts"
+export { AuditEntry } from "../services/audit/AuditEntry.ts"
+export type { AuditProblem, AuditReport } from "../services/audit/AuditLog.ts"
+export { AuditLog, AuditUnavailable } from "../services/audit/AuditLog.ts"
+export type { Chain, ChainLink } from "../services/chain/Chain.ts"
+export type { ChainError, ResolvedChain, ResolveError } from "../services/chain/ChainResolver.ts"
+export {
+  ChainCycle,
+  ChainLinkBroken,
+  ChainLinkMissing,
+  ChainMalformed,
+  ChainResolver,
+  ChainTooDeep
+} from "../services/chain/ChainResolver.ts"
+export type { EnvOrigin, EnvVariable, EnvWarning, ResolvedEnv } from "../services/env/EnvResolver.ts"
+export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
+export type { OutboundError, OutboundRequest, OutboundResponse } from "../services/outbound/Outbound.ts"
+export { Outbound, OutboundFailed, OutboundRefused } from "../services/outbound/Outbound.ts"
+export type { OutputWriter } from "../services/primitive/Outputs.ts"
+export { OutputNotFound, Outputs } from "../services/primitive/Outputs.ts"
+export type { ValidatedValue } from "../services/schema/SchemaValidator.ts"
+export { SchemaUnusable, SchemaValidator } from "../services/schema/SchemaValidator.ts"
+export type { SettingsProblem, SettingsValues } from "../services/settings/Settings.ts"
+export { Settings } from "../services/settings/Settings.ts"
+export type { TemplateError } from "../services/template/Template.ts"
+export { TemplateUnresolved, TemplateUnsafe } from "../services/template/Template.ts"
+export { KiwiHome } from "../services/workspace/KiwiHome.ts"
+export type { LockError } from "../services/workspace/ProcessLock.ts"
+export { LockTimeout, LockUnavailable, ProcessLock } from "../services/workspace/ProcessLock.ts"
+export { ReadRefused, SafeFiles, WriteRefused } from "../services/workspace/SafeFiles.ts"
+export type { Project } from "../services/workspace/Workspace.ts"
+export { ProjectNotFound, Workspace } from "../services/workspace/Workspace.ts"
+
 export { version } from "./version.ts"

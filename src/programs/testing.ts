@@ -1,4 +1,5 @@
-// `kiwi-mcp/testing`: a whole kernel in memory, and a memory layer for every service, to put one's own in between.
+// `kiwi-mcp/testing`: a whole kernel in memory, and a layer without disk, keychain or process for every service, to put
+// one's own in between. What needs none of these is the real thing: parsing, chains, schemas, signatures, the proxy.
 import { Layer } from "effect"
 import type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
 import * as KernelMemory from "../layers/KernelMemory.ts"
@@ -9,23 +10,31 @@ import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
 export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
+export * as ChainResolverStore from "../layers/chain/ChainResolverStore.ts"
+export type { MemoryHost } from "../layers/env/EnvResolverMemory.ts"
 export * as EnvResolverMemory from "../layers/env/EnvResolverMemory.ts"
 export * as ExtractorsMemory from "../layers/format/ExtractorsMemory.ts"
+export * as ItemParserBuiltin from "../layers/format/ItemParserBuiltin.ts"
 export * as IdentityMemory from "../layers/identity/IdentityMemory.ts"
 export * as KeychainMemory from "../layers/identity/KeychainMemory.ts"
 export * as ItemHistoryMemory from "../layers/integrity/ItemHistoryMemory.ts"
 export * as SignaturesMemory from "../layers/integrity/SignaturesMemory.ts"
 export * as VerifiedCopiesMemory from "../layers/integrity/VerifiedCopiesMemory.ts"
+export * as VerifierEd25519 from "../layers/integrity/VerifierEd25519.ts"
 export * as VerifierMemory from "../layers/integrity/VerifierMemory.ts"
+export type { MemoryFile } from "../layers/item/ItemStoreMemory.ts"
 export * as ItemStoreMemory from "../layers/item/ItemStoreMemory.ts"
 export type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
 export * as KernelMemory from "../layers/KernelMemory.ts"
+export type { Answerer } from "../layers/outbound/OutboundMemory.ts"
 export * as OutboundMemory from "../layers/outbound/OutboundMemory.ts"
 export * as PermissionGateDefault from "../layers/permission/PermissionGateDefault.ts"
 export * as BuiltinRegistry from "../layers/primitive/BuiltinRegistry.ts"
 export * as OutputsMemory from "../layers/primitive/OutputsMemory.ts"
 export type { Program, ProgramEnd, ProgramStart } from "../layers/primitive/PrimitivesMemory.ts"
 export * as PrimitivesMemory from "../layers/primitive/PrimitivesMemory.ts"
+export * as ToolProxyPipeline from "../layers/proxy/ToolProxyPipeline.ts"
+export * as SchemaValidatorByOrigin from "../layers/schema/SchemaValidatorByOrigin.ts"
 export * as ItemIndexMemory from "../layers/search/ItemIndexMemory.ts"
 export * as SettingsMemory from "../layers/settings/SettingsMemory.ts"
 export * as ProjectTrustMemory from "../layers/trust/ProjectTrustMemory.ts"
@@ -36,7 +45,7 @@ export * as SafeFilesMemory from "../layers/workspace/SafeFilesMemory.ts"
 export * as WorkspaceMemory from "../layers/workspace/WorkspaceMemory.ts"
 export { version } from "./version.ts"
 
-/** `makeKiwi` over a kernel in memory. */
+/** `makeKiwi` over a kernel in memory. Without `askPerson`, human acts fail as `HumanRequired`. */
 export const makeTestKiwi = (
   options: KernelMemoryOptions & { readonly askPerson?: AskPerson | undefined } = {}
 ): Kiwi =>

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll } from "vitest"
+import { programsOf } from "./consumer/programs.ts"
 
 const root = new URL("../../", import.meta.url).pathname
 const { devDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
@@ -63,10 +64,21 @@ it("installing it runs nothing", () => {
   assert.doesNotHaveAnyKeys(scripts, ["preinstall", "install", "postinstall", "prepare", "prepublish"])
 })
 
-it("a program with its own effect type-checks against it, libraries included, and runs", async () => {
+const documented = programsOf(readFileSync(join(root, "docs/embedding.md"), "utf8"))
+const fileOf = (index: number) => `documented${index}.ts`
+
+it("the installed program makes an empty folder a project, and prints what to tell an MCP client", async () => {
+  const said = await run(join(project, "node_modules/.bin/kiwi"), ["init", "."], project)
+  assert.include(said, "mcpServers")
+  assert.include(readdirSync(join(project, ".ai")), "tools")
+})
+
+it("programs with their own effect type-check against it, libraries included", async () => {
   copyFileSync(join(root, "test/e2e/consumer/consumer.ts"), join(project, "consumer.ts"))
+  for (const [index, { program }] of documented.entries()) writeFileSync(join(project, fileOf(index)), program)
   const compilerOptions = {
     exactOptionalPropertyTypes: true,
+    lib: ["ES2024", "ESNext.Disposable", "DOM"],
     module: "NodeNext",
     noEmit: true,
     skipLibCheck: false,
@@ -74,12 +86,25 @@ it("a program with its own effect type-checks against it, libraries included, an
     target: "ES2024",
     types: ["node"]
   }
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["consumer.ts"] }))
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
   await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "."], project)
-
-  const printed = JSON.parse(await run(process.execPath, ["consumer.ts"], project))
-  assert.deepStrictEqual(printed, { library: version, testing: version })
 })
+
+it("a program runs a real tool as an Effect and as a promise, and one in memory", async () => {
+  assert.deepStrictEqual(JSON.parse(await run(process.execPath, ["consumer.ts"], project)), {
+    library: version,
+    testing: version,
+    run: { sum: 3 },
+    promised: { slug: "hello-there" },
+    tested: "in memory"
+  })
+})
+
+for (const [index, { prints, title }] of documented.entries()) {
+  it(`docs/embedding.md, "${title}", program ${index + 1}, prints what it says`, async () => {
+    assert.strictEqual(await run(process.execPath, [fileOf(index)], project), prints)
+  })
+}
 
 it("a program of the package's user shares one effect with it", () => {
   const copies = readdirSync(project, { recursive: true, encoding: "utf8" }).filter((file) =>
@@ -102,4 +127,18 @@ it("npx starts it in an empty folder", async () => {
 it("the installed program plays its demo", async () => {
   const played = await run(join(project, "node_modules/.bin/kiwi"), ["demo"], project)
   assert.include(played, "✓ 11 scenes")
+})
+
+it("npx makes an empty folder a project that works at once", async () => {
+  const fresh = join(folder, "fresh")
+  mkdirSync(fresh)
+  const said = await run("npx", ["-y", `file:${tarball}`, "init"], fresh)
+  assert.include(said, "mcpServers")
+  assert.include(said, fresh)
+  const added = await run(
+    "npx",
+    ["-y", `file:${tarball}`, "run", "tool", "add", "--params", `{"a": 1, "b": 2}`, "--json"],
+    fresh
+  )
+  assert.deepStrictEqual(JSON.parse(added).data, { sum: 3 })
 })

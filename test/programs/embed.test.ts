@@ -24,8 +24,10 @@ import { makeTestKiwi } from "../../src/programs/testing.ts"
 import { argvProgram, echo, kernel, tool } from "../layers/proxy/calls.ts"
 import { accept, kernelOf, realProject } from "../support/realProject.ts"
 
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false
+
 /** Compiles only if both are the same type: neither wider, nor `any`. */
-const same = <A, B>(_: (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false) => {}
+const same = <A, B>(answer: Same<A, B>) => assert.isTrue(answer)
 
 const Sum = Schema.Struct({ sum: Schema.Number })
 const run = runTool("add", { a: 1, b: 2 })
@@ -221,6 +223,43 @@ describe("makeKiwi", () => {
 })
 
 describe("the library", () => {
+  it("exports services, errors, schemas and use cases by name, and nothing besides", () => {
+    assert.deepStrictEqual(
+      Object.keys(Embed).filter((name) => /^[a-z]/.test(name)).toSorted(),
+      [
+        "codeOf",
+        "embedder",
+        "execute",
+        "explain",
+        "follow",
+        "innermost",
+        "isItemId",
+        "load",
+        "makeKiwi",
+        "makeKiwiOver",
+        "runTool",
+        "runToolAs",
+        "search",
+        "showLocation",
+        "sign",
+        "toErrorObject",
+        "trustProject",
+        "trustSigner",
+        "untrustSigner",
+        "version"
+      ]
+    )
+  })
+
+  it("exports every error that a call can end with", () => {
+    const source = fs.readFileSync(join(root, "src/services/proxy/ToolProxy.ts"), "utf8")
+    const union = source.slice(source.indexOf("export type ChainReason ="), source.indexOf("/** Anything that goes"))
+    const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
+    assert.isAbove(names.length, 8)
+    const unions = new Set(["ChainError", "VerifyError", "TemplateError", "PrimitiveError"])
+    assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
+  })
+
   const root = new URL("../../", import.meta.url).pathname
   const loaded = (entry: string): ReadonlyArray<string> => {
     const script = `
@@ -239,7 +278,8 @@ describe("the library", () => {
       })
     )
   }
-  const heavy = /\/node_modules\/(?:ajv|yaml|@lezer|@napi-rs|@cfworker|re2js|@modelcontextprotocol|picomatch)\/|^node:sqlite$/
+  const heavy =
+    /\/node_modules\/(?:ajv|yaml|@lezer|@napi-rs|@cfworker|re2js|@modelcontextprotocol|picomatch)\/|^node:sqlite$/
 
   for (const entry of ["src/programs/embed.ts", "src/programs/testing.ts"]) {
     it(`${entry} loads none of the heavy packages`, () => {

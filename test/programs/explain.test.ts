@@ -47,26 +47,56 @@ describe("explain", () => {
     }))))
 
   const blockers: ReadonlyArray<readonly [string, Parameters<typeof kernel>[0], string, string, RegExp]> = [
-    ["a restricted project, and no signature", {
-      project: { "tools/thing.yaml": echo },
-      trusted: false,
-      signatures: "checked"
-    }, "requireTrustedProject", "PROJECT_RESTRICTED", /^kiwi trust project$/],
-    ["no signature, and no command", {
-      project: { "tools/thing.yaml": tool({ config: { command: "x" }, requires: { commands: ["jq"] } }) },
-      signatures: "checked",
-      host: { programs: [] }
-    }, "verifyLinks", "UNSIGNED", /^kiwi sign tool thing$/],
-    ["no command", {
-      project: { "tools/thing.yaml": tool({ config: { command: "x" }, requires: { commands: ["jq"] } }) },
-      host: { programs: [] }
-    }, "resolveEnvironment", "REQUIREMENTS_MISSING", /^install jq$/],
-    ["an executor that is not there", {
-      project: { "tools/thing.yaml": tool({ executor_id: "bash_runtme" }) }
-    }, "resolveChain", "CHAIN_LINK_MISSING", /bash_runtime/],
-    ["a config that its primitive refuses", {
-      project: { "tools/thing.yaml": tool({ config: { command: "x", timeout: -1 } }) }
-    }, "dryRun", "CONFIG_INVALID", /Correct CONFIG in thing/]
+    [
+      "a restricted project, and no signature",
+      {
+        project: { "tools/thing.yaml": echo },
+        trusted: false,
+        signatures: "checked"
+      },
+      "requireTrustedProject",
+      "PROJECT_RESTRICTED",
+      /^kiwi trust project$/
+    ],
+    [
+      "no signature, and no command",
+      {
+        project: { "tools/thing.yaml": tool({ config: { command: "x" }, requires: { commands: ["jq"] } }) },
+        signatures: "checked",
+        host: { programs: [] }
+      },
+      "verifyLinks",
+      "UNSIGNED",
+      /^kiwi sign tool thing$/
+    ],
+    [
+      "no command",
+      {
+        project: { "tools/thing.yaml": tool({ config: { command: "x" }, requires: { commands: ["jq"] } }) },
+        host: { programs: [] }
+      },
+      "resolveEnvironment",
+      "REQUIREMENTS_MISSING",
+      /^install jq$/
+    ],
+    [
+      "an executor that is not there",
+      {
+        project: { "tools/thing.yaml": tool({ executor_id: "bash_runtme" }) }
+      },
+      "resolveChain",
+      "CHAIN_LINK_MISSING",
+      /bash_runtime/
+    ],
+    [
+      "a config that its primitive refuses",
+      {
+        project: { "tools/thing.yaml": tool({ config: { command: "x", timeout: -1 } }) }
+      },
+      "dryRun",
+      "CONFIG_INVALID",
+      /Correct CONFIG in thing/
+    ]
   ]
   for (const [what, options, check, code, remedy] of blockers) {
     it.effect(`stops at the first blocker and names what removes it: ${what}`, () =>

@@ -36,8 +36,11 @@ describe("following a directive", () => {
       })
     }).pipe(Effect.provide(kernel({ project: greet }))))
 
-  it.prop("never looks twice", [Schema.String, Schema.String], ([one, two]) =>
-    substitute("a {{one}} b {{two}} c", { one, two }) === `a ${one} b ${two} c`)
+  it.prop(
+    "never looks twice",
+    [Schema.String, Schema.String],
+    ([one, two]) => substitute("a {{one}} b {{two}} c", { one, two }) === `a ${one} b ${two} c`
+  )
 
   it("puts in what is no text as JSON", () => {
     assert.strictEqual(substitute("{{ n }} {{list}} {{toString}}", { n: 1, list: ["a"] }), `1 ["a"] {{toString}}`)

@@ -8,8 +8,8 @@ import type { HumanRequest } from "../../src/services/trust/HumanAct.ts"
 import { HumanGate } from "../../src/services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../src/services/trust/SignerTrust.ts"
-import { makeSigner } from "../support/snapshots.ts"
 import { call, caller, echo, entries, kernel } from "../layers/proxy/calls.ts"
+import { makeSigner } from "../support/snapshots.ts"
 import { person } from "./items.ts"
 
 const project = () => new Map([["tools/echo.yaml", echo], ["tools/again.yaml", echo]])

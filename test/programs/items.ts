@@ -27,7 +27,8 @@ export const inputs = `<inputs>
     <input name="times" type="integer" required="false">How often</input>
   </inputs>`
 
-export const knowledge = (title: string, body: string) => `---
+export const knowledge = (title: string, body: string) =>
+  `---
 title: ${title}
 version: "1.0.0"
 ---

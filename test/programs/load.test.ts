@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { load } from "../../src/programs/load.ts"
-import { locationOf, makeSigner, signText } from "../support/snapshots.ts"
 import { caller, echo, kernel } from "../layers/proxy/calls.ts"
+import { locationOf, makeSigner, signText } from "../support/snapshots.ts"
 import { directive, inputs, knowledge } from "./items.ts"
 
 const friend = makeSigner()
