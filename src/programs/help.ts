@@ -2,6 +2,7 @@
 import { Effect, Option } from "effect"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
+import type { ItemAmbiguous, ItemInvalid, ItemUnreadable } from "../services/item/ItemErrors.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
@@ -31,11 +32,17 @@ export interface Helped {
   }
 }
 
+const isOfProject = (problem: ItemInvalid | ItemUnreadable | ItemAmbiguous): boolean =>
+  (problem._tag === "ItemAmbiguous" ? problem.candidates : [problem.item]).some((place) => place.startsWith("project:"))
+
 const off = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const store = yield* ItemStore
   const state = yield* trust.state
-  const problems = yield* store.problems
+  const all = yield* store.problems
+  // Names of files are words too: nobody listens to those of a restricted project.
+  const problems = state._tag === "Restricted" ? all.filter((p) => !isOfProject(p)) : all
+  const unnamed = all.length - problems.length
   const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []
   return [
     ...(state._tag === "Restricted" ? [`Nothing of the project runs: ${state.reason} (kiwi trust project)`] : []),
@@ -43,6 +50,7 @@ const off = Effect.gen(function*() {
     ...controls
       .filter((c) => c.state !== "accepted")
       .map((c) => `${c.path} is ${c.state} and not used until somebody accepts it (kiwi trust project)`),
+    ...(unnamed === 0 ? [] : [`${unnamed} of the project's files are no items (kiwi doctor)`]),
     ...problems.slice(0, 10).map((p) => p.message),
     ...(problems.length > 10 ? [`… and ${problems.length - 10} more files that are no items (kiwi doctor)`] : [])
   ]
