@@ -234,7 +234,6 @@ export const make = Effect.gen(function*() {
     Effect.flatMap(durable, (full) => write(record, secrets, full))
 
   const close = Effect.gen(function*() {
-    closed = true
     const current = session
     if (current === undefined) return
     const now = yield* Clock.currentTimeMillis
@@ -259,7 +258,11 @@ export const make = Effect.gen(function*() {
     yield* Effect.sync(() => fs.closeSync(current.fd))
     yield* Scope.close(current.lock, Exit.void)
   })
-  yield* Effect.addFinalizer(() => close)
+  // A session that is just being opened is closed too, and not left behind with its lock.
+  yield* Effect.addFinalizer(() => {
+    closed = true
+    return opening.withPermit(close)
+  })
   yield* Effect.forkScoped(recordHeads)
 
   const own = () => session && { ...session, session: session.id }

@@ -50,6 +50,16 @@ interface SessionFile {
   readonly changed: number
 }
 
+/** When a file was changed; `undefined` for what is no file, or cannot be looked at. */
+const changedAt = (path: string): number | undefined => {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat?.isFile() === true ? stat.mtimeMs : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) {
   const found: Array<SessionFile> = []
   yield* withFile(() => openHeads(state), (fd) =>
@@ -58,8 +68,8 @@ const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) 
       const head = parseHead(text)
       const place = head === undefined ? undefined : places[head.place]
       if (head?.state !== "opened" || place === undefined) return
-      const stat = lstatSync(join(place.root, place.path, head.file), { throwIfNoEntry: false })
-      if (stat?.isFile() === true) found.push({ place, file: head.file, changed: stat.mtimeMs })
+      const changed = changedAt(join(place.root, place.path, head.file))
+      if (changed !== undefined) found.push({ place, file: head.file, changed })
     }))
   return found.toSorted((a, b) => b.changed - a.changed)
 })

@@ -83,13 +83,13 @@ export const make = Effect.gen(function*() {
   const identityFile = join(home, "identity.json")
   let known: { readonly stamp: string; readonly state: State } | undefined
 
-  const state = Effect.sync((): State => {
+  const state = Effect.try((): State => {
     const stat = statSync(identityFile, { bigint: true, throwIfNoEntry: false })
     if (stat === undefined) return none
     const stamp = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
     if (known?.stamp !== stamp) known = { stamp, state: readIdentity(identityFile) }
     return known.state
-  }).pipe(Effect.catchDefect(() => Effect.succeed(damaged("$KIWI_HOME cannot be read"))))
+  }).pipe(Effect.orElseSucceed(() => damaged("$KIWI_HOME cannot be read")))
 
   const recorded = Effect.map(state, (s) => s._tag === "Recorded" ? s.identity : undefined)
 
@@ -198,7 +198,7 @@ export const make = Effect.gen(function*() {
     if (act.kind !== "sign") {
       return yield* new KeyUnavailable({
         detail: "it signs only what a person has agreed to sign",
-        remedy: "Ask the person to sign: kiwi sign"
+        remedy: "Ask the person to sign: kiwi sign TYPE ID"
       })
     }
     const identity = yield* existing()

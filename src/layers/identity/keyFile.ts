@@ -44,14 +44,21 @@ const strength: Kdf = { cost: 2 ** 16, blockSize: 8, parallelization: 1 }
 const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
   Effect.callback<Buffer, KeyFileIssue>((resume) => {
     const memory = 256 * kdf.cost * kdf.blockSize
+    const damaged = Effect.fail("is damaged" as const)
     // Normalised, so that one passphrase typed on two keyboards is one.
-    scrypt(
-      Redacted.value(passphrase).normalize("NFKC"),
-      salt,
-      32,
-      { ...kdf, maxmem: memory },
-      (error, key) => resume(error === null ? Effect.succeed(key) : Effect.fail("is damaged"))
-    )
+    const typed = Redacted.value(passphrase).normalize("NFKC")
+    try {
+      scrypt(
+        typed,
+        salt,
+        32,
+        { ...kdf, maxmem: memory },
+        (error, key) => resume(error === null ? Effect.succeed(key) : damaged)
+      )
+    } catch {
+      // Parameters that contradict each other are refused at once.
+      resume(damaged)
+    }
   })
 
 export const print = Effect.fnUntraced(function*(pair: KeyPair, passphrase: Redacted.Redacted | undefined) {

@@ -43,6 +43,8 @@ const settleTime = 2000
 /** Folders looked at between two chances for other fibers. */
 const batch = 256
 
+// Lists here may be as long as a folder is large, and so are never spread into a call: an argument each is too many.
+
 export interface CatalogOptions {
   readonly type: ItemType
   readonly tier: Tier
@@ -120,8 +122,9 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     new ItemInvalid({ item: show(path), line: 0, column: 0, found: "", ...reason })
 
   const setEntries = (folder: Folder, entries: ReadonlyArray<Entry>): void => {
-    for (const { location } of folder.entries) {
-      const rest = (byId.get(location.id) ?? []).filter((e) => !folder.entries.includes(e))
+    const gone = new Set(folder.entries)
+    for (const { location } of gone) {
+      const rest = (byId.get(location.id) ?? []).filter((e) => !gone.has(e))
       if (rest.length === 0) byId.delete(location.id)
       else byId.set(location.id, rest)
     }
@@ -232,7 +235,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   }
 
   const collect = (folder: Folder, into: Array<Problem>): Array<Problem> => {
-    into.push(...folder.problems)
+    for (const problem of folder.problems) into.push(problem)
     for (const child of folder.children.values()) collect(child, into)
     return into
   }
@@ -266,7 +269,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     const waiting = [top]
     let seen = 0
     while (waiting.length > 0) {
-      waiting.push(...visit(waiting.pop()!, base, now))
+      for (const folder of visit(waiting.pop()!, base, now)) waiting.push(folder)
       if (++seen % batch === 0) yield* Effect.yieldNow
     }
     complete = true

@@ -147,7 +147,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
       const system = (yield* backend.listing("system", type)).byId
       for (const tier of tiers) {
         const listing = yield* backend.listing(tier, type)
-        found.push(...listing.problems)
+        for (const problem of listing.problems) found.push(problem)
         for (const [id, entries] of listing.byId) {
           if (entries.length > 1) found.push(new ItemAmbiguous({ id, candidates: entries.map(showEntry).toSorted() }))
           for (const entry of entries) {
@@ -156,7 +156,8 @@ export const make = (backend: Backend): ItemStore["Service"] => {
           }
           if (tier === "system") continue
           for (const hidden of system.get(id) ?? []) {
-            if (yield* isProtected(hidden)) found.push(...entries.map(shadowIssue))
+            if (!(yield* isProtected(hidden))) continue
+            for (const entry of entries) found.push(shadowIssue(entry))
           }
         }
       }

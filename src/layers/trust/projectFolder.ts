@@ -157,15 +157,17 @@ const environmentFiles = (root: string, folder: string): ReadonlyArray<string> =
   })
 
 const candidates = (root: string): ReadonlyArray<string | FoundControl> => {
-  const found: Array<string | FoundControl> = [...environmentFiles(root, "")]
-  if (kind(join(root, ".ai")) === "folder") {
-    found.push(...environmentFiles(root, ".ai"))
-    for (const folder of [".ai/config", ".ai/extractors"]) {
-      const is = kind(join(root, folder))
-      if (is === "folder") found.push(...below(root, folder, 0))
-      if (is === "other") found.push(refused(folder, "it is a link or no folder"))
-    }
+  const inControlFolder = (folder: string): ReadonlyArray<string | FoundControl> => {
+    const is = kind(join(root, folder))
+    if (is === "folder") return below(root, folder, 0)
+    return is === "other" ? [refused(folder, "it is a link or no folder")] : []
   }
+  const found = [
+    ...environmentFiles(root, ""),
+    ...(kind(join(root, ".ai")) === "folder"
+      ? [...environmentFiles(root, ".ai"), ...[".ai/config", ".ai/extractors"].flatMap(inControlFolder)]
+      : [])
+  ]
   return found.length <= maxFiles ? found : [
     ...found.slice(0, maxFiles),
     refused(".ai/config", `there are more than ${maxFiles} control files; the others are not used`)

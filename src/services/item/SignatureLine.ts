@@ -158,7 +158,7 @@ const readHead = (text: string): Head => {
   while (true) {
     const start = at
     while (text.charCodeAt(at) === byteOrderMark) at++
-    before.push(...take())
+    for (const line of take()) before.push(line)
     if (at === start) break
   }
   if (!text.startsWith("#!", at)) return { shebang: "", rest: text.slice(at), before, after: [] }

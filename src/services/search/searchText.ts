@@ -78,8 +78,10 @@ export const tokens = (text: string): Array<string> => {
     for (const [i, segment] of word.split(unspaced).entries()) {
       if (segment === "") continue
       if (i % 2 === 1) {
+        // A text without blanks can be one run: too long to be spread into a call.
         const run = fold(segment)
-        out.push(...pairs(run), Array.from(run).at(-1)!)
+        for (const pair of pairs(run)) out.push(pair)
+        out.push(Array.from(run).at(-1)!)
       } else {
         out.push(token(segment), ...partsOf(segment))
       }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -108,6 +108,19 @@ describe("a session", () => {
       assert.deepStrictEqual(calls, ["c1", "c2", "c3", "c4"])
     }))
 
+  it.effect("reads on where the file of one session cannot be reached", () =>
+    Effect.gen(function*() {
+      const made = yield* world
+      yield* session(made, (audit) => audit.append(request("c1")), { timeless: true })
+      yield* TestClock.adjust("1 day")
+      yield* session(made, (audit) => audit.append(request("c2")), { timeless: true })
+      const [day] = fs.readdirSync(made.audit).toSorted()
+      fs.rmSync(join(made.audit, day!), { recursive: true })
+      fs.writeFileSync(join(made.audit, day!), "")
+      const read = yield* session(made, (audit) => audit.read({ item: "add" }), { timeless: true })
+      assert.deepStrictEqual(read.map((entry) => entry.kind === "request" && entry.call), ["c2"])
+    }))
+
   it.live("refuses to write after its end", () =>
     Effect.gen(function*() {
       const made = yield* world
@@ -117,6 +130,18 @@ describe("a session", () => {
       const refused = yield* Effect.flip(audit.append(request("c2")))
       assert.strictEqual(refused._tag, "AuditUnavailable")
       assert.strictEqual(sessionFiles(made.audit).length, 1)
+    }))
+
+  it.live("that is just being opened at the end is closed, and leaves no lock behind", () =>
+    Effect.gen(function*() {
+      const made = yield* world
+      const { audit, end } = yield* open(made)
+      const appending = yield* Effect.forkChild(Effect.exit(audit.append(request("c1"))))
+      yield* Effect.yieldNow
+      yield* end
+      yield* Fiber.join(appending)
+      assert.deepStrictEqual(fs.globSync(join(made.home, "projects/*/audit-sessions/*.lock")), [])
+      assert.deepStrictEqual(yield* problemsOf(made), [])
     }))
 
   it.live("records a head every 1,000 entries", () =>

@@ -114,6 +114,11 @@ describe("IdentityKeyring", () => {
         assert.notInclude(error.message + JSON.stringify(error), passphrase)
       }
       assert.notInclude(readFileSync(keyFile(home), "utf8"), passphrase)
+
+      const text = readFileSync(keyFile(home), "utf8")
+      writeFileSync(keyFile(home), JSON.stringify({ ...JSON.parse(text), cost: 3 }))
+      const error = yield* within(encrypted, (i) => Effect.flip(i.sign(["m"], signing)))
+      assert.include(error.message, "is damaged")
     }))
 
   it.effect("tells whether a passphrase opens the key, whatever the environment has, and that other keys have none", () =>

@@ -28,6 +28,10 @@ describe("tokens", () => {
     it(`of ${JSON.stringify(text)}`, () => assert.deepStrictEqual(tokens(text), expected))
   }
 
+  it("of a text that is one run without a blank", () => {
+    assert.strictEqual(tokens("漢".repeat(300_000)).length, 300_000)
+  })
+
   it("are never longer than 64 characters", () => {
     assert.deepStrictEqual(tokens("x".repeat(100_000)).map((t) => t.length), [64])
   })
