@@ -29,6 +29,7 @@ import * as ItemIndexSqlite from "./search/ItemIndexSqlite.ts"
 import * as SettingsFile from "./settings/SettingsFile.ts"
 import * as ProjectTrustFile from "./trust/ProjectTrustFile.ts"
 import * as SignerTrustFile from "./trust/SignerTrustFile.ts"
+import { withOwnLayers } from "./withOwnLayers.ts"
 import * as KiwiHomeNode from "./workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "./workspace/ProcessLockSqlite.ts"
 import * as SafeFilesNode from "./workspace/SafeFilesNode.ts"
@@ -104,7 +105,7 @@ export const layerProject = (dir: string | undefined) =>
 
 /** A whole kernel for one project, for programs that embed Kiwi. */
 export const layer = (options: KernelOptions = {}) =>
-  layerProject(options.project).pipe(Layer.provideMerge(layerProcess(options)))
+  layerProject(options.project).pipe(Layer.provideMerge(layerProcess(options)), withOwnLayers)
 
 /** Kernels of many projects over one process, for the surfaces. */
 export const layerProjects = (options: Omit<KernelOptions, "project"> = {}) =>
@@ -113,5 +114,6 @@ export const layerProjects = (options: Omit<KernelOptions, "project"> = {}) =>
       (key) => layerProject(key === "" ? undefined : key),
       (key) => WorkspaceNode.isKnown(key, home)
     ))).pipe(
-      Layer.provideMerge(layerProcess(options))
+      Layer.provideMerge(layerProcess(options)),
+      withOwnLayers
     )

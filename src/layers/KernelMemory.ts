@@ -31,6 +31,7 @@ import * as ItemIndexMemory from "./search/ItemIndexMemory.ts"
 import * as SettingsMemory from "./settings/SettingsMemory.ts"
 import * as ProjectTrustMemory from "./trust/ProjectTrustMemory.ts"
 import * as SignerTrustMemory from "./trust/SignerTrustMemory.ts"
+import { withOwnLayers } from "./withOwnLayers.ts"
 import * as KiwiHomeMemory from "./workspace/KiwiHomeMemory.ts"
 import * as ProcessLockMemory from "./workspace/ProcessLockMemory.ts"
 import * as SafeFilesMemory from "./workspace/SafeFilesMemory.ts"
@@ -91,6 +92,7 @@ export const layer = (options: KernelMemoryOptions = {}) => {
       SettingsMemory.layer
     )),
     Layer.provideMerge(WorkspaceMemory.layer),
-    Layer.provideMerge(KiwiHomeMemory.layer)
+    Layer.provideMerge(KiwiHomeMemory.layer),
+    withOwnLayers
   )
 }

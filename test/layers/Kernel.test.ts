@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { Schema } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -8,11 +8,14 @@ import { toErrorObject } from "../../src/services/error/KiwiError.ts"
 import { Identity } from "../../src/services/identity/Identity.ts"
 import { Outputs } from "../../src/services/primitive/Outputs.ts"
 import { CallEvents } from "../../src/services/proxy/ToolCall.ts"
-import type { CallEvent } from "../../src/services/proxy/ToolCall.ts"
+import type { CallEvent, ToolResult } from "../../src/services/proxy/ToolCall.ts"
 import { ToolProxy } from "../../src/services/proxy/ToolProxy.ts"
 import { ItemIndex } from "../../src/services/search/ItemIndex.ts"
 import { accept, kernelOf, realProject } from "../support/realProject.ts"
 import { call, entries, reasonOf } from "./proxy/calls.ts"
+
+class First extends Context.Service<First, ToolResult>()("test/First") {}
+class Second extends Context.Service<Second, ToolResult>()("test/Second") {}
 
 const python = (body: string, extra = "") =>
   `"""A tool."""
@@ -168,6 +171,25 @@ describe("a real kernel", () => {
       assert.deepStrictEqual([first[0], second[0]], ["one\n", "two\n"])
       assert.notStrictEqual(first[1], second[1])
       assert.deepStrictEqual([first[2], second[2]], [2, 2])
+    }))
+
+  it.live("one of them inside another is a kernel of its own", () =>
+    Effect.gen(function*() {
+      const one = yield* realProject({ ".ai/tools/which.sh": bash("echo one") })
+      const two = yield* realProject({ ".ai/tools/which.sh": bash("echo two") })
+      const say = Effect.andThen(accept, call("which"))
+      const nested = Effect.gen(function*() {
+        const outer = yield* say
+        const inner = yield* Effect.provide(say, kernelOf(two))
+        return [outer.data, inner.data]
+      })
+      assert.deepStrictEqual(yield* Effect.provide(nested, kernelOf(one)), ["one\n", "two\n"])
+      const both = Layer.merge(
+        Layer.effect(First, call("which")).pipe(Layer.provide(kernelOf(one))),
+        Layer.effect(Second, call("which")).pipe(Layer.provide(kernelOf(two)))
+      )
+      const merged = Effect.all([First, Second]).pipe(Effect.map((results) => results.map(({ data }) => data)))
+      assert.deepStrictEqual(yield* Effect.provide(merged, both), ["one\n", "two\n"])
     }))
 
   it.live("keeps long output whole, without the secrets in it", () =>

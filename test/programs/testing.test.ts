@@ -135,6 +135,8 @@ describe("a kernel in memory", () => {
     return Effect.gen(function*() {
       assert.deepStrictEqual(yield* Effect.provide(count, layer), [1, 1])
       assert.deepStrictEqual(yield* Effect.provide(count, KernelMemory.layer()), [0, 0])
+      const inside = Effect.provide(count, KernelMemory.layer())
+      assert.deepStrictEqual(yield* Effect.provide(Effect.all([count, inside]), layer), [[1, 1], [0, 0]])
     })
   })
 })

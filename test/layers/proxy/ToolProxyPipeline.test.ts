@@ -108,7 +108,7 @@ describe("the audit", () => {
   const started: Array<string> = []
   /** The proxy of a kernel whose audit fails for some entries. */
   const proxyOver = (kinds: ReadonlyArray<string>) =>
-    Layer.fresh(ToolProxyPipeline.layer).pipe(
+    ToolProxyPipeline.layer.pipe(
       Layer.provideMerge(failing(new Set(kinds))),
       Layer.provideMerge(kernel({
         project: { "tools/touch.yaml": tool({ config: { command: "touch" } }) },
