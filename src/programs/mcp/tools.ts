@@ -44,7 +44,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
       tags: { type: "array", items: text },
       project_path: projectPath
     }, ["query"]),
-    annotations: { readOnlyHint: true, openWorldHint: false }
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
   },
   {
     name: "load" as const,
@@ -55,7 +55,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
       source: { type: "string", enum: ["project", "user", "system"] },
       project_path: projectPath
     }, ["item_id"]),
-    annotations: { readOnlyHint: true, openWorldHint: false }
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
   },
   {
     name: "execute" as const,
@@ -89,7 +89,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
     name: "help" as const,
     description: "How to use this server and write items, and what is off right now and why.",
     inputSchema: object({ topic: { type: "string", enum: [...topics] }, project_path: projectPath }),
-    annotations: { readOnlyHint: true, openWorldHint: false }
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
   }
 ].map((tool) => Object.assign(new McpSchema.Tool({ ...tool, outputSchema }), { name: tool.name }))
 
