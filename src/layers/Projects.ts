@@ -14,6 +14,7 @@ import type { Outputs } from "../services/primitive/Outputs.ts"
 import type { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import type { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import type { ItemIndex } from "../services/search/ItemIndex.ts"
+import type { Settings } from "../services/settings/Settings.ts"
 import type { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { SignerTrust } from "../services/trust/SignerTrust.ts"
 import type { ProjectNotFound, Workspace } from "../services/workspace/Workspace.ts"
@@ -30,6 +31,7 @@ export type ProjectServices =
   | PermissionGate
   | ProjectTrust
   | SchemaValidator
+  | Settings
   | Signatures
   | SignerTrust
   | ToolProxy

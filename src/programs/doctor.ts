@@ -13,6 +13,7 @@ import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
+import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
@@ -47,8 +48,7 @@ const versionOf = Effect.fnUntraced(function*(command: string) {
 
 const commands = [
   ["python3", "Python tools do not run", "Install Python 3 (https://www.python.org)"],
-  ["bash", "bash tools do not run", "Install bash"],
-  ["git", "there are no checkpoints or diffs by git", "Install git (https://git-scm.com)"]
+  ["bash", "bash tools do not run", "Install bash"]
 ] as const
 
 const checkNode = (node: string): Finding =>
@@ -63,7 +63,7 @@ const checkCommands = Effect.forEach(
       found === undefined
         ? warn(command, `not found on PATH: ${consequence}`, remedy)
         : ok(command, found)),
-  { concurrency: 3 }
+  { concurrency: commands.length }
 )
 
 const mode = (value: number): string => (value & 0o777).toString(8).padStart(3, "0")
@@ -136,7 +136,7 @@ const checkProject = Effect.gen(function*() {
   const state = yield* trust.state
   if (state._tag === "NoProject") return [warn("project", "no folder from here upwards has an .ai", "kiwi init")]
   if (state._tag === "Restricted") {
-    return [warn("project", `nothing of it runs: ${state.reason}`, "kiwi trust project")]
+    return [warn("project", `nothing of it runs: ${state.reason}`, state.remedy ?? "kiwi trust project")]
   }
   const controls = (yield* trust.controlFiles).filter((file) => file.state !== "accepted")
   return [
@@ -154,6 +154,12 @@ const checkProject = Effect.gen(function*() {
       )
     )
   ]
+})
+
+const checkSettings = Effect.gen(function*() {
+  const settings = yield* Settings
+  const problems = yield* settings.problems
+  return problems.map(({ file, hint, issue, line }) => warn("settings", `${file}:${line}: ${issue}`, hint))
 })
 
 /** Reading more items than this takes longer than somebody waits. */
@@ -261,6 +267,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
     yield* checkDisk,
     yield* checkKeychain,
     ...(yield* checkProject),
+    ...(yield* checkSettings),
     ...(yield* checkItems),
     yield* checkIndex,
     ...(options.project === "" ? [] : [yield* checkAudit]),

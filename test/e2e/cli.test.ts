@@ -420,7 +420,7 @@ describe("doctor", () => {
     const { code, of } = await findings({ env: { PATH: machine.folder } })
     assert.strictEqual(code, 0)
     assert.deepStrictEqual(of("python3").map(({ result }) => result), ["warn"])
-    assert.include(of("git")[0]?.found, "not found")
+    assert.include(of("bash")[0]?.found, "not found")
   })
 
   it("fails for a home that others can write", async () => {
@@ -435,11 +435,14 @@ describe("doctor", () => {
 
   it("names files that are no items, and settings that nobody has accepted", async () => {
     machine.write(".ai/tools/x/Bad Name.py", "")
-    machine.write(".ai/config/kiwi.yaml", "calls: {concurrency: 1}\n")
+    machine.write(".ai/config/kiwi.yaml", "calls: {concurrency: 1}\nno_such: 1\n")
     const { of } = await findings()
     assert.isTrue(of("items").some(({ found, result }) => result === "warn" && found.includes("Bad Name.py")))
     assert.isTrue(
       of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
+    )
+    assert.isTrue(
+      of("settings").some(({ found }) => found === "project:config/kiwi.yaml:2: there is no setting no_such")
     )
   })
 

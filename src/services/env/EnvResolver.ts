@@ -35,11 +35,11 @@ export class EnvConfigInvalid extends Schema.TaggedError<EnvConfigInvalid>()("En
     return `ENV_CONFIG of ${this.link} is not valid: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
   }
   get remediation() {
-    return "docs/items.md shows the form of ENV_CONFIG"
+    return "docs/environment.md shows the form of ENV_CONFIG"
   }
 }
 
-/** Where a variable's value came from, highest precedence first (DESIGN §7). */
+/** Where a variable's value came from, highest precedence first. */
 export type EnvOrigin =
   | "override"
   | "process"

@@ -126,18 +126,18 @@ export interface Directive extends ItemHead {
   readonly body: string
 }
 
-/** One interpreter declaration of `ENV_CONFIG`; see services/env. Unvalidated until EnvResolver decodes it. */
 export interface Tool extends ItemHead {
   readonly _tag: "tool"
   /** `primitive runtime python bash node api http docker mcp mcp_server mcp_tool script`, or another word. */
   readonly toolType: string
   /** The parent link; `undefined` only for a primitive. */
   readonly executorId: ItemId | undefined
-  /** What call parameters are validated against (DESIGN §4). Always an object schema. */
+  /** What call parameters are validated against. Always an object schema. */
   readonly parameters: Schema.JsonObject
   readonly config: Schema.JsonObject
   /** For a primitive: the schema of the merged config. */
   readonly configSchema: Schema.JsonObject | undefined
+  /** As it is written; EnvResolver decodes it. */
   readonly envConfig: Schema.JsonObject | undefined
   readonly dependencies: ReadonlyArray<string>
   readonly requires: {

@@ -21,7 +21,7 @@ export interface FoundItem {
 
 export class ItemStore extends Context.Service<ItemStore, {
   /**
-   * The item that a query names. A protected system item wins over any shadow of it (DESIGN §4): the shadow is then
+   * The item that a query names. A protected system item wins over any shadow of it: the shadow is then
    * found only by naming its tier. Never served from a stale listing: a file added or removed is seen by the next call.
    */
   readonly find: (

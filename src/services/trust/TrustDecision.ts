@@ -16,7 +16,7 @@ export const TrustDecision = Schema.Struct({
   version: Schema.Literal(1),
   /** Real path of the project. */
   root: Schema.String,
-  /** Which folder that was; see layers/trust/projectFolders.ts. */
+  /** Which folder that was; see layers/trust/projectFolder.ts. */
   folder: Schema.String,
   /** What was wrong with owners and modes, and seen by the person. */
   seen: Schema.Array(Schema.String),

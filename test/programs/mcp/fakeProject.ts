@@ -24,6 +24,7 @@ import type { ToolCallError } from "../../../src/services/proxy/ToolProxy.ts"
 import { ParametersInvalid, ToolChainError, ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
+import { Settings } from "../../../src/services/settings/Settings.ts"
 import type { TrustState } from "../../../src/services/trust/ProjectTrust.ts"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
@@ -287,6 +288,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     trust,
     proxy,
     signatures,
+    Layer.mock(Settings, {}),
     Layer.mock(ItemParser, { parse: (s) => Effect.succeed(parse(s.location, s.digest, textOf(s))) }),
     Layer.mock(Verifier, {
       verify: (s) =>

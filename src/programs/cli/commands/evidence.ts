@@ -179,8 +179,8 @@ export const logsCommand = Command.make("logs", {
     yield* inProject(() =>
       Effect.gen(function*() {
         const audit = yield* AuditLog
-        // A result and its request are two entries: twice as many are read as are shown.
-        const read = audit.read({ ...filter, limit: filter.limit * 3 })
+        // A call from the command line is a session of its own, and so four entries, of which one is shown.
+        const read = audit.read({ ...filter, limit: filter.limit * 4 })
         const first = yield* read
         const lines = (entries: ReadonlyArray<AuditEntry>, all: ReadonlyArray<AuditEntry>, paint: Paint) => {
           const dryRuns = dryRunsOf(all)
