@@ -17,6 +17,8 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "**/node_modules/**"],
+          // A bound for what hangs, not for what is slow: a busy machine takes its time.
+          testTimeout: 30_000,
           // Vitest would leave one core of two idle.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 }

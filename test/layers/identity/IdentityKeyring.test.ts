@@ -61,7 +61,7 @@ describe("IdentityKeyring", () => {
         logger
       )
       assert.strictEqual(warnings.length, 1)
-      assert.include(warnings[0], "KIWI_PASSPHRASE")
+      assert.include(warnings[0], "kiwi doctor says how to have it encrypted")
       assert.strictEqual(statSync(keyFile(home)).mode & 0o777, 0o600)
       assert.strictEqual(statSync(join(home, "keys")).mode & 0o777, 0o700)
       yield* within(open(home, KeychainMemory.layer), (identity) =>

@@ -187,7 +187,7 @@ describe("ItemIndexSqlite", () => {
       yield* s.disk.changed("project")
       yield* Effect.sleep(5)
       assert.deepStrictEqual(yield* s.ids("giraffe"), ["fresh"])
-    }), 20_000)
+    }), 60_000)
 
   it.live("keeps its files private, and says what to do when it cannot keep them", () =>
     Effect.gen(function*() {
