@@ -21,7 +21,10 @@ export interface SearchNumbers {
   readonly near_p50_ms: number
 }
 
-/** Words as frequent as in a language, from a fixed seed. */
+/**
+ * Words of four syllables, no one the beginning of another, as frequent as in a language: the second word is half as
+ * frequent as the first, the hundredth a hundredth.
+ */
 const makeWords = (seed: number) => {
   let state = seed
   const random = () => {
@@ -29,9 +32,14 @@ const makeWords = (seed: number) => {
     return state / 0x7fffffff
   }
   const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ")
-  const spell = (n: number): string => n < 20 ? syllables[n]! : spell(Math.floor(n / 20) - 1) + syllables[n % 20]!
-  const word = () => spell(Math.floor(30_000 ** random()) + 20)
-  return { random, word, text: (count: number) => Array.from({ length: count }, word).join(" ") }
+  const spell = (rank: number): string => {
+    const n = (rank * 48_271) % 160_000
+    return [8000, 400, 20, 1].map((place) => syllables[Math.floor(n / place) % 20]!).join("")
+  }
+  const word = () => spell(Math.floor(30_000 ** random()))
+  /** Frequent words stand in texts; who searches names what tells things apart. */
+  const telling = () => spell(100 + Math.floor(random() * 10_000))
+  return { random, word, telling, text: (count: number) => Array.from({ length: count }, word).join(" ") }
 }
 
 const put = (root: string, path: string, content: string): void => {
@@ -41,10 +49,10 @@ const put = (root: string, path: string, content: string): void => {
 
 /** One tool for each two knowledge entries, in two hundred folders. */
 const generate = (root: string, count: number): ReadonlyArray<string> => {
-  const { random, text, word } = makeWords(1)
+  const { random, telling, text, word } = makeWords(1)
   const ids: Array<string> = []
   for (let i = 0; i < count; i++) {
-    const id = `${word()}_${word()}_${i.toString(36)}`
+    const id = `${telling()}_${telling()}_${i.toString(36)}`
     const category = `group_${i % 200}`
     ids.push(id)
     if (i % 3 === 0) {
@@ -92,15 +100,15 @@ export const searchBench = (size: number): Promise<SearchNumbers> =>
     yield* Effect.sleep("1500 millis")
     yield* index.search({ query: "warm" })
 
-    const { random, word } = makeWords(2)
+    const { random, telling, word } = makeWords(2)
     const query = (i: number): string => {
       const id = ids[Math.floor(random() * ids.length)]!
       return [
-        word(),
-        `${word()} ${word()}`,
+        telling(),
+        `${telling()} ${word()}`,
         id,
         id.split("_").slice(0, 2).join(" "),
-        `${word()} ${word()} ${word()}`
+        `${word()} ${word()} ${telling()}`
       ][i % 5]!
     }
     const times: Array<number> = []
