@@ -6,12 +6,12 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isItemId, type ItemType, type Tier } from "../../services/item/ItemId.ts"
 import type { SearchQuery } from "../../services/search/ItemIndex.ts"
 import { tolerance } from "../../services/search/near.ts"
-import { inverseFrequency, type Match, type RankedHit, tellingWords } from "../../services/search/ranking.ts"
+import { inverseFrequency, isNamed, type Match, type RankedHit, tellingWords } from "../../services/search/ranking.ts"
 import type { ParsedQuery, QueryWord, Term } from "../../services/search/searchText.ts"
 import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
 /** How many rows are ranked at most by one statement. */
-const rankable = 2000
+const rankable = 1000
 
 const expression = (term: Term): string => `"${term.token}"${term.prefix ? "*" : ""}`
 
@@ -81,7 +81,21 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return count
   })
 
-  const look = Effect.fnUntraced(function*(word: QueryWord) {
+  /** Where a whole word has rows enough, what merely begins with it only costs: SQLite merges all of that first. */
+  const settle = Effect.fnUntraced(function*(term: Term) {
+    if (!term.prefix) return term
+    const whole: Term = { token: term.token, prefix: false }
+    return (yield* rowsHaving(whole)) >= rankable ? whole : term
+  })
+
+  const look = Effect.fnUntraced(function*(given: QueryWord) {
+    const alternatives: Array<ReadonlyArray<Term>> = []
+    for (const terms of given.alternatives) {
+      const settled: Array<Term> = []
+      for (const term of terms) settled.push(yield* settle(term))
+      alternatives.push(settled)
+    }
+    const word: QueryWord = { alternatives }
     let rows = 0
     for (const terms of word.alternatives) {
       let least = Infinity
@@ -209,7 +223,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     if (present.length === words.length) {
       found.push(...yield* ranked("all", present, "AND", filter, limit, rarest!.rows > rankable))
     }
-    if (words.length === 1 || found.length >= limit) return found
+    if (words.length === 1 || found.length >= limit || found.some(isNamed)) return found
     const chosen: Array<Found> = []
     let rows = 0
     for (const word of tellingWords(present, (one) => one.rows, items)) {

@@ -49,10 +49,14 @@ const compare = (a: RankedHit, b: RankedHit): number =>
   text(a.id, b.id) ||
   text(a.path, b.path)
 
+/** Whoever gave a name wants that item, not those that share a word with it. */
+export const isNamed = (hit: RankedHit): boolean => hit.match === "exact" || hit.match === "named"
+
 /** Each item once, by its best match. Scores are coarse, so that a caller can prefer one of two equal matches. */
 export const rank = (hits: ReadonlyArray<RankedHit>, limit: number): ReadonlyArray<IndexHit> => {
   const seen = new Set<string>()
-  return hits.toSorted(compare).filter((hit) => {
+  const wanted = hits.some(isNamed) ? hits.filter((hit) => hit.match !== "any") : hits
+  return wanted.toSorted(compare).filter((hit) => {
     const key = `${hit.tier}:${hit.type}/${hit.path}`
     return !seen.has(key) && seen.add(key)
   }).slice(0, limit).map(({ category, id, match, path, quality, tier, type }) => ({

@@ -17,8 +17,14 @@ const order = (hits: ReadonlyArray<RankedHit>, limit = 100) => rank(hits, limit)
 
 describe("rank", () => {
   it("puts the way of matching before its quality, and each item once", () => {
-    const hits = [hit("c", "any", 2), hit("b", "all", 1), hit("a", "exact"), hit("b", "any", 2), hit("d", "prefix")]
-    assert.deepStrictEqual(order(hits), ["project:a", "project:d", "project:b", "project:c"])
+    const hits = [hit("c", "any", 2), hit("b", "all", 1), hit("b", "any", 2), hit("d", "prefix")]
+    assert.deepStrictEqual(order(hits), ["project:d", "project:b", "project:c"])
+  })
+
+  it("gives no item that shares only some words beside one that was named", () => {
+    const hits = [hit("c", "any", 2), hit("b", "all", 1), hit("a", "exact")]
+    assert.deepStrictEqual(order(hits), ["project:a", "project:b"])
+    assert.deepStrictEqual(order([hit("c", "any", 2), hit("a", "named", 0, "user")]), ["user:a"])
   })
 
   it("breaks ties by tier, then name, in whatever order they were found", () => {
@@ -29,7 +35,7 @@ describe("rank", () => {
   })
 
   it("gives equal matches equal scores and better ones higher, and keeps to the limit", () => {
-    const [a, b, c] = rank([hit("a", "exact"), hit("b", "exact"), hit("c", "any", 2.2)], 10)
+    const [a, b, c] = rank([hit("a", "exact"), hit("b", "exact"), hit("c", "all", 2.2)], 10)
     assert.strictEqual(a!.score, b!.score)
     assert.isBelow(c!.score, a!.score)
     assert.deepStrictEqual(order([hit("a", "exact"), hit("b", "exact")], 1), ["project:a"])
