@@ -1,5 +1,6 @@
 // Which tool it is, whether it is what somebody who counts has signed, and whether this caller may run it.
 import { Effect } from "effect"
+import type { Chain } from "../../services/chain/Chain.ts"
 import type { ChainError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
@@ -88,12 +89,21 @@ export const make = Effect.gen(function*() {
     run.rule = (yield* gate.run(run.call.caller, chainOf(run), run.verified)).rule
   })
 
-  /** What a caller chooses would need a sandbox, and there is none yet. */
-  const isolate = Effect.fnUntraced(function*(run: Run) {
-    const chain = chainOf(run)
+  const choices = new WeakMap<Chain, { readonly field: string | undefined }>()
+  const choiceIn = (chain: Chain) => {
+    const known = choices.get(chain)
+    if (known !== undefined) return known.field
     const properties = chain.leaf.tool.parameters["properties"]
     const hasParameters = isRecord(properties) && Object.keys(properties).length > 0
     const field = callerChoice(chain.primitive.tool.location.id, chain.config, hasParameters)
+    choices.set(chain, { field })
+    return field
+  }
+
+  /** What a caller chooses would need a sandbox, and there is none yet. */
+  const isolate = Effect.fnUntraced(function*(run: Run) {
+    const chain = chainOf(run)
+    const field = choiceIn(chain)
     if (field !== undefined) {
       return yield* failedIn(
         run,

@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as PermissionGateDefault from "../../../src/layers/permission/PermissionGateDefault.ts"
+import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
+import type { SignedBy } from "../../../src/services/integrity/Verifier.ts"
+import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
+import type { SignerStanding } from "../../../src/services/trust/SignerTrust.ts"
+import { caller, echo, kernel, tool } from "../proxy/calls.ts"
+
+const signer = { keyId: "0123456789abcdef", publicKey: "", name: "Grace" }
+const by = (standing: SignerStanding, kind: "person" | "agent" = "person"): SignedBy => ({
+  _tag: "Signer",
+  standing,
+  kind,
+  time: "20261121T210900Z"
+})
+const you = by({ _tag: "You", signer })
+const system: SignedBy = { _tag: "System" }
+
+const project = {
+  "tools/echo.yaml": echo,
+  "tools/base.yaml": tool({ tool_type: "runtime", config: { command: "argv" } })
+}
+
+/** What the gate says of a tool whose links are signed like this, leaf first. */
+const decide = (id: string, signers: ReadonlyArray<SignedBy>) =>
+  Effect.gen(function*() {
+    const chains = yield* ChainResolver
+    const gate = yield* PermissionGate
+    const { chain } = yield* chains.resolve({ id })
+    const verified = signers.flatMap((signedBy, index) => {
+      const snapshot = chain.links[index]?.snapshot
+      return snapshot === undefined ? [] : [{ snapshot, by: signedBy }]
+    })
+    return yield* gate.run(caller, chain, verified)
+  }).pipe(Effect.provide([kernel({ project }), PermissionGateDefault.layer]))
+
+describe("the shipped rules", () => {
+  it.effect("let run what you have signed on top of the system's, and what is the system's", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* decide("echo", [you, system]), { rule: "signed-by-you" })
+      assert.deepStrictEqual(yield* decide("ping", [system, system]), { rule: "system-tools" })
+    }))
+
+  const refused: ReadonlyArray<readonly [string, string, ReadonlyArray<SignedBy>, string, RegExp]> = [
+    ["a signer whom you trust", "echo", [by({ _tag: "Trusted", signer, by: "person" }), system], "others-ask", /Grace/],
+    ["a signer whom a project proposes", "echo", [
+      by({ _tag: "Trusted", signer, by: "project" }),
+      system
+    ], "others-ask", /Grace/],
+    ["a signer whom nobody knows", "echo", [by({ _tag: "Unknown" }), system], "others-ask", /nobody you know/],
+    ["an agent with your key", "echo", [by({ _tag: "You", signer }, "agent"), system], "others-ask", /an agent/],
+    ["a link under yours that is not", "echo", [
+      you,
+      by({ _tag: "Trusted", signer, by: "person" })
+    ], "others-ask", /system:.*subprocess/],
+    ["a link that nobody has verified", "echo", [you], "others-ask", /nobody you know/],
+    ["nothing verified at all", "echo", [], "others-ask", /nobody you know/],
+    ["a runtime of your own", "base", [you, system], "foundations-are-not-run", /runtime that tools are built on/],
+    ["a primitive", "subprocess", [system], "foundations-are-not-run", /primitive that tools are built on/]
+  ]
+  for (const [what, id, signers, rule, message] of refused) {
+    it.effect(`refuse ${what}`, () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(decide(id, signers))
+        assert.strictEqual(error._tag, "PermissionDenied")
+        if (error._tag !== "PermissionDenied") return
+        assert.strictEqual(error.rule, rule)
+        assert.match(error.message, message)
+        assert.isNotEmpty(error.remediation)
+      }))
+  }
+})
