@@ -36,8 +36,7 @@ const areSegments = (segments: ReadonlyArray<string>): boolean =>
   segments.length <= 8 && segments.every((segment) => categorySegment.test(segment))
 
 /** Whether a category path is one that Kiwi accepts: plain segments, no `.`/`..`, at most eight deep; "" is the root. */
-export const isCategory = (text: string): boolean =>
-  text === "" || (text.length <= 256 && areSegments(text.split("/")))
+export const isCategory = (text: string): boolean => text === "" || (text.length <= 256 && areSegments(text.split("/")))
 
 /** Reads `id` or `category/id`. `None` for anything else: `..`, NUL, backslashes, a leading `/`, control characters. */
 export const parseItemRef = (text: string): Option.Option<ItemRef> => {

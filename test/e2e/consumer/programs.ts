@@ -27,8 +27,8 @@ export const programsOf = (markdown: string): ReadonlyArray<Documented> => {
       language = undefined
     } else block.push(line)
   }
-  return found.map(({ prints, ...rest }) => {
-    if (prints === undefined) throw new Error(`"${rest.title}" has a program without what it prints`)
-    return { ...rest, prints }
+  return found.map(({ prints, program, title: heading }) => {
+    if (prints === undefined) throw new Error(`"${heading}" has a program without what it prints`)
+    return { title: heading, program, prints }
   })
 }

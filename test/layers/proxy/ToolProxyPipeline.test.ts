@@ -71,7 +71,9 @@ describe("the audit", () => {
 
   it.effect("has a request and an outcome also for what is unknown, denied, wrong or fails", () =>
     Effect.gen(function*() {
-      for (const [item, parameters] of [["nothing", {}], ["python_runtime", {}], ["echo", {}], ["fails", {}]] as const) {
+      for (
+        const [item, parameters] of [["nothing", {}], ["python_runtime", {}], ["echo", {}], ["fails", {}]] as const
+      ) {
         yield* Effect.flip(call(item, parameters))
       }
       const found = yield* entries
@@ -261,8 +263,8 @@ CONFIG = {"output": "json"}
     project: { "tools/echo.yaml": echo, "tools/python.py": python },
     host: { variables: { PATH: "/usr/bin", SECRET_TOKEN: "the-secret-value" } }
   })
-  it.layer(once)((it) => {
-    it.effect.prop("a value is never expanded, whatever it is", [loaded], ([parts]) =>
+  it.layer(once)((shared) => {
+    shared.effect.prop("a value is never expanded, whatever it is", [loaded], ([parts]) =>
       Effect.gen(function*() {
         const text = parts.join("").replaceAll("\0", "").toWellFormed()
         assert.deepStrictEqual((yield* call("echo", { text })).data, ["--", text])
@@ -290,7 +292,10 @@ describe("a dry run", () => {
     Effect.gen(function*() {
       const { data, status } = yield* call("send", { to: "Ada" }, { dryRun: true })
       assert.strictEqual(status, "validation_passed")
-      assert.deepInclude(data, { primitive: "subprocess", argv: ["argv", "--key=‹API_KEY›", "--pin=‹PIN_CODE›", "Ada"] })
+      assert.deepInclude(data, {
+        primitive: "subprocess",
+        argv: ["argv", "--key=‹API_KEY›", "--pin=‹PIN_CODE›", "Ada"]
+      })
     }).pipe(Effect.provide(layer)))
 
   it.effect("runs nothing and remembers nothing", () =>

@@ -11,8 +11,7 @@ import type { ToolCallError } from "../../../src/services/proxy/ToolProxy.ts"
 export const caller: Caller = { surface: "embed", client: "tester", session: "one" }
 
 export const call = (item: string, parameters: Schema.JsonObject = {}, rest: Partial<ToolCall> = {}) =>
-  Effect.flatMap(ToolProxy, (proxy) =>
-    proxy.call({ callId: "call", caller, item, parameters, dryRun: false, ...rest }))
+  Effect.flatMap(ToolProxy, (proxy) => proxy.call({ callId: "call", caller, item, parameters, dryRun: false, ...rest }))
 
 export const trace = (item: string) => Effect.flatMap(ToolProxy, (proxy) => proxy.trace(caller, { item }))
 

@@ -14,8 +14,7 @@ const sign = (id: string) =>
     yield* signatures.sign(plan, agree(plan.request))
   })
 
-const runtime = (fields = {}) =>
-  tool({ tool_type: "runtime", config: { command: "argv", output: "json" }, ...fields })
+const runtime = (fields = {}) => tool({ tool_type: "runtime", config: { command: "argv", output: "json" }, ...fields })
 
 interface Refusal {
   readonly what: string
@@ -264,25 +263,28 @@ describe("refuses", () => {
     it.effect(what, () =>
       Effect.gen(function*() {
         const error = yield* Effect.flip(call("tool", parameters))
-        const object = toErrorObject(error)
-        assert.strictEqual(object.code, code, object.message)
-        assert.strictEqual(object.failed_at?.tool_id, link)
+        const shown = toErrorObject(error)
+        assert.strictEqual(shown.code, code, shown.message)
+        assert.strictEqual(shown.failed_at?.tool_id, link)
         assert.strictEqual(error instanceof ToolChainError, link !== undefined)
         if (link !== undefined) {
-          assert.match(object.failed_at?.config_path ?? "", new RegExp(`^(?:project|system):tools/(?:.+/)?${link}\\.yaml$`))
-          assert.strictEqual(object.chain?.[0], "tool")
+          assert.match(
+            shown.failed_at?.config_path ?? "",
+            new RegExp(`^(?:project|system):tools/(?:.+/)?${link}\\.yaml$`)
+          )
+          assert.strictEqual(shown.chain?.[0], "tool")
         }
-        assert.isNotEmpty(object.remediation)
-        if (remediation !== undefined) assert.match(object.remediation ?? "", remediation)
+        assert.isNotEmpty(shown.remediation)
+        if (remediation !== undefined) assert.match(shown.remediation ?? "", remediation)
 
         const [request, result] = yield* entries
         assert.strictEqual(request?.kind, "request")
-        assert.deepInclude(result, { kind: "result", outcome, error: { code, message: object.message } })
+        assert.deepInclude(result, { kind: "result", outcome, error: { code, message: shown.message } })
 
         const { blocked, passed } = yield* trace("tool")
         assert.strictEqual(blocked?.step, step)
         if (blocked !== undefined) {
-          assert.deepStrictEqual(toErrorObject(blocked.error), object)
+          assert.deepStrictEqual(toErrorObject(blocked.error), shown)
           assert.notInclude(passed, blocked.step)
         }
       }).pipe(Effect.provide(kernel(options))))
@@ -379,8 +381,10 @@ describe("refuses", () => {
 describe("trace agrees with call", () => {
   // Each fault alone and every set of them: what trace stops at is what a call with good parameters fails with.
   const faults = ["restricted", "unsigned", "hides", "foundation", "chosen", "missing"] as const
-  const sets = Array.from({ length: 2 ** faults.length }, (_, bits) =>
-    new Set(faults.filter((_, at) => (bits >> at) % 2 === 1)))
+  const sets = Array.from(
+    { length: 2 ** faults.length },
+    (_, bits) => new Set(faults.filter((_fault, at) => (bits >> at) % 2 === 1))
+  )
 
   it.effect("for every set of faults", () =>
     Effect.forEach(sets, (set) => {
