@@ -28,7 +28,10 @@ export const make = Effect.sync(() => {
           : undefined
         return signatures === undefined
           ? Effect.fail(
-            new KeyUnavailable({ detail: "it signs only what a person has agreed to sign", remedy: "Ask the person to sign" })
+            new KeyUnavailable({
+              detail: "it signs only what a person has agreed to sign",
+              remedy: "Ask the person to sign"
+            })
           )
           : Effect.succeed(signatures)
       })
