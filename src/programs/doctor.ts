@@ -3,8 +3,8 @@
 import { Effect, FileSystem, Option, Result } from "effect"
 import type { Path } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
-import { createHash } from "node:crypto"
 import { statfsSync } from "node:fs"
+import { sha256 } from "../layers/identity/sha256.ts"
 import type { ProjectServices } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { safeText } from "../services/error/safeText.ts"
@@ -78,7 +78,7 @@ const checkHome = Effect.gen(function*() {
   if ((stat.value.mode & 0o022) !== 0) {
     return fail("home", `${home} can be written by others (${mode(stat.value.mode)})`, `chmod 700 ${home}`)
   }
-  const probe = `doctor-${createHash("sha256").update(home).digest("hex").slice(0, 8)}`
+  const probe = `doctor-${sha256(home).slice(0, 8)}`
   const written = yield* Effect.result(safe.write(home, probe, "").pipe(Effect.andThen(safe.remove(home, probe))))
   if (Result.isFailure(written)) {
     return fail("home", `${home} cannot be written: ${written.failure.detail}`, written.failure.remediation)

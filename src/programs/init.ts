@@ -2,7 +2,7 @@
 // written, trusted or signed, and init only says what is there. What init signs are the bytes that come with Kiwi, and
 // it looks that they still are before it does.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
-import { createHash } from "node:crypto"
+import { sha256 } from "../layers/identity/sha256.ts"
 import { Projects } from "../layers/Projects.ts"
 import { realOrPlanned } from "../layers/workspace/KiwiHomeNode.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
@@ -166,9 +166,7 @@ const requestFor = (root: string): HumanRequest => ({
   kind: "trust-project",
   title: `Make ${root} a project, and trust and sign what Kiwi puts there`,
   details: starterFiles.map(({ path }) => path).join("\n"),
-  digest: createHash("sha256")
-    .update(JSON.stringify([root, ...starterFiles.map(({ path, text }) => [path, text])]))
-    .digest("hex"),
+  digest: sha256(JSON.stringify([root, ...starterFiles.map(({ path, text }) => [path, text])])),
   command: `kiwi init ${quote(root)}`
 })
 

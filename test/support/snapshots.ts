@@ -1,6 +1,7 @@
 // Items made of text, signed by a key of the test's own: what a store would have read.
 import { Result } from "effect"
 import * as Ed25519 from "../../src/layers/identity/ed25519.ts"
+import { sha256 } from "../../src/layers/identity/sha256.ts"
 import * as MakeSnapshot from "../../src/layers/item/makeSnapshot.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../../src/services/item/Item.ts"
 import { typeFolder } from "../../src/services/item/Item.ts"
@@ -44,7 +45,7 @@ export const fileSnapshot = (location: ItemLocation, raw: Uint8Array | string): 
 
 export const folderFile = (path: string, content: Uint8Array | string, executable = false): FolderFile => {
   const bytes = Buffer.from(content)
-  return { path, bytes, digest: MakeSnapshot.sha256(bytes), executable }
+  return { path, bytes, digest: sha256(bytes), executable }
 }
 
 export const folderSnapshot = (

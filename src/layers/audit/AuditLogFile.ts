@@ -12,8 +12,8 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../../services/workspace/version.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { appendHead, newestHead } from "./headsFile.ts"
-import { sha256 } from "./lines.ts"
 import type { Place } from "./places.ts"
 import {
   appendWhole,

@@ -6,7 +6,7 @@ import { AuditLog } from "../../services/audit/AuditLog.ts"
 import { checkLines } from "../../services/audit/checkLines.ts"
 import { entryLine, markLine } from "../../services/audit/entryLine.ts"
 import { version } from "../../services/workspace/version.ts"
-import { sha256 } from "./lines.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { type EntryFilter, matches } from "./readEntries.ts"
 
 const file = "memory.jsonl"

@@ -3,7 +3,8 @@
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/audit/AuditEntry.ts"
-import { linesOf, sha256 } from "./lines.ts"
+import { sha256 } from "../identity/sha256.ts"
+import { linesOf } from "./lines.ts"
 import { appendWhole, codeOf } from "./places.ts"
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = fs.constants

@@ -1,7 +1,8 @@
 // Lines of a file of any size, in little memory: a line too long to be one of ours is hashed and not kept.
 import { Data, Effect } from "effect"
-import { createHash, hash as digest } from "node:crypto"
+import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import { sha256 } from "../identity/sha256.ts"
 
 export interface Line {
   /** From 1. */
@@ -20,8 +21,6 @@ export interface Line {
 const chunkBytes = 262_144
 /** Four times the longest entry. */
 const maxBytes = 262_144
-
-export const sha256 = (data: string | Uint8Array): string => digest("sha256", data)
 
 /** Hash of `bytes` bytes from `start`, and of what is to follow them. */
 export const hashRange = (fd: number, start: number, bytes: number, followed = ""): string => {

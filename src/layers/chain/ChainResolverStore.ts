@@ -2,7 +2,6 @@
 // and never upwards: a cloned project must not become the executor of your own or the system's tools. Every answer
 // reads each link again, which is cheap when nothing has changed; only what is computed from the links is remembered.
 import { Effect, Layer, Option } from "effect"
-import { createHash } from "node:crypto"
 import {
   type Chain,
   chainIds,
@@ -32,14 +31,13 @@ import {
 } from "../../services/item/ItemErrors.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
 import { type ItemQuery, ItemStore } from "../../services/item/ItemStore.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 const maxLinks = 10
 /** Chains that are remembered at once; the oldest goes first. */
 const maxRemembered = 1_000
 
 type Links = [ChainLink, ...Array<ChainLink>]
-
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** Read again, is this still the same item, with the same claim to be signed? */
 const isSame = (a: ItemSnapshot, b: ItemSnapshot) =>

@@ -11,7 +11,7 @@ import { normalize } from "../../services/item/SignatureLine.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { sha256 } from "../item/makeSnapshot.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { isPattern } from "./extract.ts"
 import { readYaml } from "./readYaml.ts"
 

@@ -5,10 +5,11 @@ import type { Schema } from "effect"
 import { ChildProcess } from "effect/process"
 import type { ChildProcessSpawner } from "effect/process"
 import { execPath } from "node:process"
-import { cut, isRecord, problem } from "../../services/format/Metadata.ts"
+import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
 
@@ -148,7 +149,7 @@ const checkEndpoint = (tool: Tool): Problem | undefined => {
     }
   }
   const auth = tool.config.auth
-  if (auth === undefined || (isRecord(auth) && auth.type !== undefined && authTypes.has(auth.type))) {
+  if (auth === undefined || (isJsonObject(auth) && auth.type !== undefined && authTypes.has(auth.type))) {
     return undefined
   }
   return {

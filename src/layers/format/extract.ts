@@ -3,8 +3,8 @@ import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { ExtractorRule, LoadedExtractor } from "../../services/format/Extractors.ts"
 import type { FrontMatter } from "../../services/format/KnowledgeMetadata.ts"
-import { isRecord } from "../../services/format/Metadata.ts"
 import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { readFrontMatter, readYaml } from "./readYaml.ts"
 
 type Engine = typeof import("re2js").RE2JS
@@ -40,7 +40,7 @@ const dig = (metadata: Metadata, path: string): Field | undefined => {
   const [head, ...rest] = path.split(".")
   const field = metadata.get(head!)
   let value: Schema.Json | undefined = field?.value
-  for (const key of rest) value = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  for (const key of rest) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return field === undefined || value === undefined ? undefined : { ...field, value }
 }
 

@@ -6,7 +6,6 @@ import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import {
   firstParagraph,
-  isRecord,
   isVersion,
   maxDepth,
   maxNodes,
@@ -19,6 +18,7 @@ import { parseProgram } from "../../services/format/parseProgram.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { ItemId } from "../../services/item/ItemId.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 
 type Read<A> = Result.Result<A, Problem>
 
@@ -394,7 +394,7 @@ export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: Pytho
     overridable: false,
     toolType: "python",
     executorId: ItemId.make("python_runtime"),
-    parameters: isRecord(declared) && declared.type === "object"
+    parameters: isJsonObject(declared) && declared.type === "object"
       ? declared
       : argparseSchema(module, text) ?? anyScalars,
     config: {},

@@ -1,16 +1,8 @@
 // Ed25519 keys as node:crypto has them: synchronous, since a verification takes 0.1 ms and stands on the hot path.
 import { Redacted } from "effect"
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  sign as signBytes,
-  verify
-} from "node:crypto"
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
-
-export const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex")
+import { sha256 } from "./sha256.ts"
 
 export interface KeyPair {
   /** Raw public key, base64url. */

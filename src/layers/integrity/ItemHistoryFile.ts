@@ -10,7 +10,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { sha256 } from "../identity/ed25519.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ItemPast.ItemPast))
 

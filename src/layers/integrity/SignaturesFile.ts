@@ -29,7 +29,7 @@ import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { sha256 } from "../identity/ed25519.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 /** Lines of diff in a whole plan, and for each item of it at least. */
 const allLines = 4000

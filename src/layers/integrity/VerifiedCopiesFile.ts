@@ -23,7 +23,7 @@ import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FolderFile, ItemSnapshot } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
-import { sha256 } from "../identity/ed25519.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 
 /** A change within this time of a check could leave the times as they are. */

@@ -17,6 +17,7 @@ import { normalize, signedMessage } from "../../services/item/SignatureLine.ts"
 import { SignerTrust } from "../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../services/trust/SignerTrust.ts"
 import * as Ed25519 from "../identity/ed25519.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { systemManifest } from "./systemManifest.generated.ts"
 
@@ -40,11 +41,11 @@ const isReadFrom = (canonical: Uint8Array, manifest: FolderFile): boolean => {
 
 /** The digest of the bytes that the snapshot holds, whatever it says itself; `undefined` for what is no item. */
 const digestOf = (snapshot: ItemSnapshot): string | undefined => {
-  if (snapshot.location.kind === "file") return Ed25519.sha256(snapshot.bytes)
+  if (snapshot.location.kind === "file") return sha256(snapshot.bytes)
   const { files } = snapshot
   const manifest = files.find((file) => file.path === "tool.yaml")
   if (manifest === undefined || !isReadFrom(snapshot.bytes, manifest) || !isSorted(files)) return undefined
-  return files.every((file) => Ed25519.sha256(file.bytes) === file.digest)
+  return files.every((file) => sha256(file.bytes) === file.digest)
     ? folderDigest(files)
     : undefined
 }

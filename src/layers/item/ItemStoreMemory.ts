@@ -14,8 +14,9 @@ import {
   readId
 } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
+import { sha256 } from "../identity/sha256.ts"
 import * as MakeItemStore from "./makeItemStore.ts"
-import { fileSnapshot, folderSnapshot, isDetached, sha256 } from "./makeSnapshot.ts"
+import { fileSnapshot, folderSnapshot, isDetached } from "./makeSnapshot.ts"
 
 export type MemoryFile = string | Uint8Array | { readonly content: string | Uint8Array; readonly executable: boolean }
 

@@ -1,13 +1,11 @@
 // From the bytes of an item to its snapshot, the same for every store.
 import { Result } from "effect"
-import { hash } from "node:crypto"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest } from "../../services/item/ItemPath.ts"
 import { commentSyntax, normalize, parseDetached, splitSignature } from "../../services/item/SignatureLine.ts"
-
-export const sha256 = (data: Uint8Array | string): string => hash("sha256", data, "hex")
+import { sha256 } from "../identity/sha256.ts"
 
 type Claim = ItemSnapshot["claim"]
 

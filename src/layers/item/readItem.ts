@@ -8,8 +8,9 @@ import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { detachedSuffix, folderManifest } from "../../services/item/ItemPath.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { codeOfFailure, unreadable } from "./makeCatalog.ts"
-import { fileSnapshot, folderSnapshot, isDetached, sha256 } from "./makeSnapshot.ts"
+import { fileSnapshot, folderSnapshot, isDetached } from "./makeSnapshot.ts"
 
 const maxItem = 1024 * 1024
 const maxFolder = 16 * 1024 * 1024

@@ -2,8 +2,9 @@
 import { Ajv } from "ajv"
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js"
 import { Result, type Schema } from "effect"
+import { isJsonObject } from "../../services/schema/json.ts"
 import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
-import { isJsonObject, type PreparedSchema } from "../../services/schema/schemaText.ts"
+import { type PreparedSchema } from "../../services/schema/schemaText.ts"
 import { linearPattern } from "./linearPatterns.ts"
 
 class PatternRefused extends Error {}

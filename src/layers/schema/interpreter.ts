@@ -3,14 +3,13 @@
 // are annotations, and every subschema that is evaluated counts.
 import { dereference, format, type OutputUnit, type Schema as ForeignSchema, validate } from "@cfworker/json-schema"
 import { Result, type Schema } from "effect"
+import { isJsonObject, own } from "../../services/schema/json.ts"
 import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
 import {
   atPointer,
   dataKeywords,
-  isJsonObject,
   makeResolve,
   mapKeywords,
-  own,
   type PreparedSchema
 } from "../../services/schema/schemaText.ts"
 import { type LinearPattern, linearPattern } from "./linearPatterns.ts"

@@ -3,7 +3,7 @@ import { Effect, Layer, Ref } from "effect"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { sha256 } from "./projectFolder.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 export interface ProjectTrustMemoryOptions {
   readonly state?: TrustState

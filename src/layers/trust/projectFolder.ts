@@ -2,7 +2,6 @@
 // the folder that was accepted) and the control files in them. The folders cost a few stats, since they are asked about
 // on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
 import { Effect, Result } from "effect"
-import { createHash } from "node:crypto"
 import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -10,6 +9,7 @@ import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
   /** Stable, and specific enough that accepting one concern accepts no other: "project:owner:1000". */
@@ -102,8 +102,6 @@ export const inspectFolders = (paths: { readonly root: string; readonly ai: stri
 
 const maxFiles = 1_000
 const maxDepth = 16
-
-export const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex")
 
 /** A control file as it is now. */
 export type FoundControl =

@@ -10,15 +10,14 @@ import { type Signer, SignerInvalid, type SignerStanding, SignerTrust } from "..
 import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
-import { sha256 } from "./projectFolder.ts"
+import { keyIdOf } from "../identity/ed25519.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 /** Where a project proposes signers, relative to it. */
 export const proposalPath = ".ai/config/trust.yaml"
 
 const maxSigners = 100
 const maxName = 100
-
-export const keyIdOf = (publicKey: string): string => sha256(Buffer.from(publicKey, "base64url")).slice(0, 16)
 
 export const parseSigner = (publicKey: string, name: string): Result.Result<Signer, SignerInvalid> => {
   const key = publicKey.trim()

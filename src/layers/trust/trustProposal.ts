@@ -9,7 +9,8 @@ import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTru
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { environmentNames, type FoundControl, interpreterPlaces, sha256 } from "./projectFolder.ts"
+import { sha256 } from "../identity/sha256.ts"
+import { environmentNames, type FoundControl, interpreterPlaces } from "./projectFolder.ts"
 import type { FolderConcern } from "./projectFolder.ts"
 import { parseProposedSigners, proposalPath } from "./signers.ts"
 

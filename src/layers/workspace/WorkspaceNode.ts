@@ -1,12 +1,13 @@
 // One project by its real path, and the random id under which $KIWI_HOME keeps what is decided about it. A home that
 // cannot be written or believed does not fail: the id then lasts as long as the process, and nothing is found under it.
 import { Effect, Layer, Option, Result, Schema } from "effect"
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { lstatSync, realpathSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { ProjectNotFound, Workspace } from "../../services/workspace/Workspace.ts"
+import { sha256 } from "../identity/sha256.ts"
 
 const IndexEntry = Schema.fromJsonString(Schema.Struct({
   version: Schema.Literal(1),
@@ -48,7 +49,7 @@ export const findProject = (start: string, home: Pick<KiwiHome["Service"], "user
     return undefined
   })
 
-const entryOf = (root: string): string => `projects/index/${createHash("sha256").update(root).digest("hex")}.json`
+const entryOf = (root: string): string => `projects/index/${sha256(root)}.json`
 
 /** Whether $KIWI_HOME has heard of a project at this real path; nothing is opened or written to find out. */
 export const isKnown = (root: string, { home }: Pick<KiwiHome["Service"], "home">) =>

@@ -2,7 +2,7 @@
 // a stack trace: an unexpected failure gets an id that is the same for the same failure.
 import { Cause, Effect } from "effect"
 import * as CliError from "effect/cli/CliError"
-import { createHash } from "node:crypto"
+import { sha256 } from "../../layers/identity/sha256.ts"
 import type { ErrorObject, KiwiError } from "../../services/error/KiwiError.ts"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
@@ -46,7 +46,7 @@ const isKiwiError = (u: unknown): u is KiwiError =>
 const failureId = (cause: Cause.Cause<unknown>): string => {
   const defect = Cause.squash(cause)
   const text = defect instanceof Error ? `${defect.name}\n${defect.stack ?? defect.message}` : String(defect)
-  return createHash("sha256").update(text.replaceAll(/\/\S*\//g, "")).digest("hex").slice(0, 8)
+  return sha256(text.replaceAll(/\/\S*\//g, "")).slice(0, 8)
 }
 
 const unexpected = (cause: Cause.Cause<unknown>): ErrorObject => ({

@@ -2,8 +2,10 @@
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
 import { Effect, FileSystem, Path, Schema, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
-import { createHash, generateKeyPairSync, sign } from "node:crypto"
+import { generateKeyPairSync, sign } from "node:crypto"
 import { createServer } from "node:http"
+import { keyIdOf } from "../../layers/identity/ed25519.ts"
+import { sha256 } from "../../layers/identity/sha256.ts"
 import { commentSyntax, signedMessage, withSignature } from "../../services/item/SignatureLine.ts"
 import { DemoFailed } from "./Scene.ts"
 
@@ -95,12 +97,12 @@ if __name__ == "__main__":
 const strangersFiles = (mark: string): ReadonlyArray<readonly [path: string, text: string]> => {
   const pair = generateKeyPairSync("ed25519")
   const publicKey = String(pair.publicKey.export({ format: "jwk" }).x)
-  const keyId = createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("hex").slice(0, 16)
+  const keyId = keyIdOf(publicKey)
   const text = stolen(mark)
   const claim = {
     time: "20260101T000000Z",
     kind: "person",
-    digest: createHash("sha256").update(text).digest("hex")
+    digest: sha256(text)
   } as const
   const message = signedMessage(claim, { type: "tool", id: "faster", path: "faster.py" })
   const signature = sign(null, Buffer.from(message), pair.privateKey).toString("base64url")

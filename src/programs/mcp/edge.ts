@@ -3,7 +3,7 @@
 import { Cause, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
-import { createHash } from "node:crypto"
+import { sha256 } from "../../layers/identity/sha256.ts"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectServices } from "../../layers/Projects.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       client: options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
       // A session's own id would let whoever reads the audit end it.
-      session: session === undefined ? process : createHash("sha256").update(session).digest("hex").slice(0, 32)
+      session: session === undefined ? process : sha256(session).slice(0, 32)
     } satisfies Caller as Caller
   })
 

@@ -1,6 +1,7 @@
 // An entry as the line that is written: redacted, and never longer than 64 KiB. Values are redacted before they are
 // cut, so that no half of a secret is left at the edge.
 import type { Redacted, Schema } from "effect"
+import { isJsonArray } from "../schema/json.ts"
 import type { AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText } from "./redaction.ts"
 
@@ -54,13 +55,11 @@ const measures: ReadonlyArray<Measure> = [
 const cutText = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)}‹cut: ${text.length - most} of ${text.length} characters›`
 
-const isList = (value: Schema.Json): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
-
 const cut = (value: Schema.Json, measure: Measure, depth: number): Schema.Json => {
   if (typeof value === "string") return cutText(value, measure.string)
   if (typeof value !== "object" || value === null) return value
   if (depth >= measure.depth) return "‹cut: nested too deeply›"
-  if (isList(value)) {
+  if (isJsonArray(value)) {
     const kept = value.slice(0, measure.items).map((item) => cut(item, measure, depth + 1))
     return value.length <= measure.items ? kept : [...kept, `‹cut: ${value.length - measure.items} of ${value.length}›`]
   }

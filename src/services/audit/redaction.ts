@@ -3,6 +3,7 @@
 import { Redacted } from "effect"
 import type { Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
+import { isJsonArray } from "../schema/json.ts"
 import { isSecretKey } from "./secretNames.ts"
 
 export const mark = "‹redacted›"
@@ -75,8 +76,6 @@ const replaceAll = (text: string, patterns: ReadonlyArray<string>): string => {
   return redacted
 }
 
-const isList = (value: Schema.Json): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
-
 /** `{ name: "Authorization", value: … }`: a header or a variable as an object. */
 const namesSecret = (value: Schema.JsonObject): boolean =>
   [value["name"], value["key"]].some((name) => typeof name === "string" && isSecretKey(name))
@@ -85,7 +84,7 @@ const walk = (value: Schema.Json, patterns: ReadonlyArray<string>, byKey: boolea
   if (typeof value === "string") return replaceAll(value, patterns)
   if (typeof value !== "object" || value === null) return value
   if (depth >= maxDepth) return tooDeep
-  if (isList(value)) return value.map((item) => walk(item, patterns, byKey, depth + 1))
+  if (isJsonArray(value)) return value.map((item) => walk(item, patterns, byKey, depth + 1))
   const pair = byKey && namesSecret(value)
   // fromEntries defines each key, `__proto__` included, and never assigns.
   return Object.fromEntries(

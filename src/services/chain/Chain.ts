@@ -1,6 +1,7 @@
 // A resolved chain: tool → its executor → … → a primitive, leaf first.
 import type { Schema } from "effect"
 import type { ItemSnapshot, Tool } from "../item/Item.ts"
+import { isJsonObject } from "../schema/json.ts"
 
 export interface ChainLink {
   readonly tool: Tool
@@ -25,15 +26,12 @@ export interface Chain {
 /** Ids of the links, leaf first. */
 export const chainIds = (links: ReadonlyArray<ChainLink>): ReadonlyArray<string> => links.map((l) => l.tool.location.id)
 
-const isObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** `over` wins; objects deep, everything else (lists too) replaced. Keys are own data whatever they are called. */
 export const mergeConfig = (under: Schema.JsonObject, over: Schema.JsonObject): Schema.JsonObject => {
   const merged = new Map(Object.entries(under))
   for (const [key, value] of Object.entries(over)) {
     const before = merged.get(key)
-    merged.set(key, isObject(before) && isObject(value) ? mergeConfig(before, value) : value)
+    merged.set(key, isJsonObject(before) && isJsonObject(value) ? mergeConfig(before, value) : value)
   }
   return Object.fromEntries(merged)
 }

@@ -2,8 +2,9 @@
 import { Result } from "effect"
 import type { Schema } from "effect"
 import type { Directive, DirectiveInput, DirectiveStep, ItemSnapshot, XmlElement } from "../item/Item.ts"
+import { isJsonObject } from "../schema/json.ts"
 import type { DirectiveText } from "./DirectiveText.ts"
-import { cut, firstParagraph, isRecord, isVersion, parseJson, problemAt } from "./Metadata.ts"
+import { cut, firstParagraph, isVersion, parseJson, problemAt } from "./Metadata.ts"
 import type { Problem } from "./Metadata.ts"
 import { typeNames } from "./parametersSchema.ts"
 
@@ -62,7 +63,7 @@ const makeReader = (text: string) => {
     const fits = type === "array"
       ? Array.isArray(read)
       : type === "object"
-      ? isRecord(read)
+      ? isJsonObject(read)
       : type === "boolean"
       ? typeof read === "boolean"
       : typeof read === "number" && (type === "number" || Number.isSafeInteger(read))
@@ -126,7 +127,7 @@ const makeReader = (text: string) => {
     if (Result.isFailure(read)) {
       return refuse(child ?? element, `the schema cannot be read: ${read.failure}`, "Write a JSON Schema")
     }
-    return isRecord(read.success) && (read.success.type === undefined || read.success.type === "object")
+    return isJsonObject(read.success) && (read.success.type === undefined || read.success.type === "object")
       ? Result.succeed({ type: "object", ...read.success })
       : refuse(
         child ?? element,

@@ -78,9 +78,6 @@ export const firstParagraph = (text: string): string => {
   return lines.join(" ")
 }
 
-export const isRecord = (value: Schema.Json | undefined): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Whether a parsed JSON text stays within the limits of metadata and has no key that records treat specially. */
 export const checkJson = (value: Schema.Json): string | undefined => {
   let nodes = 0

@@ -5,7 +5,8 @@ import { Result } from "effect"
 import type { ItemSnapshot, Tool } from "../item/Item.ts"
 import { isItemId } from "../item/ItemId.ts"
 import type { ItemId } from "../item/ItemId.ts"
-import { cut, fieldProblem, firstParagraph, isRecord, isVersion, problem } from "./Metadata.ts"
+import { isJsonObject } from "../schema/json.ts"
+import { cut, fieldProblem, firstParagraph, isVersion, problem } from "./Metadata.ts"
 import type { Field, Metadata, Problem } from "./Metadata.ts"
 import { parametersSchema } from "./parametersSchema.ts"
 
@@ -33,7 +34,7 @@ const texts = (field: Field, value: Schema.Json, what: string): Read<ReadonlyArr
 const recordField = (metadata: Metadata, name: string): Read<Schema.JsonObject | undefined> => {
   const field = metadata.get(name)
   if (field === undefined || field.value === null) return Result.succeed(undefined)
-  return isRecord(field.value)
+  return isJsonObject(field.value)
     ? Result.succeed(field.value)
     : Result.fail(
       fieldProblem(field, `${field.spelling} is not an object`, `Write ${field.spelling} with named members`)
@@ -92,7 +93,7 @@ const requiresField = (field: Field | undefined): Read<Tool["requires"]> =>
     const none = { commands: [], environment: [], capabilities: [] }
     if (field === undefined || field.value === null) return none
     const { spelling, value } = field
-    const requires = isRecord(value) ? value : { capabilities: value }
+    const requires = isJsonObject(value) ? value : { capabilities: value }
     for (const key of Object.keys(requires)) {
       if (!Object.hasOwn(none, key)) {
         return yield* Result.fail(
@@ -131,7 +132,7 @@ const runtimes: Readonly<Record<string, string>> = {
 
 const executorId = (metadata: Metadata, toolType: string): Read<ItemId | undefined> => {
   const field = metadata.get("executor_id") ?? metadata.get("executor")
-  const value = field === undefined || isRecord(field.value) ? runtimes[toolType] : field.value
+  const value = field === undefined || isJsonObject(field.value) ? runtimes[toolType] : field.value
   if (field === undefined || value === undefined || value === null) {
     return toolType === "primitive"
       ? Result.succeed(undefined)
@@ -182,7 +183,7 @@ const folderEntrypoint = (
   field: Field | undefined,
   toolType: string
 ): Read<string | undefined> => {
-  const value = isRecord(field?.value) ? field.value.entrypoint : field?.value
+  const value = isJsonObject(field?.value) ? field.value.entrypoint : field?.value
   if (field === undefined || value === undefined) {
     return ["python", "bash", "node", "script"].includes(toolType)
       ? Result.fail(
@@ -223,7 +224,7 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
       )
     }
     const manifest = metadata.get("executor")
-    const executor: Schema.JsonObject = isRecord(manifest?.value) ? manifest.value : {}
+    const executor: Schema.JsonObject = isJsonObject(manifest?.value) ? manifest.value : {}
     const { dependencies: oldDependencies, entrypoint: _entrypoint, requires: oldRequires, type: _type, ...oldConfig } =
       executor
     const within = (name: string, value: Schema.Json | undefined): Metadata =>

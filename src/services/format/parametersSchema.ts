@@ -2,7 +2,8 @@
 // parameters[], else an object without members. Always a schema of an object.
 import type { Schema } from "effect"
 import { Result } from "effect"
-import { cut, fieldProblem, isRecord } from "./Metadata.ts"
+import { isJsonObject } from "../schema/json.ts"
+import { cut, fieldProblem } from "./Metadata.ts"
 import type { Field, Metadata, Problem } from "./Metadata.ts"
 
 /** JSON Schema's types, and the names that people use for them. */
@@ -52,7 +53,7 @@ const fromList = (field: Field): Result.Result<Schema.JsonObject, Problem> =>
     const properties: Record<string, Schema.Json> = {}
     const required: Array<string> = []
     for (const entry of list as ReadonlyArray<Schema.Json>) {
-      if (!isRecord(entry) || typeof entry.name !== "string" || entry.name === "") {
+      if (!isJsonObject(entry) || typeof entry.name !== "string" || entry.name === "") {
         return yield* refuse("a parameter has no name", entry, "Write - {name: a, type: number, required: true}")
       }
       const { name: _name, required: isRequired, type, ...rest } = entry

@@ -1,6 +1,7 @@
 // How a tool or directive is called, on one line: `add(a: number, b?: number = 1)`. For search hits, where a model
 // decides from it alone; the whole schema is what `load` shows.
 import type { Schema } from "effect"
+import { isJsonObject, own } from "../schema/json.ts"
 import type { Directive, Tool } from "./Item.ts"
 
 /** Never longer than this. */
@@ -11,12 +12,6 @@ const maxChoices = 4
 const maxDepth = 3
 
 const word = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
-
-const isRecord = (value: Schema.Json | undefined): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const own = (schema: Schema.JsonObject, key: string): Schema.Json | undefined =>
-  Object.hasOwn(schema, key) ? schema[key] : undefined
 
 const short = (value: Schema.Json): string => {
   const text = JSON.stringify(value)
@@ -29,7 +24,7 @@ const choices = (values: ReadonlyArray<Schema.Json>): string => {
 }
 
 const typeOf = (schema: Schema.Json | undefined, depth: number): string => {
-  if (!isRecord(schema)) return "any"
+  if (!isJsonObject(schema)) return "any"
   const [options, constant, type] = [own(schema, "enum"), own(schema, "const"), own(schema, "type")]
   if (Array.isArray(options) && options.length > 0) return choices(options as ReadonlyArray<Schema.Json>)
   if (constant !== undefined) return short(constant)
@@ -46,15 +41,15 @@ const typeOf = (schema: Schema.Json | undefined, depth: number): string => {
     const items = depth < maxDepth ? typeOf(own(schema, "items"), depth + 1) : "any"
     return items.includes("|") ? `(${items})[]` : `${items}[]`
   }
-  if (type === "object" || (type === undefined && isRecord(own(schema, "properties")))) {
+  if (type === "object" || (type === undefined && isJsonObject(own(schema, "properties")))) {
     const properties = own(schema, "properties")
-    return isRecord(properties) && Object.keys(properties).length > 0 ? "{…}" : "object"
+    return isJsonObject(properties) && Object.keys(properties).length > 0 ? "{…}" : "object"
   }
   return typeof type === "string" && word.test(type) ? type : "any"
 }
 
 const parameter = (name: string, schema: Schema.Json | undefined, required: boolean): string => {
-  const fallback = isRecord(schema) ? own(schema, "default") : undefined
+  const fallback = isJsonObject(schema) ? own(schema, "default") : undefined
   const value = fallback === undefined ? "" : ` = ${short(fallback)}`
   return `${word.test(name) ? name : short(name)}${required ? "" : "?"}: ${typeOf(schema, 0)}${value}`
 }
@@ -75,11 +70,11 @@ const join = (id: string, parameters: ReadonlyArray<string>, open: boolean): str
 /** The call signature of a schema of an object. */
 export const schemaSignature = (id: string, schema: Schema.JsonObject): string => {
   const properties = own(schema, "properties")
-  const known = isRecord(properties) ? properties : {}
+  const known = isJsonObject(properties) ? properties : {}
   const names = own(schema, "required")
   const required = new Set<Schema.Json>(Array.isArray(names) ? names : [])
   const parameters = Object.entries(known).map(([name, property]) => {
-    const isRequired = required.has(name) && !(isRecord(property) && Object.hasOwn(property, "default"))
+    const isRequired = required.has(name) && !(isJsonObject(property) && Object.hasOwn(property, "default"))
     return { isRequired, text: parameter(name, property, isRequired) }
   })
   const further = own(schema, "additionalProperties")

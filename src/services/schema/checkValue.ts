@@ -1,8 +1,9 @@
 // The frame around both validators: bounds first, then defaults, then what the validator finds, then the keys that a
 // silent schema does not have. One frame, so that a schema means the same whoever checks it.
 import { Result, type Schema } from "effect"
+import { isJsonObject } from "./json.ts"
 import { explainFailures, type SchemaFailure, unknownKey } from "./schemaIssues.ts"
-import { applyDefaults, isJsonObject, knownKeys, type PreparedSchema, tooMuch, valueLimits } from "./schemaText.ts"
+import { applyDefaults, knownKeys, type PreparedSchema, tooMuch, valueLimits } from "./schemaText.ts"
 import type { SchemaUnusable, ValidatedValue } from "./SchemaValidator.ts"
 
 export interface Checks {

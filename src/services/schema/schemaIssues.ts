@@ -2,7 +2,8 @@
 // meant. Both validators are brought to one form first, so that they say the same about the same mistake.
 import type { Schema } from "effect"
 import type { ValidationIssue } from "../error/KiwiError.ts"
-import { atPointer, isJsonObject } from "./schemaText.ts"
+import { isJsonObject } from "./json.ts"
+import { atPointer } from "./schemaText.ts"
 
 export interface SchemaFailure {
   readonly keyword: string

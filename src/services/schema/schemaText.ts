@@ -1,6 +1,7 @@
 // What both validators need to know of a schema before they touch it: that it is bounded, local, and of a known draft.
 // A schema is data from a file; nothing here trusts its shape.
 import { Result, type Schema } from "effect"
+import { isJsonArray, isJsonObject, own } from "./json.ts"
 import { SchemaUnusable } from "./SchemaValidator.ts"
 
 export type Draft = "2020-12" | "draft-07"
@@ -19,11 +20,6 @@ export interface PreparedSchema {
 
 export const schemaLimits = { characters: 256 * 1024, depth: 64, nodes: 10_000 } as const
 export const valueLimits = { characters: 8 * 1024 * 1024, depth: 64, nodes: 100_000, comparedNodes: 10_000 } as const
-
-export const isJsonObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-export const isJsonArray = (value: Schema.Json | undefined): value is Schema.JsonArray => Array.isArray(value)
 
 interface Limits {
   readonly characters: number
@@ -94,9 +90,6 @@ const first = <A>(items: ReadonlyArray<A>, of: (item: A) => string | undefined):
   }
   return undefined
 }
-
-export const own = (object: Schema.JsonObject, key: string): Schema.Json | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
 
 const unescape = (segment: string) => segment.replaceAll("~1", "/").replaceAll("~0", "~")
 

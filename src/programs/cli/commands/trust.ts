@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { createHash } from "node:crypto"
+import { sha256 } from "../../../layers/identity/sha256.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity } from "../../../services/identity/Identity.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
@@ -100,7 +100,7 @@ const identityRequest = {
   kind: "identity",
   title: "Make a signing key for you on this machine",
   details: "It is kept in the keychain, or where there is none in Kiwi's own folder.",
-  digest: createHash("sha256").update("identity").digest("hex"),
+  digest: sha256("identity"),
   command: "kiwi identity"
 } as const
 
