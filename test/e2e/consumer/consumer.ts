@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as Kiwi from "kiwi-mcp"
 import * as KiwiTesting from "kiwi-mcp/testing"
 
-const Sum = Schema.Struct({ sum: Schema.Number })
+const Sum = Schema.Struct({ sum: Schema.Finite })
 
 const run: Effect.Effect<{ readonly sum: number }, Kiwi.ToolCallError | Kiwi.ResultUnexpected | Kiwi.ProjectNotFound> =
   Effect.provide(Kiwi.runToolAs(Sum)("add", { a: 1, b: 2 }), Kiwi.Kernel.layer({ project: "." }))
