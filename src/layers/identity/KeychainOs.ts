@@ -83,7 +83,13 @@ export const make = Effect.fnUntraced(function*(options?: {
       Schema.decodeEffect(Answer)(output),
       () => new KeychainUnavailable({ detail: "the library that asks it failed" })
     )
-    if ("problem" in answer) return yield* new KeychainUnavailable({ detail: answer.problem })
+    if ("problem" in answer) {
+      // What the bus's own library says is about how it was built.
+      const detail = /autolaunch|DBUS_SESSION_BUS_ADDRESS/.test(answer.problem)
+        ? "no Secret Service answers on the session bus"
+        : answer.problem
+      return yield* new KeychainUnavailable({ detail })
+    }
     return answer
   })
 

@@ -52,6 +52,14 @@ describe("KeychainOs without one", () => {
       )
       assert.strictEqual((yield* Effect.flip(set("a", secret)))._tag, "KeychainUnavailable")
       assert.strictEqual((yield* Effect.flip(get("a")))._tag, "KeychainUnavailable")
+      const nowhere = yield* Effect.provide(
+        Keychain,
+        keychainOn({ DBUS_SESSION_BUS_ADDRESS: "", XDG_RUNTIME_DIR: folder })
+      )
+      assert.strictEqual(
+        (yield* Effect.flip(nowhere.get("a"))).detail,
+        "no Secret Service answers on the session bus"
+      )
     }))
 
   it.live(

@@ -16,6 +16,10 @@ import { caller, inProject } from "../root.ts"
 import { definitions, indented, plural, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
+/** `20261121T210900Z` as people write it. */
+const readableTime = (time: string): string =>
+  time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3 $4:$5:$6 UTC")
+
 export const tierFlag = Flag.Literals("tier", Tier.literals).pipe(
   Flag.withMetavar("TIER"),
   Flag.withDescription("Only the project's items, the user's or those that come with Kiwi"),
@@ -132,7 +136,7 @@ const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
     ],
     ...(by === undefined
       ? []
-      : [["signed by", `${safeLine(by.name)} (${by.key_id}, ${by.kind}) at ${by.time}`] as const]),
+      : [["signed by", `${safeLine(by.name)} (${by.key_id}, ${by.kind}), ${readableTime(by.time)}`] as const]),
     ["sha256", loaded.digest],
     ...(loaded.hides === undefined
       ? []
