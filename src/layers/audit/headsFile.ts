@@ -4,8 +4,9 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/audit/AuditEntry.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { linesOf } from "./lines.ts"
-import { appendWhole, codeOf } from "./places.ts"
+import { appendWhole } from "./places.ts"
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = fs.constants
 
@@ -59,7 +60,7 @@ export const openHeads = (state: string): number | undefined => {
   try {
     return fs.openSync(pathIn(state), O_RDONLY | O_NOFOLLOW)
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined
+    if (errorCode(error) === "ENOENT") return undefined
     throw error
   }
 }

@@ -7,18 +7,16 @@ import type { AuditHead } from "../../services/audit/AuditEntry.ts"
 import { AuditUnavailable } from "../../services/audit/AuditLog.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import type { Workspace } from "../../services/workspace/Workspace.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = fs.constants
 
 /** How the inside of this domain gives up. */
 export class Refused extends Error {}
 
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
-
 const sentence = (error: unknown): string => {
   if (error instanceof Refused) return error.message
-  switch (codeOf(error)) {
+  switch (errorCode(error)) {
     case "ENOSPC":
     case "EDQUOT":
       return "the disk is full"
@@ -36,7 +34,7 @@ const sentence = (error: unknown): string => {
     case "ENFILE":
       return "too many files are open"
     default: {
-      const code = codeOf(error)
+      const code = errorCode(error)
       return code === "" ? "an unexpected failure" : `the system answered ${code}`
     }
   }
@@ -127,7 +125,7 @@ export const openToSeal = (place: Place, file: string): number => {
   throw new Refused("the file has a second name")
 }
 
-const absent = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(error))
+const absent = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(error))
 
 /** `undefined` when there is no such file. */
 export const openToRead = (place: Place, file: string): number | undefined => {

@@ -8,10 +8,11 @@ import { parseHead, parseLink } from "../../services/audit/AuditEntry.ts"
 import { markLine } from "../../services/audit/entryLine.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { appendHead, openHeads } from "./headsFile.ts"
 import { hashRange, linesOf } from "./lines.ts"
 import type { Place, Places } from "./places.ts"
-import { appendWhole, codeOf, fileOf, openToRead, openToSeal, removeFile } from "./places.ts"
+import { appendWhole, fileOf, openToRead, openToSeal, removeFile } from "./places.ts"
 
 export const sessionsFolder = (state: string): string => join(state, "audit-sessions")
 export const sessionLock = (session: string): string => `${session}.lock`
@@ -24,7 +25,7 @@ export const openSessions = (state: string): ReadonlyArray<string> => {
       .map((name) => name.slice(0, -".lock".length))
       .filter((session) => fileOf(session) !== undefined)
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return []
+    if (errorCode(error) === "ENOENT") return []
     throw error
   }
 }
@@ -91,7 +92,7 @@ const seal = (state: string, place: Place, known: AuditHead, now: number): void 
   try {
     fd = openToSeal(place, known.file)
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return repeat()
+    if (errorCode(error) === "ENOENT") return repeat()
     throw error
   }
   try {

@@ -12,6 +12,7 @@ import { Signer } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 import * as Ed25519 from "./ed25519.ts"
 import * as KeyFile from "./keyFile.ts"
@@ -37,8 +38,6 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Recorded))
 const none: State = { _tag: "None" }
 const damaged = (detail: string): State => ({ _tag: "Damaged", detail })
 
-const isNotFound = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
-
 const parseIdentity = (text: string): State => {
   const identity = Option.getOrUndefined(decode(text))
   if (identity === undefined) return damaged("identity.json is not what Kiwi writes")
@@ -50,7 +49,7 @@ const readIdentity = (file: string): State => {
   try {
     return parseIdentity(readFileSync(file, "utf8"))
   } catch (error) {
-    return isNotFound(error) ? none : damaged("identity.json cannot be read")
+    return errorCode(error) === "ENOENT" ? none : damaged("identity.json cannot be read")
   }
 }
 
@@ -163,7 +162,7 @@ export const make = Effect.gen(function*() {
         if (uid !== -1 && (stat.mode & 0o077) !== 0) return { problem: "is readable for others" }
         return { text: readFileSync(join(home, path), "utf8") }
       },
-      catch: (error) => isNotFound(error) ? "is missing" : "cannot be read"
+      catch: (error) => errorCode(error) === "ENOENT" ? "is missing" : "cannot be read"
     }).pipe(
       Effect.flatMap((read) => read.text === undefined ? Effect.fail(read.problem) : Effect.succeed(read.text)),
       Effect.mapError((problem) =>

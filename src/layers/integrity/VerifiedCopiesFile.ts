@@ -25,6 +25,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 /** A change within this time of a check could leave the times as they are. */
 const settled = 2000
@@ -45,9 +46,6 @@ interface Found {
 
 const stampOf = (stat: BigIntStats): string =>
   `${stat.dev}:${stat.ino}:${stat.mode}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code
 
 const statOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false })
 
@@ -125,13 +123,16 @@ const discard = (folder: string): void => {
   rmSync(folder, { recursive: true, force: true })
 }
 
-const isTaken = (error: unknown): boolean => ["ENOTEMPTY", "EEXIST", "ENOTDIR"].some((code) => isCode(error, code))
+const isTaken = (error: unknown): boolean => ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error))
 
 const refusal = (path: string, error: unknown): WriteRefused => {
+  const code = errorCode(error)
   const refuse = (issue: WriteRefused["issue"], detail: string) => new WriteRefused({ path, issue, detail })
-  if (error instanceof LinkFound || isCode(error, "ELOOP")) return refuse("symlink", "there is a link in its place")
-  if (isCode(error, "ENOSPC") || isCode(error, "EDQUOT")) return refuse("no-space", "the disk is full")
-  if (["EROFS", "EACCES", "EPERM"].some((code) => isCode(error, code))) {
+  if (error instanceof LinkFound || code === "ELOOP") {
+    return refuse("symlink", "there is a link in its place")
+  }
+  if (["ENOSPC", "EDQUOT"].includes(code)) return refuse("no-space", "the disk is full")
+  if (["EROFS", "EACCES", "EPERM"].includes(code)) {
     return refuse("read-only", "$KIWI_HOME is not writable")
   }
   return refuse("io", "the disk did not do as it was told")
@@ -202,7 +203,7 @@ export const make = Effect.gen(function*() {
         renameSync(join(verified, name), old)
         renameSync(fresh, join(verified, name))
       } catch (error) {
-        if (!isTaken(error) && !isCode(error, "ENOENT")) throw error
+        if (!isTaken(error) && errorCode(error) !== "ENOENT") throw error
       }
       discard(old)
     } finally {
@@ -217,7 +218,7 @@ export const make = Effect.gen(function*() {
       return holds(found, content) ? found : undefined
     } catch (error) {
       // There is none, or another process is just replacing it.
-      if (isCode(error, "ENOENT")) return undefined
+      if (errorCode(error) === "ENOENT") return undefined
       throw error
     }
   }

@@ -16,6 +16,7 @@ import {
   readId
 } from "../../services/item/ItemPath.ts"
 import type { NameIssue } from "../../services/item/ItemPath.ts"
+import { errorCode } from "../process/errorCode.ts"
 import type { Entry, Listing } from "./makeItemStore.ts"
 
 type Problem = ItemInvalid | ItemUnreadable
@@ -85,12 +86,9 @@ export const realPathOf = (file: string): string | undefined => {
   }
 }
 
-export const codeOfFailure = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "unknown"
-
 /** A failure of the file system, said in our words. */
 export const unreadable = (item: string, cause: unknown): ItemUnreadable => {
-  const code = codeOfFailure(cause)
+  const code = errorCode(cause)
   switch (code) {
     case "EACCES":
     case "EPERM":
@@ -223,7 +221,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     try {
       scan(folder, absolute)
     } catch (cause) {
-      if (codeOfFailure(cause) === "unknown") throw cause
+      if (errorCode(cause) === "") throw cause
       clear(folder)
       const failure = unreadable(show(folder.path), cause)
       if (failure.issue !== "vanished") folder.problems = [failure]

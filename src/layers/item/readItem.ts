@@ -9,7 +9,8 @@ import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { detachedSuffix, folderManifest } from "../../services/item/ItemPath.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { codeOfFailure, unreadable } from "./makeCatalog.ts"
+import { errorCode } from "../process/errorCode.ts"
+import { unreadable } from "./makeCatalog.ts"
 import { fileSnapshot, folderSnapshot, isDetached } from "./makeSnapshot.ts"
 
 const maxItem = 1024 * 1024
@@ -203,7 +204,7 @@ const guarded = <A>(
   try {
     return body()
   } catch (cause) {
-    if (codeOfFailure(cause) === "unknown") throw cause
+    if (errorCode(cause) === "") throw cause
     return Result.fail(unreadable(showLocation(location), cause))
   }
 }

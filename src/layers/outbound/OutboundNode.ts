@@ -18,8 +18,9 @@ import {
   type OutboundRequest,
   type OutboundResponse
 } from "../../services/outbound/Outbound.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
-import { codeOf, exchange, type PinnedAddress } from "./exchange.ts"
+import { exchange, type PinnedAddress } from "./exchange.ts"
 import { noProxy, portOf, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
 
 export interface OutboundOptions {
@@ -38,7 +39,7 @@ const systemResolve: NonNullable<OutboundOptions["resolve"]> = (host) =>
       resume(
         error === null
           ? Effect.succeed(found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 })))
-          : Effect.fail({ code: codeOf(error) })
+          : Effect.fail({ code: errorCode(error) })
       ))
   })
 

@@ -9,6 +9,7 @@ import type { LookupFunction } from "node:net"
 import { type Readable, Transform } from "node:stream"
 import * as Zlib from "node:zlib"
 import { OutboundFailed, type OutboundRequest } from "../../services/outbound/Outbound.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 export interface PinnedAddress {
   readonly address: string
@@ -56,12 +57,9 @@ const issues: Readonly<Record<string, readonly [issue: string, transient: boolea
   ERR_TLS_CERT_ALTNAME_INVALID: ["its certificate is for another host", false]
 }
 
-export const codeOf = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
-
 const failureOf = (target: string, cause: unknown, sent: boolean): OutboundFailed => {
   if (cause instanceof OutboundFailed) return cause
-  const code = codeOf(cause)
+  const code = errorCode(cause)
   const known = Object.hasOwn(issues, code) ? issues[code] : undefined
   const malformed = code.startsWith("HPE_") || code.startsWith("Z_") || code.startsWith("ERR_BROTLI") ||
     code.startsWith("ERR__ERROR_FORMAT")

@@ -18,6 +18,7 @@ import {
   type YamlNode
 } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 const projectPath = ".ai/config/kiwi.yaml"
 const userFile = "user:config/kiwi.yaml"
@@ -27,8 +28,6 @@ interface Parsed {
   readonly bytes: Uint8Array
   readonly result: Result.Result<YamlNode, YamlIssue>
 }
-
-const codeOf = (error: unknown): string => error instanceof Error && "code" in error ? String(error.code) : ""
 
 /** A regular file of reasonable size, links followed; fails with what is wrong. */
 const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
@@ -43,7 +42,9 @@ const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> =>
       closeSync(fd)
     }
   } catch (error) {
-    return ["ENOENT", "ENOTDIR"].includes(codeOf(error)) ? Result.succeed(undefined) : Result.fail("it cannot be read")
+    return ["ENOENT", "ENOTDIR"].includes(errorCode(error))
+      ? Result.succeed(undefined)
+      : Result.fail("it cannot be read")
   }
 }
 

@@ -6,6 +6,7 @@ import { homedir } from "node:os"
 import { dirname, isAbsolute, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 
 export interface KiwiHomeOptions {
@@ -23,9 +24,7 @@ export const realOrPlanned = (path: string): string => {
     try {
       return join(realpathSync.native(current), ...absent)
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT") || dirname(current) === current) {
-        return path
-      }
+      if (errorCode(error) !== "ENOENT" || dirname(current) === current) return path
       absent.unshift(current.slice(dirname(current).length).replace(/^[/\\]/, ""))
       current = dirname(current)
     }

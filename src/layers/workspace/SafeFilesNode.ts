@@ -9,6 +9,7 @@ import { isAbsolute, join, sep } from "node:path"
 import { getuid } from "node:process"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
 
@@ -27,12 +28,9 @@ class Refused extends Error {
   }
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
-
 const refusal = (error: unknown): Refused => {
   if (error instanceof Refused) return error
-  const code = codeOf(error)
+  const code = errorCode(error)
   switch (code) {
     case "EROFS":
       return new Refused("read-only", "the file system is read-only")
@@ -107,7 +105,7 @@ const unlessAbsent = <A>(use: () => A): A | undefined => {
   try {
     return use()
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined
+    if (errorCode(error) === "ENOENT") return undefined
     throw error
   }
 }
@@ -122,7 +120,7 @@ const openFolder = (path: string, real: string, naming: Naming): Folder => {
   try {
     fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   } catch (error) {
-    const found = codeOf(error) === "ENOENT" ? undefined : lstat(path)
+    const found = errorCode(error) === "ENOENT" ? undefined : lstat(path)
     throw found?.isSymbolicLink() === true ? new Refused("symlink", "a folder on the way is a link") : error
   }
   if (naming === "descriptor") return { fd, naming, at: (name) => `/proc/self/fd/${fd}/${name}` }
@@ -141,7 +139,7 @@ const sync = (folder: Folder): void => {
   try {
     fs.fsyncSync(folder.fd)
   } catch (error) {
-    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(codeOf(error))) throw error
+    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(errorCode(error))) throw error
   }
 }
 
@@ -165,7 +163,7 @@ const withFolder = <A>(
           fs.mkdirSync(path, { mode: create })
           sync(current)
         } catch (error) {
-          if (codeOf(error) !== "EEXIST") throw error
+          if (errorCode(error) !== "EEXIST") throw error
         }
       }
       const next = openFolder(path, real, naming)
@@ -211,7 +209,7 @@ const keepOwner = (fd: number, old: fs.BigIntStats | undefined): void => {
   try {
     fs.fchownSync(fd, Number(old.uid), Number(old.gid))
   } catch (error) {
-    if (codeOf(error) !== "EPERM") throw error
+    if (errorCode(error) !== "EPERM") throw error
   }
 }
 
@@ -221,7 +219,7 @@ const place = (folder: Folder, temporary: string, name: string, exclusive: boole
     fs.linkSync(folder.at(temporary), folder.at(name))
     fs.unlinkSync(folder.at(temporary))
   } catch (error) {
-    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(codeOf(error))) throw error
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(errorCode(error))) throw error
     // A disk without hard links: claim the name, then replace the empty file.
     fs.closeSync(fs.openSync(folder.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
     fs.renameSync(folder.at(temporary), folder.at(name))

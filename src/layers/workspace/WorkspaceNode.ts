@@ -8,6 +8,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { ProjectNotFound, Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { errorCode } from "../process/errorCode.ts"
 
 const IndexEntry = Schema.fromJsonString(Schema.Struct({
   version: Schema.Literal(1),
@@ -22,7 +23,7 @@ const realFolder = (dir: string): Result.Result<string, ProjectNotFound> => {
     if (statSync(real).isDirectory()) return Result.succeed(real)
     return Result.fail(new ProjectNotFound({ dir, detail: "it is no folder" }))
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined
+    const code = errorCode(error)
     const detail = code === "ENOENT"
       ? "there is no such folder"
       : code === "ELOOP"
