@@ -45,7 +45,9 @@ const off = Effect.gen(function*() {
   const unnamed = all.length - problems.length
   const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []
   return [
-    ...(state._tag === "Restricted" ? [`Nothing of the project runs: ${state.reason} (kiwi trust project)`] : []),
+    ...(state._tag === "Restricted"
+      ? [`Nothing of the project runs: ${state.reason} (${state.remedy ?? "kiwi trust project"})`]
+      : []),
     ...(state._tag === "NoProject" ? ["There is no project here (kiwi init)"] : []),
     ...controls
       .filter((c) => c.state !== "accepted")
