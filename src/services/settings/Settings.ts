@@ -228,7 +228,7 @@ output:
 
 Durations are whole numbers with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`; sizes with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`. A value
 that is missing or wrong leaves the one below it: the project's leaves yours, yours leaves the default. \`kiwi doctor\`
-lists what is wrong, with file and line. A project takes its settings when it is opened: `kiwi serve` needs a restart to
+lists what is wrong, with file and line. A project takes its settings when it is opened: \`kiwi serve\` needs a restart to
 see a change, every other command sees it at once.
 
 The project's file counts whole once you have trusted the project at exactly these bytes (\`kiwi trust project\`).
