@@ -29,7 +29,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ?
 /** Compiles only if both are the same type: neither wider, nor `any`. */
 const same = <A, B>(answer: Same<A, B>) => assert.isTrue(answer)
 
-const Sum = Schema.Struct({ sum: Schema.Number })
+const Sum = Schema.Struct({ sum: Schema.Finite })
 const run = runTool("add", { a: 1, b: 2 })
 const runAs = runToolAs(Sum)("add", { a: 1, b: 2 })
 
@@ -94,7 +94,7 @@ describe("runToolAs", () => {
 
   it.effect("fails where it is something else", () =>
     Effect.gen(function*() {
-      const error = yield* Effect.flip(runToolAs(Schema.Struct({ total: Schema.Number }))("say"))
+      const error = yield* Effect.flip(runToolAs(Schema.Struct({ total: Schema.Finite }))("say"))
       assert.instanceOf(error, ResultUnexpected)
       assert.include(error.message, "total")
     }).pipe(Effect.provide(layer)))

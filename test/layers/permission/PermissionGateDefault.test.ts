@@ -44,16 +44,28 @@ describe("the shipped rules", () => {
 
   const refused: ReadonlyArray<readonly [string, string, ReadonlyArray<SignedBy>, string, RegExp]> = [
     ["a signer whom you trust", "echo", [by({ _tag: "Trusted", signer, by: "person" }), system], "others-ask", /Grace/],
-    ["a signer whom a project proposes", "echo", [
-      by({ _tag: "Trusted", signer, by: "project" }),
-      system
-    ], "others-ask", /Grace/],
+    [
+      "a signer whom a project proposes",
+      "echo",
+      [
+        by({ _tag: "Trusted", signer, by: "project" }),
+        system
+      ],
+      "others-ask",
+      /Grace/
+    ],
     ["a signer whom nobody knows", "echo", [by({ _tag: "Unknown" }), system], "others-ask", /nobody you know/],
     ["an agent with your key", "echo", [by({ _tag: "You", signer }, "agent"), system], "others-ask", /an agent/],
-    ["a link under yours that is not", "echo", [
-      you,
-      by({ _tag: "Trusted", signer, by: "person" })
-    ], "others-ask", /system:.*subprocess/],
+    [
+      "a link under yours that is not",
+      "echo",
+      [
+        you,
+        by({ _tag: "Trusted", signer, by: "person" })
+      ],
+      "others-ask",
+      /system:.*subprocess/
+    ],
     ["a link that nobody has verified", "echo", [you], "others-ask", /nobody you know/],
     ["nothing verified at all", "echo", [], "others-ask", /nobody you know/],
     ["a runtime of your own", "base", [you, system], "foundations-are-not-run", /runtime that tools are built on/],
