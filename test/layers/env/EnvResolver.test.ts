@@ -111,9 +111,7 @@ describe("what a child gets", () => {
     }))
 
   it.effect("the verified copy's variable is the kernel's to set", () =>
-    Effect.gen(function*() {
-      yield* resolve(withRuntime(undefined, { config: { args: ["${TOOL_FILE}"] } }))
-    }))
+    resolve(withRuntime(undefined, { config: { args: ["${TOOL_FILE}"] } })))
 })
 
 describe("precedence", () => {

@@ -171,7 +171,7 @@ describe("the system tier", () => {
         assert.notStrictEqual(item.description + item.title, "", location.path)
         assert.isFalse(item.overridable, location.path)
         if (item._tag === "tool" && item.envConfig !== undefined) {
-          yield* Schema.decodeUnknownEffect(EnvConfig)(item.envConfig)
+          yield* Schema.decodeEffect(EnvConfig)(item.envConfig)
         }
       }
     }).pipe(Effect.provide(kernel())))

@@ -243,7 +243,7 @@ const explanationText = (found: Explanation, paint: Paint, width: number): strin
   ].join("\n")
 }
 
-const isItemType = (text: string): text is typeof ItemType.Type => ItemType.literals.some((type) => type === text)
+const isItemType = (text: string): text is ItemType => ItemType.literals.some((type) => type === text)
 
 export const explainCommand = Command.make("explain", {
   item: Argument.String("item").pipe(
