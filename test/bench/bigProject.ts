@@ -32,12 +32,13 @@ interface Source {
 
 const folders = { tool: "tools", knowledge: "knowledge", directive: "directives" } as const
 
-/** A third tools, the rest knowledge, in 200 categories. */
+/** A third tools, the rest knowledge, in up to 200 categories. */
 const makeSources = (count: number): ReadonlyArray<Source> => {
+  const categories = Math.min(200, Math.ceil(count / 50))
   const { random, text, word } = makeWords(1)
   return Array.from({ length: count }, (_, i): Source => {
     const id = `${word()}_${word()}_${i.toString(36)}`
-    const category = `group_${i % 200}`
+    const category = `group_${i % categories}`
     return i % 3 === 0
       ? {
         type: "tool",
