@@ -17,7 +17,7 @@ const base = {
   HOME: "/home/u",
   PYTHONNOUSERSITE: "1",
   PYTHONDONTWRITEBYTECODE: "1",
-  KIWI_PROJECT: "/work/project"
+  KIWI_PROJECT: "/srv/project"
 }
 
 const child = (chain: ReturnType<typeof chainOf>, world?: World) =>
@@ -257,8 +257,8 @@ describe("attacks", () => {
       const world: World = {
         trust: "Restricted",
         control: { ".env": "A=project" },
-        files: { "/home/u/.ai/.env": "A=user", "/work/project/.nvmrc": "v9.9.9" },
-        programs: ["/work/project/.venv/bin/python", "/usr/bin/python3"]
+        files: { "/home/u/.ai/.env": "A=user", "/srv/project/.nvmrc": "v9.9.9" },
+        programs: ["/srv/project/.venv/bin/python", "/usr/bin/python3"]
       }
       const chain = withRuntime(
         { interpreter: { type: "venv_python", var: "KIWI_PYTHON", search: ["project", "system"] } },
@@ -271,20 +271,20 @@ describe("attacks", () => {
     Effect.gen(function*() {
       const world: World = {
         variables: {
-          PATH: ":.:bin:/work/project/node_modules/.bin:/work/project:/home/u/link:/work/project2/bin:/usr/bin:/usr/bin"
+          PATH: ":.:bin:/srv/project/node_modules/.bin:/srv/project:/home/u/link:/srv/project2/bin:/usr/bin:/usr/bin"
         },
         programs: [
-          "/work/project/node_modules/.bin/git",
-          "/work/project/evil/git",
-          "/work/project2/bin/other",
+          "/srv/project/node_modules/.bin/git",
+          "/srv/project/evil/git",
+          "/srv/project2/bin/other",
           "/usr/bin/git",
           "bin/git"
         ],
-        links: { "/home/u/link": "/work/project/evil" }
+        links: { "/home/u/link": "/srv/project/evil" }
       }
       const chain = withRuntime({ interpreter: { type: "system_binary", var: "KIWI_GIT", binary: "git" } })
-      assert.include(yield* child(chain, world), { KIWI_GIT: "/usr/bin/git", PATH: "/work/project2/bin:/usr/bin" })
-      const nothingLeft = { variables: { PATH: ":.:/work/project/bin" } }
+      assert.include(yield* child(chain, world), { KIWI_GIT: "/usr/bin/git", PATH: "/srv/project2/bin:/usr/bin" })
+      const nothingLeft = { variables: { PATH: ":.:/srv/project/bin" } }
       assert.include(
         yield* child(withRuntime(undefined), nothingLeft),
         { PATH: "/usr/local/bin:/usr/bin:/bin" },
@@ -296,8 +296,8 @@ describe("attacks", () => {
     Effect.gen(function*() {
       const world: World = {
         variables: { PATH: "/opt/bin:/usr/bin" },
-        programs: ["/work/project/evil/git", "/usr/bin/git"],
-        links: { "/opt/bin/git": "/work/project/evil/git" }
+        programs: ["/srv/project/evil/git", "/usr/bin/git"],
+        links: { "/opt/bin/git": "/srv/project/evil/git" }
       }
       const chain = withRuntime({ interpreter: { type: "system_binary", var: "KIWI_GIT", binary: "git" } })
       assert.include(yield* child(chain, world), { KIWI_GIT: "/usr/bin/git" })

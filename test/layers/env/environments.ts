@@ -28,7 +28,7 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly unseen?: ReadonlyArray<string>
   /** Accepted control files. */
   readonly control?: Readonly<Record<string, string>>
-  /** `undefined`: none. Default: /work/project. */
+  /** `undefined`: none. Default: /srv/project. */
   readonly project?: string | undefined
   readonly overrides?: Readonly<Record<string, string>>
 }
@@ -54,7 +54,7 @@ export const trustLayer = (world: Pick<World, "trust" | "control" | "unseen">, a
 
 export const resolverLayer = (world: World, asked: Array<string> = []) =>
   EnvResolverMemory.layerWith(world).pipe(
-    Layer.provide(WorkspaceMemory.layerWith("project" in world ? world.project : "/work/project")),
+    Layer.provide(WorkspaceMemory.layerWith("project" in world ? world.project : "/srv/project")),
     Layer.provide(KiwiHomeMemory.layerWith({ userHome: "/home/u", userSpace: "/home/u/.ai" })),
     Layer.provide(trustLayer(world, asked))
   )

@@ -18,8 +18,8 @@ const found = (interpreter: Record<string, string | ReadonlyArray<Place>>, world
 describe("venv_python and node_modules", () => {
   const all = ["project", "kiwi", "user", "system"] as const
   const places = {
-    project: "/work/project/.venv/bin/python",
-    kiwi: "/work/project/.ai/scripts/.venv/bin/python",
+    project: "/srv/project/.venv/bin/python",
+    kiwi: "/srv/project/.ai/scripts/.venv/bin/python",
     user: "/home/u/.ai/.venv/bin/python",
     system: "/usr/bin/python3"
   }
@@ -65,7 +65,7 @@ describe("venv_python and node_modules", () => {
       const node = { type: "node_modules", search: ["project"], fallback: "node" } as const
       assert.strictEqual(
         yield* found(node, {
-          programs: ["/work/project/node_modules/.bin/node", "/usr/bin/node"],
+          programs: ["/srv/project/node_modules/.bin/node", "/usr/bin/node"],
           unseen: ["node_modules"]
         }),
         "/usr/bin/node"
@@ -74,7 +74,7 @@ describe("venv_python and node_modules", () => {
 
   it.effect("node_modules, and the fallback", () =>
     Effect.gen(function*() {
-      const node = "/work/project/node_modules/.bin/node"
+      const node = "/srv/project/node_modules/.bin/node"
       assert.strictEqual(yield* found({ type: "node_modules", search: all }, { programs: [node] }), node)
       assert.strictEqual(
         yield* found({ type: "node_modules", search: ["project"], fallback: "node" }, { programs: ["/usr/bin/node"] }),
@@ -130,7 +130,7 @@ describe("version_manager", () => {
       "/home/u/.nvm/alias/loop": "loop\n"
     }
   }
-  const nvmrc = (text: string): World => ({ ...nvm, files: { ...nvm.files, "/work/project/.nvmrc": text } })
+  const nvmrc = (text: string): World => ({ ...nvm, files: { ...nvm.files, "/srv/project/.nvmrc": text } })
 
   it.effect("nvm: exact, partial, aliases, the default", () =>
     Effect.gen(function*() {
@@ -200,14 +200,14 @@ describe("version_manager", () => {
       const world: World = {
         ...nvm,
         files: { ...nvm.files, "/etc/version": "18" },
-        links: { "/work/project/.nvmrc": "/etc/version" }
+        links: { "/srv/project/.nvmrc": "/etc/version" }
       }
       assert.strictEqual(yield* managed({ manager: "nvm" }, world), node("v20.9.0"))
     }))
 
   it.effect("a manager's folder in the project, or by a relative path, is refused", () =>
     Effect.gen(function*() {
-      for (const NVM_DIR of ["/work/project/.nvm", "nvm"]) {
+      for (const NVM_DIR of ["/srv/project/.nvm", "nvm"]) {
         const world = {
           variables: { NVM_DIR, PATH: "/usr/bin" },
           programs: [`${NVM_DIR}/versions/node/v20.0.0/bin/node`]
@@ -227,14 +227,14 @@ describe("version_manager", () => {
         ],
         files: { "/home/u/.pyenv/version": "3.11.9\n", "/home/u/.rbenv/version": "3.3.0" }
       }
-      const pinned = (text: string) => ({ ...world, files: { ...world.files, "/work/project/.python-version": text } })
+      const pinned = (text: string) => ({ ...world, files: { ...world.files, "/srv/project/.python-version": text } })
       assert.strictEqual(yield* managed({ manager: "pyenv" }, world), world.programs?.[0])
       assert.strictEqual(yield* managed({ manager: "pyenv" }, pinned("3.9.0\n3.12\n")), world.programs?.[1])
       assert.strictEqual(yield* managed({ manager: "pyenv" }, pinned("system")), "/usr/bin/python3")
       assert.strictEqual(yield* managed({ manager: "pyenv" }, pinned("3.12"), "user"), world.programs?.[0])
       assert.include(yield* managed({ manager: "pyenv" }, pinned("2.7")), "not installed 2.7")
       assert.strictEqual(yield* managed({ manager: "rbenv" }, world), world.programs?.[2])
-      const ruby = { ...world, files: { "/work/project/.ruby-version": "ruby-3.3.0\n" } }
+      const ruby = { ...world, files: { "/srv/project/.ruby-version": "ruby-3.3.0\n" } }
       assert.strictEqual(yield* managed({ manager: "rbenv" }, ruby), world.programs?.[2])
     }))
 
@@ -244,7 +244,7 @@ describe("version_manager", () => {
         programs: ["/home/u/.asdf/installs/nodejs/20.9.0/bin/node", "/home/u/.asdf/installs/erlang/26/bin/erlang"],
         files: { "/home/u/.tool-versions": "# all\nerlang 27 26\nnodejs 20.9.0\n" }
       }
-      const pinned = { ...world, files: { ...world.files, "/work/project/.tool-versions": "nodejs 18.0.0\n" } }
+      const pinned = { ...world, files: { ...world.files, "/srv/project/.tool-versions": "nodejs 18.0.0\n" } }
       assert.strictEqual(yield* managed({ manager: "asdf", plugin: "nodejs" }, world), world.programs?.[0])
       assert.strictEqual(yield* managed({ manager: "asdf", plugin: "erlang" }, world), world.programs?.[1])
       assert.include(yield* managed({ manager: "asdf", plugin: "nodejs" }, pinned), "not installed 18.0.0")
