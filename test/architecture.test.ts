@@ -20,6 +20,7 @@ const house: House = {
     "item",
     "limit",
     "lockfile",
+    "lockfile",
     "outbound",
     "permission",
     "primitive",

@@ -1,0 +1,136 @@
+// The lockfile of one tool: which chain it ran with when it was frozen. It says what must be there again, and grants
+// nothing: a lock can refuse a call, and never makes an item trusted.
+import { Schema } from "effect"
+import type { Chain } from "../chain/Chain.ts"
+import { Tier } from "../item/ItemId.ts"
+
+const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
+const ChainHash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{12}$/, { message: "expected 12 hex digits" }))
+
+/** One link of the chain as it was frozen. */
+export const LockedLink = Schema.Struct({
+  tool_id: Schema.NonEmptyString,
+  version: Schema.NonEmptyString,
+  /** The item's digest: sha256 hex of its canonical bytes, of a folder over the list of its files. */
+  integrity: Sha256,
+  /** Id of the next link; null for the primitive, which is last. */
+  executor: Schema.NullOr(Schema.String),
+  tier: Tier,
+  /** Path below the tier's tools folder: "math/add.py". */
+  path: Schema.NonEmptyString
+})
+export type LockedLink = typeof LockedLink.Type
+
+/** The interpreter that the chain's runtime found; null fields could not be told without running it. */
+export const LockedInterpreter = Schema.Struct({
+  variable: Schema.String,
+  /** Where it came from, in EnvResolver's words: "project-venv", "system", "rbenv". Never a path: those differ. */
+  kind: Schema.String,
+  version: Schema.NullOr(Schema.String)
+})
+export type LockedInterpreter = typeof LockedInterpreter.Type
+
+export const LockedRuntime = Schema.Struct({
+  /** Null where the chain declares none, or none was found when it was frozen: then nothing is compared. */
+  interpreter: Schema.NullOr(LockedInterpreter),
+  /** What the links require, sorted. */
+  commands: Schema.Array(Schema.String),
+  variables: Schema.Array(Schema.String)
+})
+export type LockedRuntime = typeof LockedRuntime.Type
+
+export const LockedPackage = Schema.Struct({
+  name: Schema.NonEmptyString,
+  version: Schema.NonEmptyString,
+  /** Hash of the artifact as its index gives it ("sha256:…", "sha512-…"); null where the installer tells none. */
+  hash: Schema.NullOr(Schema.String)
+})
+export type LockedPackage = typeof LockedPackage.Type
+
+export const LockedDependencies = Schema.Struct({
+  ecosystem: Schema.Literals(["python", "node"]),
+  /** Sorted by name, then version. */
+  packages: Schema.Array(LockedPackage)
+})
+export type LockedDependencies = typeof LockedDependencies.Type
+
+/** Version 1 of the file. Unknown keys are ignored; every key below is there. */
+export const Lockfile = Schema.Struct({
+  lockfile_version: Schema.Literal(1),
+  /** ISO 8601, UTC. Information, never compared. */
+  generated_at: Schema.String,
+  root: Schema.Struct({
+    tool_id: Schema.NonEmptyString,
+    version: Schema.NonEmptyString,
+    integrity: Sha256,
+    /** Folder below the tools folder; "tools" for the root of it. */
+    category: Schema.NonEmptyString
+  }),
+  /** Leaf first; the first is `root`, the last the primitive. */
+  resolved_chain: Schema.NonEmptyArray(LockedLink),
+  /** First 12 hex digits over id, version and integrity of the links in order; see `chainHashText`. */
+  chain_hash: ChainHash,
+  runtime: LockedRuntime,
+  /** Null where the chain declares no packages, or they were not installed when it was frozen. */
+  dependencies: Schema.NullOr(LockedDependencies),
+  /** Where it was fetched from; null for a lock that was made here. */
+  registry: Schema.NullOr(Schema.Struct({ url: Schema.String, fetched_at: Schema.String }))
+})
+export type Lockfile = typeof Lockfile.Type
+
+/** What a lock says besides when it was made: what is compared with what is there now. */
+export interface Frozen {
+  readonly root: Lockfile["root"]
+  readonly resolved_chain: Lockfile["resolved_chain"]
+  readonly chain_hash: string
+  readonly runtime: LockedRuntime
+  readonly dependencies: LockedDependencies | null
+}
+
+/** The text that `chain_hash` is over. The first 12 hex digits of its sha256 are the hash. */
+export const chainHashText = (
+  links: ReadonlyArray<{ readonly tool_id: string; readonly version: string; readonly integrity: string }>
+): string => links.map((l) => `${l.tool_id}@${l.version}:${l.integrity}`).join("|")
+
+/** The category that a lock is kept under. */
+export const lockCategory = (category: string): string => category === "" ? "tools" : category
+
+export interface FreezeInput {
+  readonly chain: Chain
+  /** What EnvResolver found; undefined where there is none, or it could not be found here. */
+  readonly interpreter:
+    | { readonly variable: string; readonly kind: string; readonly version: string | undefined }
+    | undefined
+  readonly dependencies: LockedDependencies | null
+}
+
+/** What a lock of this chain would say now. Pure; `sha256` gives hex. */
+export const freeze = ({ chain, dependencies, interpreter }: FreezeInput, sha256: (text: string) => string): Frozen => {
+  const [leaf, ...rest] = chain.links.map(({ tool }, index): LockedLink => ({
+    tool_id: tool.location.id,
+    version: tool.version,
+    integrity: tool.digest,
+    executor: chain.links[index + 1]?.tool.location.id ?? null,
+    tier: tool.location.tier,
+    path: tool.location.path
+  }))
+  const links: Lockfile["resolved_chain"] = [leaf!, ...rest]
+  return {
+    root: {
+      tool_id: links[0].tool_id,
+      version: links[0].version,
+      integrity: links[0].integrity,
+      category: lockCategory(chain.leaf.tool.location.category)
+    },
+    resolved_chain: links,
+    chain_hash: sha256(chainHashText(links)).slice(0, 12),
+    runtime: {
+      interpreter: interpreter === undefined
+        ? null
+        : { variable: interpreter.variable, kind: interpreter.kind, version: interpreter.version ?? null },
+      commands: chain.requires.commands.toSorted(),
+      variables: chain.requires.environment.toSorted()
+    },
+    dependencies
+  }
+}

@@ -1,0 +1,137 @@
+// Everything that can be done with locks, once for the command line, for tools and for a call. Resolves and verifies
+// before it locks; replaces a lock that says something else only for a person.
+import { Context, type Effect, Schema } from "effect"
+import type { Chain } from "../chain/Chain.ts"
+import type { ResolveError } from "../chain/ChainResolver.ts"
+import type { ResolvedEnv } from "../env/EnvResolver.ts"
+import type { FailedAt, ValidationIssue } from "../error/KiwiError.ts"
+import type { VerifyError } from "../integrity/Verifier.ts"
+import type { Tier } from "../item/ItemId.ts"
+import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
+import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
+import { type LockFinding, showFinding } from "./compareLock.ts"
+import type { Frozen, LockedDependencies } from "./Lockfile.ts"
+import type { LockFilter, LockInvalid, LockListing, LockScope, LockWriteError, StoredLock } from "./LockfileStore.ts"
+
+const Finding = Schema.Struct({
+  link: Schema.UndefinedOr(Schema.Int),
+  field: Schema.String,
+  tool: Schema.String,
+  locked: Schema.String,
+  now: Schema.String
+})
+
+/** There is no lock for this version of the tool. */
+export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing", {
+  tool: Schema.String,
+  version: Schema.String
+}) {
+  override get message() {
+    return `There is no lockfile for ${this.tool} ${this.version}`
+  }
+  get remediation() {
+    return `kiwi lockfile freeze ${this.tool}`
+  }
+}
+
+/** The chain is not the one that was locked. */
+export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismatch", {
+  tool: Schema.String,
+  lockfile: Schema.String,
+  /** The file of the first link that differs: "project:tools/math/add.py". */
+  configPath: Schema.String,
+  findings: Schema.Array(Finding)
+}) {
+  override get message() {
+    return `${this.tool} is not as ${this.lockfile} has it: ${
+      this.findings.map((f) => showFinding(f as LockFinding)).join("; ")
+    }`
+  }
+  get remediation() {
+    return `kiwi lockfile diff ${this.tool}`
+  }
+  get failedAt(): FailedAt {
+    const first = this.findings[0]
+    return { toolId: first?.tool ?? this.tool, configPath: this.configPath, validationErrors: this.validationIssues }
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.findings.map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
+  }
+}
+
+export type LockProblem = LockMissing | LockMismatch | LockInvalid
+
+/** What a check found. A chain of system links alone is locked by the package that it came with. */
+export type LockCheck =
+  | { readonly _tag: "Built-in" }
+  | { readonly _tag: "Locked"; readonly lock: StoredLock }
+  | { readonly _tag: "Problem"; readonly problem: LockProblem }
+
+/** A tool, as ItemStore finds it. */
+export interface LockQuery {
+  readonly id: string
+  readonly tier?: Tier | undefined
+}
+
+/** What is there now, and how it compares. */
+export interface LockState {
+  readonly chain: Chain
+  readonly now: Frozen
+  readonly check: LockCheck
+}
+
+export interface FreezePlan {
+  readonly frozen: Frozen
+  readonly scope: LockScope
+  readonly variant: boolean
+  /** How it differs from the lock that it would replace; undefined where there is none, or it says the same. */
+  readonly replaces: ReadonlyArray<LockFinding> | undefined
+  /** What a person is asked when it replaces something, or when locks are strict. */
+  readonly request: HumanRequest | undefined
+}
+
+export type LockQueryError = ResolveError | VerifyError | ProjectRestricted
+
+export interface Outdated {
+  readonly lock: StoredLock
+  /** What the chain would be now; empty findings are never listed. */
+  readonly findings: ReadonlyArray<LockFinding>
+  /** Where the chain does not resolve or verify any more. */
+  readonly error: LockQueryError | undefined
+}
+
+export class Lockfiles extends Context.Service<Lockfiles, {
+  /**
+   * Holds a resolved and verified chain against its locks. For every call: cheap, no effect but remembering that a
+   * lock held. `env` and `dependencies` are compared where they are given.
+   */
+  readonly check: (
+    chain: Chain,
+    env: Pick<ResolvedEnv, "interpreter"> | undefined,
+    dependencies: LockedDependencies | null
+  ) => Effect.Effect<LockCheck>
+  /** Resolves, verifies, resolves the environment as far as it can be, and checks. For `validate` and `diff`. */
+  readonly validate: (query: LockQuery) => Effect.Effect<LockState, LockQueryError>
+  /** `scope` by default where the tool lies. */
+  readonly planFreeze: (
+    query: LockQuery & { readonly scope?: LockScope | undefined; readonly variant?: boolean | undefined }
+  ) => Effect.Effect<FreezePlan, LockQueryError>
+  /** Writes the lock. Without an act only what asks for none; else `HumanRequired`. */
+  readonly freeze: (
+    plan: FreezePlan,
+    act: HumanAct | undefined
+  ) => Effect.Effect<StoredLock, LockWriteError | HumanRequired>
+  readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
+  /** `olderThan` in milliseconds, default the setting `lockfile.keep` (90 days); sooner asks for a person. */
+  readonly prune: (
+    input: {
+      readonly olderThan?: number | undefined
+      readonly scope?: LockScope | undefined
+      readonly category?: string | undefined
+      readonly dryRun?: boolean | undefined
+    },
+    act: HumanAct | undefined
+  ) => Effect.Effect<ReadonlyArray<StoredLock>, LockWriteError | HumanRequired>
+  /** Every lock whose tool is still there in that version and whose chain is not what was locked. */
+  readonly outdated: (filter?: LockFilter) => Effect.Effect<ReadonlyArray<Outdated>>
+}>()("kiwi/services/lockfile/Lockfiles") {}
