@@ -2,6 +2,7 @@
 // that refuses.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
+import type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
@@ -33,7 +34,12 @@ export interface Explanation {
   }>
   readonly rule?: string
   readonly isolation?: string
-  readonly interpreter?: { readonly variable: string; readonly path: string }
+  readonly interpreter?: {
+    readonly variable: string
+    readonly path: string
+    readonly kind: string
+    readonly version?: string
+  }
   /** Names of the child's variables and where each value came from; never the values. */
   readonly environment?: ReadonlyArray<{ readonly name: string; readonly origin: string }>
   /** What would run with the given parameters. */
@@ -52,6 +58,9 @@ const signerName = (by: SignedBy): string =>
     ? `${by.standing.signer.name} (${by.standing.signer.keyId})`
     : "somebody unknown"
 
+const shownInterpreter = ({ version, ...rest }: ResolvedInterpreter) =>
+  version === undefined ? rest : { ...rest, version }
+
 const fromTrace = (trace: Trace) => ({
   checks: [
     ...trace.passed.map((check) => ({ check, passed: true })),
@@ -69,7 +78,7 @@ const fromTrace = (trace: Trace) => ({
   }),
   ...(trace.rule === undefined ? {} : { rule: trace.rule }),
   ...(trace.isolation === undefined ? {} : { isolation: trace.isolation }),
-  ...(trace.env?.interpreter === undefined ? {} : { interpreter: trace.env.interpreter }),
+  ...(trace.env?.interpreter === undefined ? {} : { interpreter: shownInterpreter(trace.env.interpreter) }),
   ...(trace.env === undefined ? {} : {
     environment: [...trace.env.child.values()].map(({ name, origin }) => ({ name, origin }))
   }),

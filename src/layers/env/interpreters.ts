@@ -1,7 +1,9 @@
 // The interpreter that a runtime declares. Candidates are executable files by absolute path; those of the project serve
 // the project's own tools, once a person trusts it.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
+import type { InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
 import type { HostFiles } from "./HostFiles.ts"
+import { programVersion, venvVersion } from "./interpreterVersion.ts"
 import { isInside, type PathModule, type Programs } from "./searchPath.ts"
 import { findManaged } from "./versionManagers.ts"
 
@@ -23,7 +25,12 @@ export interface InterpreterHost {
 }
 
 export type FoundInterpreter =
-  | { readonly _tag: "Found"; readonly path: string }
+  | {
+    readonly _tag: "Found"
+    readonly path: string
+    readonly kind: InterpreterKind
+    readonly version: string | undefined
+  }
   | { readonly _tag: "Missing"; readonly why: string }
 
 type Searched = Extract<Interpreter, { readonly type: "venv_python" | "node_modules" }>
@@ -44,6 +51,18 @@ const firstProgram = (names: ReadonlyArray<string>, { programs }: InterpreterHos
   }
   return undefined
 }
+
+const foundOf = (at: InterpreterHost, kind: InterpreterKind, path: string, version?: string): FoundInterpreter => ({
+  _tag: "Found",
+  path,
+  kind,
+  version: version ?? programVersion(path, { path: at.path, realPath: at.host.realPath, text: at.text })
+})
+
+const kinds = {
+  venv_python: { project: "project-venv", kiwi: "kiwi-venv", user: "user-venv", system: "system" },
+  node_modules: { project: "project-node", kiwi: "kiwi-node", user: "user-node", system: "system" }
+} as const
 
 /** The first place that has it, and in words where it was looked for. */
 const search = (declared: Searched, at: InterpreterHost): FoundInterpreter => {
@@ -81,7 +100,11 @@ const search = (declared: Searched, at: InterpreterHost): FoundInterpreter => {
   }
   for (const place of declared.search ?? defaultSearch) {
     const path = lookIn(place)
-    if (path !== undefined) return { _tag: "Found", path }
+    if (path === undefined) continue
+    const settings = declared.type === "venv_python" && place !== "system"
+      ? at.text(at.path.join(at.path.dirname(at.path.dirname(path)), "pyvenv.cfg"))
+      : undefined
+    return foundOf(at, kinds[declared.type][place], path, venvVersion(settings))
   }
   return { _tag: "Missing", why: looked.length === 0 ? "nowhere to look" : `looked for ${looked.join(", ")}` }
 }
@@ -114,7 +137,7 @@ const findDeclared = (declared: Interpreter, at: InterpreterHost): FoundInterpre
       const path = at.programs.find(declared.binary)
       return path === undefined
         ? { _tag: "Missing", why: `looked for ${declared.binary} on PATH` }
-        : { _tag: "Found", path }
+        : foundOf(at, "system", path)
     }
     case "version_manager": {
       const managed = findManaged(declared, {
@@ -124,12 +147,12 @@ const findDeclared = (declared: Interpreter, at: InterpreterHost): FoundInterpre
         list: at.host.list,
         text: managedText(at)
       })
-      if ("path" in managed) return { _tag: "Found", path: managed.path }
+      if ("path" in managed) return foundOf(at, declared.manager, managed.path, managed.version)
       if ("missing" in managed) return { _tag: "Missing", why: managed.missing }
       const path = firstProgram(systemProgram(declared), at)
       return path === undefined
         ? { _tag: "Missing", why: `looked for ${systemProgram(declared).join(" and ")} on PATH` }
-        : { _tag: "Found", path }
+        : foundOf(at, "system", path)
     }
   }
 }
@@ -138,7 +161,7 @@ export const findInterpreter = (declared: Interpreter, at: InterpreterHost): Fou
   const found = findDeclared(declared, at)
   if (found._tag === "Found") return found
   const fallback = declared.fallback === undefined ? undefined : at.programs.find(declared.fallback)
-  if (fallback !== undefined) return { _tag: "Found", path: fallback }
+  if (fallback !== undefined) return foundOf(at, "fallback", fallback)
   const tried = declared.fallback === undefined ? "" : `, and the fallback ${declared.fallback}`
   return { _tag: "Missing", why: `no interpreter for ${declared.var} (${declared.type}): ${found.why}${tried}` }
 }

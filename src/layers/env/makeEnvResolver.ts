@@ -12,6 +12,7 @@ import {
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
+import type { ResolvedInterpreter } from "../../services/env/ResolvedInterpreter.ts"
 import { isDeniedVariable, isKiwiVariable, variableName } from "../../services/env/variableNames.ts"
 import { expandVariables } from "../../services/template/Template.ts"
 import { parseTemplate } from "../../services/template/templateText.ts"
@@ -202,7 +203,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
     const missing = new Set<string>()
     const interpreter = config.interpreter
-    let interpreterPath: string | undefined
+    let resolvedInterpreter: ResolvedInterpreter | undefined
     let interpreterIssue = ""
     if (interpreter !== undefined) {
       const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
@@ -221,7 +222,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         text
       })
       if (found._tag === "Found") {
-        interpreterPath = found.path
+        const { kind, path: program, version } = found
+        resolvedInterpreter = { variable: interpreter.var, path: program, kind, version }
         set(interpreter.var, found.path, "interpreter")
       } else interpreterIssue = found.why
     }
@@ -288,9 +290,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const resolved: ResolvedEnv = {
       child,
       declared: visible,
-      interpreter: interpreter === undefined || interpreterPath === undefined
-        ? undefined
-        : { variable: interpreter.var, path: interpreterPath },
+      interpreter: resolvedInterpreter,
       warnings: dotenv?.warnings() ?? []
     }
     return resolved

@@ -4,7 +4,7 @@ import type { HostFiles } from "./HostFiles.ts"
 
 export type PathModule = Pick<
   typeof import("node:path").posix,
-  "join" | "isAbsolute" | "resolve" | "relative" | "sep" | "delimiter"
+  "join" | "isAbsolute" | "resolve" | "relative" | "basename" | "dirname" | "sep" | "delimiter"
 >
 
 export interface Programs {

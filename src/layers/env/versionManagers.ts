@@ -22,7 +22,10 @@ export interface ManagerHost {
 }
 
 /** `system`: the version asked for is the machine's own. */
-export type ManagedProgram = { readonly path: string } | { readonly system: true } | { readonly missing: string }
+export type ManagedProgram =
+  | { readonly path: string; readonly version: string }
+  | { readonly system: true }
+  | { readonly missing: string }
 
 const versionText = /^[0-9A-Za-z.+_/-]+$/
 
@@ -170,7 +173,7 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
     const realRoot = host.realPath(root)
     if (real === undefined || realRoot === undefined || !host.isExecutable(file)) continue
     if (!isInside(path, realRoot, real)) return { missing: `${chosen} of ${manager} leads out of its folder` }
-    return { path: file }
+    return { path: file, version: chosen.replace(/^v(?=\d)/, "") }
   }
   return { missing: `${manager} has not installed ${wanted.join(" or ")}` }
 }

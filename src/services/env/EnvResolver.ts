@@ -1,6 +1,7 @@
 // The environment of a child, from declarations. Pure: reads files and PATH, never writes, creates or spawns.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
+import type { ResolvedInterpreter } from "./ResolvedInterpreter.ts"
 
 /** Everything that is missing, reported at once, before anything runs. */
 export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>()("RequirementsMissing", {
@@ -69,7 +70,7 @@ export interface ResolvedEnv {
   readonly child: ReadonlyMap<string, EnvVariable>
   /** The variables that the chain declares: what `${VAR}` in its config may name. */
   readonly declared: ReadonlyMap<string, EnvVariable>
-  readonly interpreter: { readonly variable: string; readonly path: string } | undefined
+  readonly interpreter: ResolvedInterpreter | undefined
   readonly warnings: ReadonlyArray<EnvWarning>
 }
 

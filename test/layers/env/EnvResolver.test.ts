@@ -81,7 +81,12 @@ describe("what a child gets", () => {
         TEXT: "{not} ${LITERAL}",
         TOKEN: "t"
       })
-      assert.deepStrictEqual(env.interpreter, { variable: "KIWI_PYTHON", path: "/usr/bin/python3" })
+      assert.deepStrictEqual(env.interpreter, {
+        variable: "KIWI_PYTHON",
+        path: "/usr/bin/python3",
+        kind: "system",
+        version: undefined
+      })
       assert.include(originsOf(env.child), {
         PATH: "process",
         KIWI_PYTHON: "interpreter",
