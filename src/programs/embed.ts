@@ -148,7 +148,8 @@ export {
   ChainLinkMissing,
   ChainMalformed,
   ChainResolver,
-  ChainTooDeep
+  ChainTooDeep,
+  ChainVersionMismatch
 } from "../services/chain/ChainResolver.ts"
 export type { EnvOrigin, EnvVariable, EnvWarning, ResolvedEnv } from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"

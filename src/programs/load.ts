@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
 import type { Item, Tool } from "../services/item/Item.ts"
-import { showLocation } from "../services/item/Item.ts"
+import { showExecutor, showLocation } from "../services/item/Item.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
@@ -60,7 +60,7 @@ const contentOf = (item: Item, content: string, files: LoadedContent["files"]): 
   ...(item._tag === "tool"
     ? {
       tool_type: item.toolType,
-      ...(item.executorId === undefined ? {} : { executor: item.executorId }),
+      ...(item.executorId === undefined ? {} : { executor: showExecutor(item) }),
       parameters: item.parameters,
       requires: item.requires
     }

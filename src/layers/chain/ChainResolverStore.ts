@@ -18,6 +18,7 @@ import {
   ChainMalformed,
   ChainResolver,
   ChainTooDeep,
+  ChainVersionMismatch,
   type ResolvedChain
 } from "../../services/chain/ChainResolver.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -30,7 +31,8 @@ import {
   type ItemUnreadable
 } from "../../services/item/ItemErrors.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
-import { type ItemQuery, ItemStore } from "../../services/item/ItemStore.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { isInRange } from "../../services/item/VersionRange.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 const maxLinks = 10
@@ -135,10 +137,22 @@ export const make = Effect.gen(function*() {
           issue
         })
       }
-      const parent: Tool["executorId"] = link.tool.executorId
-      if (parent === undefined) return links
-      link = yield* parentOf(links, link, parent)
-      links.push(link)
+      const { executorId, executorRange, location }: Tool = link.tool
+      if (executorId === undefined) return links
+      const parent: ChainLink = yield* parentOf(links, link, executorId)
+      links.push(parent)
+      if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
+        return yield* new ChainVersionMismatch({
+          chain: chainIds(links),
+          link: location.id,
+          configPath: showLocation(location),
+          executor: executorId,
+          range: executorRange,
+          found: showLocation(parent.tool.location),
+          version: parent.tool.version
+        })
+      }
+      link = parent
     }
   })
 
@@ -150,18 +164,23 @@ export const make = Effect.gen(function*() {
     return answer
   }
 
+  const resolve: ChainResolver["Service"]["resolve"] = Effect.fnUntraced(function*(query) {
+    const found = yield* store.find({ ...query, type: "tool" })
+    const links = yield* walk(yield* load(found.location))
+    const key = found.location.file
+    const before = remembered.get(key)
+    if (before !== undefined && isUnchanged(before.chain, links)) {
+      return sameFiles(before.hides, found.hides)
+        ? before
+        : remember(key, { chain: before.chain, hides: found.hides })
+    }
+    return remember(key, { chain: makeChain(links, sha256), hides: found.hides })
+  })
+
   return ChainResolver.of({
-    resolve: Effect.fnUntraced(function*(query: Omit<ItemQuery, "type">) {
-      const found = yield* store.find({ ...query, type: "tool" })
-      const links = yield* walk(yield* load(found.location))
-      const key = found.location.file
-      const before = remembered.get(key)
-      if (before !== undefined && isUnchanged(before.chain, links)) {
-        return sameFiles(before.hides, found.hides)
-          ? before
-          : remember(key, { chain: before.chain, hides: found.hides })
-      }
-      return remember(key, { chain: makeChain(links, sha256), hides: found.hides })
+    resolve,
+    resolveBatch: Effect.fnUntraced(function*(queries) {
+      return yield* Effect.forEach(queries, (query) => Effect.result(resolve(query)))
     })
   })
 })

@@ -17,7 +17,6 @@ import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts
 import { parseProgram } from "../../services/format/parseProgram.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { ItemSnapshot, Tool } from "../../services/item/Item.ts"
-import { ItemId } from "../../services/item/ItemId.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 
 type Read<A> = Result.Result<A, Problem>
@@ -393,7 +392,9 @@ export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: Pytho
     tags: [],
     overridable: false,
     toolType: "python",
-    executorId: ItemId.make("python_runtime"),
+    executorId: "python_runtime",
+    executorRange: undefined,
+    childSchemas: undefined,
     parameters: isJsonObject(declared) && declared.type === "object"
       ? declared
       : argparseSchema(module, text) ?? anyScalars,

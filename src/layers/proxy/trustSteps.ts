@@ -39,6 +39,7 @@ export const make = Effect.gen(function*() {
         ChainTooDeep: refusedChain,
         ChainLinkMissing: refusedChain,
         ChainMalformed: refusedChain,
+        ChainVersionMismatch: refusedChain,
         ChainLinkBroken: refusedChain,
         ItemInvalid: (error) => refused(error, error.item)
       })

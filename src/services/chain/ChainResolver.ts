@@ -1,9 +1,10 @@
 // Resolves a tool's chain. Bounded (depth 10) and linear; each failure names the link and the partial chain.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Result, Schema } from "effect"
 import type { FailedAt } from "../error/KiwiError.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemQuery } from "../item/ItemStore.ts"
+import { isPrereleaseInRange } from "../item/VersionRange.ts"
 import type { Chain } from "./Chain.ts"
 
 const Ids = Schema.Array(Schema.String)
@@ -76,7 +77,47 @@ export class ChainMalformed extends Schema.TaggedError<ChainMalformed>()("ChainM
   }
 }
 
-export type ChainError = ChainCycle | ChainTooDeep | ChainLinkMissing | ChainMalformed | ChainLinkBroken
+/** The parent that there is has a version that its child does not ask for. */
+export class ChainVersionMismatch extends Schema.TaggedError<ChainVersionMismatch>()("ChainVersionMismatch", {
+  /** Up to the parent, leaf first. */
+  chain: Ids,
+  /** The child that asks. */
+  link: Schema.String,
+  configPath: Schema.String,
+  /** The executor as the child names it, without its range. */
+  executor: Schema.String,
+  range: Schema.String,
+  /** Where the parent lies, and its version. */
+  found: Schema.String,
+  version: Schema.String
+}) {
+  override get message() {
+    return `${this.link} asks for ${this.executor}@${this.range}, and ${this.found} is ${this.version}` +
+      (isPrereleaseInRange(this.version, this.range)
+        ? ", a pre-release, which a range takes only where it names one of the same version"
+        : "")
+  }
+  get remediation() {
+    return `If ${this.version} is right for it, write executor_id "${this.executor}@${
+      this.version.includes("-") ? "" : "^"
+    }${this.version.split("+")[0]}" in ${this.configPath} and sign it again`
+  }
+  get failedAt(): FailedAt {
+    return {
+      toolId: this.link,
+      configPath: this.configPath,
+      validationErrors: [{ field: "executor_id", error: this.message, value: `${this.executor}@${this.range}` }]
+    }
+  }
+}
+
+export type ChainError =
+  | ChainCycle
+  | ChainTooDeep
+  | ChainLinkMissing
+  | ChainMalformed
+  | ChainVersionMismatch
+  | ChainLinkBroken
 
 /** A link is there but cannot be read or parsed. */
 export class ChainLinkBroken extends Schema.TaggedError<ChainLinkBroken>()("ChainLinkBroken", {
@@ -105,7 +146,16 @@ export interface ResolvedChain {
   readonly hides: ReadonlyArray<ItemLocation>
 }
 
+export type ChainQuery = Omit<ItemQuery, "type">
+
 export class ChainResolver extends Context.Service<ChainResolver, {
   /** Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds. */
-  readonly resolve: (query: Omit<ItemQuery, "type">) => Effect.Effect<ResolvedChain, ResolveError>
+  readonly resolve: (query: ChainQuery) => Effect.Effect<ResolvedChain, ResolveError>
+  /**
+   * One answer for each query, in their order, each its own success or failure. All see the disk as it was at one
+   * moment of the call, so that folders and links that many chains share are looked at once.
+   */
+  readonly resolveBatch: (
+    queries: ReadonlyArray<ChainQuery>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<ResolvedChain, ResolveError>>>
 }>()("kiwi/services/chain/ChainResolver") {}

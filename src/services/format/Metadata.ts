@@ -1,6 +1,6 @@
 // What a file says about itself, before anybody asked whether it makes a tool: literal values with their places.
 import type { Schema } from "effect"
-import { Result } from "effect"
+import { Result, SemVer } from "effect"
 
 /** What is wrong with a text: ItemInvalid without the item. Line and column count from 1; 0 where there is none. */
 export interface Problem {
@@ -114,10 +114,9 @@ export const parseJson = (text: string): Result.Result<Schema.Json, string> => {
   }
 }
 
-const semver =
-  /^(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})(?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?$/
+const maxVersion = 160
 
-export const isVersion = (text: string): boolean => semver.test(text)
+export const isVersion = (text: string): boolean => text.length <= maxVersion && Result.isSuccess(SemVer.parse(text))
 
 const dunder = [
   "version",

@@ -1,11 +1,11 @@
 // From metadata to a tool, the same for every language. Unknown fields are kept for later readers; known ones that are
 // not what they must be are errors, never ignored.
 import type { Schema } from "effect"
-import { Result } from "effect"
-import type { ItemSnapshot, Tool } from "../item/Item.ts"
-import { isItemId } from "../item/ItemId.ts"
-import type { ItemId } from "../item/ItemId.ts"
-import { isJsonObject } from "../schema/json.ts"
+import { Option, Result } from "effect"
+import type { ChildSchema, ItemSnapshot, Tool } from "../item/Item.ts"
+import { parseItemRef } from "../item/ItemId.ts"
+import { isRange } from "../item/VersionRange.ts"
+import { isJsonObject, own } from "../schema/json.ts"
 import { cut, fieldProblem, firstParagraph, isVersion, problem } from "./Metadata.ts"
 import type { Field, Metadata, Problem } from "./Metadata.ts"
 import { parametersSchema } from "./parametersSchema.ts"
@@ -130,12 +130,17 @@ const runtimes: Readonly<Record<string, string>> = {
   http: "http_client"
 }
 
-const executorId = (metadata: Metadata, toolType: string): Read<ItemId | undefined> => {
+type Executor = Pick<Tool, "executorId" | "executorRange">
+
+const noExecutor: Executor = { executorId: undefined, executorRange: undefined }
+
+/** `id`, `category/id`, and either with `@` and the versions of it that will do. */
+const readExecutor = (metadata: Metadata, toolType: string): Read<Executor> => {
   const field = metadata.get("executor_id") ?? metadata.get("executor")
   const value = field === undefined || isJsonObject(field.value) ? runtimes[toolType] : field.value
   if (field === undefined || value === undefined || value === null) {
     return toolType === "primitive"
-      ? Result.succeed(undefined)
+      ? Result.succeed(noExecutor)
       : Result.fail({
         ...(field === undefined ? problem("", "") : fieldProblem(field, "", "")),
         issue: "the tool names no executor",
@@ -146,10 +151,71 @@ const executorId = (metadata: Metadata, toolType: string): Read<ItemId | undefin
   if (toolType === "primitive") {
     return Result.fail(fieldProblem(field, "a primitive has no executor", `Remove ${field.spelling}`))
   }
-  return typeof value === "string" && isItemId(value)
-    ? Result.succeed(value)
-    : Result.fail(fieldProblem(field, `${field.spelling} is not the id of a tool`, "Write an id, like python_runtime"))
+  const text = typeof value === "string" ? value : ""
+  const at = text.indexOf("@")
+  const [id, range] = at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+  if (Option.isNone(parseItemRef(id))) {
+    return Result.fail(
+      fieldProblem(field, `${field.spelling} is not the id of a tool`, "Write an id, like python_runtime")
+    )
+  }
+  return range === undefined || isRange(range)
+    ? Result.succeed({ executorId: id, executorRange: range })
+    : Result.fail(
+      fieldProblem(
+        field,
+        `what follows the @ of ${field.spelling} is not a range of versions`,
+        `Write one as npm reads them, like ${id}@^2.0 or ${id}@>=2.1 <4`
+      )
+    )
 }
+
+const unknownMember = (field: Field, value: Schema.JsonObject, known: ReadonlyArray<string>, what: string) => {
+  const unknown = Object.keys(value).find((key) => !known.includes(key))
+  return unknown === undefined ? undefined : fieldProblem(
+    field,
+    `${what} has an unknown member "${cut(unknown, 40)}"`,
+    `It may have ${known.join(" and ")}`
+  )
+}
+
+const isScalar = (value: Schema.Json): boolean => typeof value !== "object" || value === null
+
+const maxChildSchemas = 100
+
+/** `validation: { child_schemas: [{ match, schema }] }`: which tools may name this one as their executor. */
+const readChildSchemas = (field: Field | undefined): Read<Tool["childSchemas"]> =>
+  Result.gen(function*() {
+    if (field === undefined || field.value === null) return undefined
+    const fail = (issue: string, hint: string) => Result.fail(fieldProblem(field, issue, hint))
+    const { spelling, value } = field
+    if (!isJsonObject(value)) return yield* fail(`${spelling} is not an object`, `Write ${spelling} with child_schemas`)
+    const wrong = unknownMember(field, value, ["child_schemas"], spelling)
+    if (wrong !== undefined) return yield* Result.fail(wrong)
+    const entries = Object.hasOwn(value, "child_schemas") ? value["child_schemas"] : undefined
+    if (!Array.isArray(entries) || entries.length === 0 || entries.length > maxChildSchemas) {
+      return yield* fail(
+        `child_schemas of ${spelling} is not a list of 1 to ${maxChildSchemas} entries`,
+        `Write each kind of child as {match: {tool_type: python}, schema: {…}}, or leave ${spelling} out`
+      )
+    }
+    const schemas: Array<ChildSchema> = []
+    for (const [index, entry] of (entries as ReadonlyArray<Schema.Json>).entries()) {
+      const what = `child_schemas[${index}] of ${spelling}`
+      if (!isJsonObject(entry)) return yield* fail(`${what} is not an object`, "Write {match: {…}, schema: {…}}")
+      const unknown = unknownMember(field, entry, ["match", "schema"], what)
+      if (unknown !== undefined) return yield* Result.fail(unknown)
+      const [match, schema] = [own(entry, "match"), own(entry, "schema")]
+      if (!isJsonObject(match) || !Object.values(match).every(isScalar)) {
+        return yield* fail(`${what} has no match`, "Write match: {tool_type: python}: names and plain values")
+      }
+      if (schema !== undefined && !isJsonObject(schema)) {
+        return yield* fail(`the schema of ${what} is no object`, "Write a JSON Schema, or leave schema out")
+      }
+      schemas.push({ match, schema })
+    }
+    return schemas
+  })
 
 /** Fields that have a place of their own in a Tool, or that only say again what the file's place says. */
 const known: ReadonlySet<string> = new Set([
@@ -171,6 +237,7 @@ const known: ReadonlySet<string> = new Set([
   "dependencies",
   "requires",
   "parameters",
+  "validation",
   "mutates_state",
   "overridable",
   "entrypoint"
@@ -246,7 +313,8 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
       tags: yield* textsField(metadata, "tags"),
       overridable: yield* flagField(metadata, "overridable"),
       toolType,
-      executorId: yield* executorId(metadata, toolType),
+      ...yield* readExecutor(metadata, toolType),
+      childSchemas: yield* readChildSchemas(metadata.get("validation")),
       parameters,
       config: (yield* recordField(metadata, "config")) ?? oldConfig,
       configSchema,

@@ -3,7 +3,7 @@
 import { Result, TextDiff } from "effect"
 import { safeLine } from "../error/safeText.ts"
 import type { FolderFile, Item, ItemLocation, ItemSnapshot, Tool } from "../item/Item.ts"
-import { showLocation } from "../item/Item.ts"
+import { showExecutor, showLocation } from "../item/Item.ts"
 import { isBelow } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
 
@@ -85,7 +85,7 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
   return [
     tool.executorId === undefined
       ? "is a primitive: it says how something is run"
-      : `runs by ${tool.executorId}, as a tool of type ${word(tool.toolType)}`,
+      : `runs by ${showExecutor(tool)}, as a tool of type ${word(tool.toolType)}`,
     ...(tool.legacy
       ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
       : []),

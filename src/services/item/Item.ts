@@ -126,12 +126,24 @@ export interface Directive extends ItemHead {
   readonly body: string
 }
 
+/** What a parent asks of its children. */
+export interface ChildSchema {
+  /** Members of the child's link and what they equal; a dotted name is a member of a member. */
+  readonly match: Schema.JsonObject
+  /** What the whole link of such a child is validated against; `undefined`: it is accepted as it is. */
+  readonly schema: Schema.JsonObject | undefined
+}
+
 export interface Tool extends ItemHead {
   readonly _tag: "tool"
   /** `primitive runtime python bash node api http docker mcp mcp_server mcp_tool script`, or another word. */
   readonly toolType: string
-  /** The parent link; `undefined` only for a primitive. */
-  readonly executorId: ItemId | undefined
+  /** The parent link, `id` or `category/id`; `undefined` only for a primitive. */
+  readonly executorId: string | undefined
+  /** The versions of the parent that will do, as npm reads them; `undefined`: any. See VersionRange.ts. */
+  readonly executorRange: string | undefined
+  /** Which children this link runs, for a link that says so. The first entry whose match fits counts. Never empty. */
+  readonly childSchemas: ReadonlyArray<ChildSchema> | undefined
   /** What call parameters are validated against. Always an object schema. */
   readonly parameters: Schema.JsonObject
   readonly config: Schema.JsonObject
@@ -150,7 +162,7 @@ export interface Tool extends ItemHead {
   readonly entrypoint: string | undefined
   /** True for a `.py` without metadata, which got a virtual manifest. */
   readonly legacy: boolean
-  /** Everything else that the metadata said, for later readers (retry, validation, required_scope, isolation…). */
+  /** Everything else that the metadata said, for later readers (retry, required_scope, isolation…). */
   readonly extra: Schema.JsonObject
 }
 
@@ -162,5 +174,9 @@ export interface Knowledge extends ItemHead {
   readonly body: string
   readonly frontMatter: Schema.JsonObject
 }
+
+/** A tool's executor as it is written, with the versions that it asks for: "python_runtime@^2.0". */
+export const showExecutor = ({ executorId, executorRange }: Pick<Tool, "executorId" | "executorRange">): string =>
+  `${executorId ?? ""}${executorRange === undefined ? "" : `@${executorRange}`}`
 
 export type Item = Directive | Tool | Knowledge

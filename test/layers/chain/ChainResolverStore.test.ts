@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import * as ChainResolverStore from "../../../src/layers/chain/ChainResolverStore.ts"
 import { chainIds } from "../../../src/services/chain/Chain.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
@@ -255,6 +255,89 @@ describe("ChainResolverStore", () => {
         assert.strictEqual(on._tag, "ChainMalformed")
       }))
   })
+
+  describe("a range of versions in executor_id", () => {
+    const runtime = (version: string): Items.ToolSpec => ({
+      id: "my_runtime",
+      type: "runtime",
+      category: "run",
+      executor: "subprocess",
+      version
+    })
+    const leaf: Items.ToolSpec = { id: "leaf", executor: "my_runtime", range: "^2.0" }
+
+    it.effect("takes a parent that is in it, whatever its category", () =>
+      Effect.gen(function*() {
+        for (const executor of ["my_runtime", "run/my_runtime"]) {
+          const { chain } = yield* resolve([{ ...leaf, executor }, runtime("2.3.1")], "leaf")
+          assert.deepStrictEqual(chainIds(chain.links), ["leaf", "my_runtime", "subprocess"])
+        }
+      }))
+
+    it.effect("refuses a parent outside of it, and names the child that asks", () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(resolve([{ ...leaf, category: "c" }, runtime("3.0.0")], "leaf"))
+        assert.deepStrictEqual(toErrorObject(error), {
+          code: "CHAIN_VERSION_MISMATCH",
+          message: "leaf asks for my_runtime@^2.0, and project:tools/run/my_runtime.yaml is 3.0.0",
+          chain: ["leaf", "my_runtime"],
+          failed_at: {
+            tool_id: "leaf",
+            config_path: "project:tools/c/leaf.yaml",
+            validation_errors: [{
+              field: "executor_id",
+              error: "leaf asks for my_runtime@^2.0, and project:tools/run/my_runtime.yaml is 3.0.0",
+              value: "my_runtime@^2.0"
+            }]
+          },
+          retryable: false,
+          remediation:
+            "If 3.0.0 is right for it, write executor_id \"my_runtime@^3.0.0\" in project:tools/c/leaf.yaml and sign it again"
+        })
+      }))
+
+    it.effect("does not take a pre-release that it does not name", () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(resolve([leaf, runtime("2.1.0-rc.1")], "leaf"))
+        assert.include(error.message, "a pre-release")
+        assert.include(error.remediation, "\"my_runtime@2.1.0-rc.1\"")
+        yield* resolve([{ ...leaf, range: "2.1.0-rc.1" }, runtime("2.1.0-rc.1")], "leaf")
+      }))
+
+    it.effect("counts between any two links", () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(resolve([
+          { id: "leaf", executor: "middle" },
+          { id: "middle", executor: "my_runtime", range: "~1.0" },
+          runtime("2.0.0")
+        ], "leaf"))
+        assert.strictEqual(error._tag, "ChainVersionMismatch")
+        assert.strictEqual(toErrorObject(error).failed_at?.tool_id, "middle")
+        assert.deepStrictEqual(toErrorObject(error).chain, ["leaf", "middle", "my_runtime"])
+      }))
+  })
+
+  it.effect("a batch answers every query in order, failures each with their own error", () =>
+    within(
+      [...Items.system, { id: "a", executor: "python_runtime" }, { id: "b", executor: "nowhere" }],
+      (resolver) =>
+        Effect.gen(function*() {
+          const answers = yield* resolver.resolveBatch([{ id: "b" }, { id: "a" }, { id: "../x" }, { id: "c" }, {
+            id: "a"
+          }])
+          assert.deepStrictEqual(
+            answers.map((a) => Result.isSuccess(a) ? chainIds(a.success.chain.links).join(">") : a.failure._tag),
+            [
+              "ChainLinkMissing",
+              "a>python_runtime>subprocess",
+              "ItemIdInvalid",
+              "ItemNotFound",
+              "a>python_runtime>subprocess"
+            ]
+          )
+          assert.deepStrictEqual(yield* resolver.resolveBatch([]), [])
+        })
+    ))
 
   it.effect("an edit between two calls is seen, and without one the answer is the same object", () => {
     const specs: Array<Items.ToolSpec> = [...Items.system, { id: "leaf", executor: "python_runtime" }]

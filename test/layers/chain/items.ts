@@ -12,6 +12,9 @@ export interface ToolSpec {
   readonly tier?: Tier
   readonly category?: string
   readonly executor?: string
+  /** Versions of the executor that will do. */
+  readonly range?: string
+  readonly childSchemas?: Tool["childSchemas"]
   readonly type?: string
   readonly version?: string
   readonly config?: Schema.JsonObject
@@ -45,7 +48,9 @@ export const toolOf = (spec: ToolSpec): Tool => ({
   tags: [],
   overridable: spec.overridable ?? false,
   toolType: spec.type ?? "python",
-  executorId: spec.executor as ItemId | undefined,
+  executorId: spec.executor,
+  executorRange: spec.range,
+  childSchemas: spec.childSchemas,
   parameters: spec.parameters ?? { type: "object" },
   config: spec.config ?? {},
   configSchema: spec.configSchema,

@@ -58,6 +58,8 @@ const toItem = (location: ItemLocation, digest: string, fields: Fields): Item =>
       _tag: "tool",
       toolType: "python",
       executorId: undefined,
+      executorRange: undefined,
+      childSchemas: undefined,
       parameters: { type: "object", properties: { x: { description: fields.body ?? "" } } },
       config: {},
       configSchema: undefined,

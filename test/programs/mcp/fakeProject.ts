@@ -95,6 +95,8 @@ const parse = (location: ItemLocation, digest: string, text: string): Item => {
         _tag: "tool",
         toolType: "python",
         executorId: ItemId.make("python_runtime"),
+        executorRange: undefined,
+        childSchemas: undefined,
         parameters: { type: "object" },
         config: {},
         configSchema: undefined,
