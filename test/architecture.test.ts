@@ -12,6 +12,7 @@ const house: House = {
     "auth",
     "capability",
     "chain",
+    "dependency",
     "env",
     "error",
     "format",
