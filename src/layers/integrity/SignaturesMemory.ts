@@ -41,7 +41,8 @@ const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Se
         return Effect.void
       }),
     makeDirectory: (_, path) => refuse(path),
-    remove: (_, path) => refuse(path)
+    remove: (_, path) => refuse(path),
+    removeEmpty: (_, path) => refuse(path)
   })
 }
 

@@ -57,6 +57,16 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     for (const folder of folders) if (folder === full || folder.startsWith(`${full}/`)) folders.delete(folder)
   })
 
+  const removeEmpty = Effect.fn("SafeFiles.removeEmpty")(function*(root: string, path: string) {
+    const problem = check(root, path)
+    if (problem !== undefined) return yield* problem
+    const full = `${root}/${path}`
+    const isIn = (name: string): boolean => name.startsWith(`${full}/`)
+    if (files.has(full) || files.keys().some(isIn) || folders.values().some(isIn)) return false
+    folders.delete(full)
+    return true
+  })
+
   const read = Effect.fnUntraced(function*(root: string, path: string, options: ReadOptions) {
     if (!isBelow(path)) {
       return yield* new ReadRefused({ path, issue: "outside", detail: "it is not a path below the folder" })
@@ -73,7 +83,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     return bytes?.slice()
   })
 
-  return SafeFiles.of({ write, makeDirectory, remove, read })
+  return SafeFiles.of({ write, makeDirectory, remove, removeEmpty, read })
 }
 
 export const make = (files = new Map<string, Uint8Array>(), folders = new Set<string>()) =>

@@ -13,7 +13,8 @@ import { errorCode } from "../process/errorCode.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
 
-const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
+/** What a process that was killed while it wrote leaves behind. */
+export const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
 const leftoverAge = 3_600_000
 const maxDepth = 64
 
@@ -271,6 +272,18 @@ const removeIn = (folder: Folder, name: string, real: string, depth: number): vo
   fs.rmdirSync(folder.at(name))
 }
 
+/** Whether there is none any more. */
+const removeEmptyIn = (folder: Folder, name: string): boolean => {
+  try {
+    fs.rmdirSync(folder.at(name))
+    sync(folder)
+    return true
+  } catch (error) {
+    if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error))) return false
+    throw error
+  }
+}
+
 const readFrom = (folder: Folder, name: string, options: ReadOptions): Uint8Array => {
   const fd = fs.openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
@@ -351,6 +364,24 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
     })
   )
 
+  const removeEmpty = Effect.fn("SafeFiles.removeEmpty")((root: string, path: string) =>
+    Effect.try({
+      try: () => {
+        const parts = components(path)
+        return unlessAbsent(() =>
+          withFolder(
+            naming,
+            root,
+            parts.slice(0, -1),
+            undefined,
+            (folder) => removeEmptyIn(folder, parts.at(-1)!)
+          )
+        ) ?? true
+      },
+      catch: asWrite(path)
+    })
+  )
+
   const read = Effect.fnUntraced(function*(root: string, path: string, options: ReadOptions) {
     return yield* Effect.try({
       try: () =>
@@ -363,7 +394,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
     })
   })
 
-  return SafeFiles.of({ write, makeDirectory, remove, read })
+  return SafeFiles.of({ write, makeDirectory, remove, removeEmpty, read })
 })
 
 export const layerWith = (options: { readonly naming?: Naming }) => Layer.effect(SafeFiles, make(options))

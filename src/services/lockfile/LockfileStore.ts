@@ -14,14 +14,14 @@ export class LockInvalid extends Schema.TaggedError<LockInvalid>()("LockInvalid"
   /** "project:lockfiles/math/add@1.0.0.lock.json" */
   lockfile: Schema.String,
   issue: Schema.String,
-  /** The tool it is for, as far as its name says. */
+  /** The tool it is for, as far as its name says; "" where it says none. */
   tool: Schema.String
 }) {
   override get message() {
     return `${this.lockfile} is no lockfile that can be used: ${this.issue}`
   }
   get remediation() {
-    return `kiwi lockfile freeze ${this.tool}`
+    return this.tool === "" ? `Remove or rename ${this.lockfile}` : `kiwi lockfile freeze ${this.tool}`
   }
 }
 
@@ -90,7 +90,8 @@ export interface PruneInput {
   readonly dryRun?: boolean | undefined
 }
 
-export type LockWriteError = LockScopeMissing | WriteRefused | LockError
+/** `LockInvalid`: what was to be frozen makes no lockfile that could be read again. */
+export type LockWriteError = LockScopeMissing | LockInvalid | WriteRefused | LockError
 
 export class LockfileStore extends Context.Service<LockfileStore, {
   /**

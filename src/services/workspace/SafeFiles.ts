@@ -83,6 +83,8 @@ export class SafeFiles extends Context.Service<SafeFiles, {
   ) => Effect.Effect<void, WriteRefused>
   /** Removes a file, a link (never what it points to) or a folder with all that is in it. Absent is fine. */
   readonly remove: (root: string, path: string) => Effect.Effect<void, WriteRefused>
+  /** Removes a folder that is empty, and says whether there is none any more. Never touches what holds anything. */
+  readonly removeEmpty: (root: string, path: string) => Effect.Effect<boolean, WriteRefused>
   /** The bytes of a regular file, by the same rules; `undefined` where there is none. Never waits on a pipe. */
   readonly read: (
     root: string,

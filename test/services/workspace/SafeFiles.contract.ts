@@ -45,6 +45,23 @@ export const contract = <E>(
         yield* files.write(folder, "gone", "a file now")
       }).pipe(Effect.provide(implementation)))
 
+    it.effect("removes a folder that is empty, and no other", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        yield* files.write(folder, "a/b/file", "1")
+        assert.isFalse(yield* files.removeEmpty(folder, "a/b"))
+        assert.isFalse(yield* files.removeEmpty(folder, "a/b/file"))
+        assert.isFalse(yield* files.removeEmpty(folder, "a"))
+        yield* files.remove(folder, "a/b/file")
+        assert.isTrue(yield* files.removeEmpty(folder, "a/b"))
+        assert.isTrue(yield* files.removeEmpty(folder, "a/b"))
+        assert.isTrue(yield* files.removeEmpty(folder, "no/such/folder"))
+        yield* files.makeDirectory(folder, "a/c")
+        assert.isFalse(yield* files.removeEmpty(folder, "a"))
+        assert.strictEqual((yield* Effect.flip(files.removeEmpty(folder, "../a"))).issue, "outside")
+      }).pipe(Effect.provide(implementation)))
+
     it.effect("lets one of many exclusive writers win", () =>
       Effect.gen(function*() {
         const files = yield* SafeFiles

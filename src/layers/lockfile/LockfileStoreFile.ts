@@ -1,0 +1,116 @@
+// Lockfiles on disk, `.ai/lockfiles` of the project and `lockfiles` of the user space. What was read is kept by the
+// identity of its file, so that a call costs a look at each. Locks between processes lie in $KIWI_HOME and not beside
+// the files, which may be a checkout that nobody can write to.
+import { Effect, Layer, Option } from "effect"
+import type { BigIntStats } from "node:fs"
+import { join } from "node:path"
+import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
+import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import * as LockIndexFile from "./lockIndexFile.ts"
+import type { Tree } from "./lockTree.ts"
+import { isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import type { Found } from "./makeLockfileStore.ts"
+import * as MakeLockfileStore from "./makeLockfileStore.ts"
+
+const folder = "lockfiles"
+const lockName = "lockfiles.lock"
+
+/** What the lockfiles in memory may take together, by the sizes of their files. */
+const maxCached = 16 * 1024 * 1024
+const settleTime = 2000
+
+interface Cached {
+  readonly found: Found
+  readonly stat: BigIntStats
+}
+
+/** Reads through memory: a file that looks as it did is not opened again. */
+const cachedReader = (tree: Tree) => {
+  const cache = new Map<string, Cached>()
+  let total = 0
+  const drop = (path: string): void => {
+    total -= Number(cache.get(path)?.stat.size ?? 0n)
+    cache.delete(path)
+  }
+  const keep = (path: string, found: Found, stat: BigIntStats): void => {
+    cache.set(path, { found, stat })
+    total += Number(stat.size)
+    for (const oldest of cache.keys()) {
+      if (total <= maxCached) break
+      drop(oldest)
+    }
+  }
+  return (path: string, now: number): Found | undefined => {
+    const stat = lookAt(tree, path)
+    const known = cache.get(path)
+    if (known !== undefined && stat !== undefined && isSame(known.stat, stat)) return known.found
+    if (known !== undefined) drop(path)
+    const read = readLock(tree, path)
+    if (read?.stat !== undefined && now - Number(read.stat.ctimeMs) > settleTime) keep(path, read.found, read.stat)
+    return read?.found
+  }
+}
+
+interface Place {
+  /** What SafeFiles writes below. */
+  readonly root: string
+  /** Where the lock between processes lies. */
+  readonly state: string
+}
+
+const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }: Place) {
+  const files = yield* SafeFiles
+  const locks = yield* ProcessLock
+  const tree: Tree = { scope, root: join(root, folder) }
+
+  const removeEmptyFolders = Effect.fnUntraced(function*(path: string) {
+    const parts = path.split("/").slice(0, -1)
+    while (parts.length > 0 && (yield* files.removeEmpty(root, [folder, ...parts].join("/")))) parts.pop()
+  })
+
+  return {
+    read: cachedReader(tree),
+    walk: (category: string | undefined) => walkLocks(tree, category),
+    write: (path: string, text: string) => files.write(root, `${folder}/${path}`, text),
+    remove: (path: string) =>
+      Effect.andThen(files.remove(root, `${folder}/${path}`), Effect.ignore(removeEmptyFolders(path))),
+    exclusively: locks.withLock(state, lockName),
+    index: yield* LockIndexFile.make({
+      tree,
+      files,
+      root,
+      folder,
+      tryExclusively: (effect) => Effect.scoped(Effect.andThen(locks.tryHold(state, lockName), effect))
+    })
+  }
+})
+
+export const make = Effect.gen(function*() {
+  const { home, userSpace } = yield* KiwiHome
+  const workspace = yield* Workspace
+  const user = yield* makeScope("user", { root: userSpace, state: join(home, "user") })
+  const project = Option.isNone(workspace.project)
+    ? undefined
+    : yield* makeScope("project", { root: workspace.project.value.ai, state: workspace.state })
+  // Without a project nothing asks for its files: the store above knows the scopes that there are.
+  const of = (scope: LockScope) => scope === "user" || project === undefined ? user : project
+
+  return LockfileStore.of(MakeLockfileStore.make({
+    scopes: project === undefined ? ["user"] : ["project", "user"],
+    read: (scope, path, now) => of(scope).read(path, now),
+    walk: (scope, category) => of(scope).walk(category),
+    write: (scope, path, text) => of(scope).write(path, text),
+    remove: (scope, path) => of(scope).remove(path),
+    exclusively: (scope) => of(scope).exclusively,
+    index: (scope) => of(scope).index.current,
+    held: (lock) => of(lock.scope).index.held(lock),
+    changed: (scope, path) => of(scope).index.changed(path),
+    rebuild: (scope) => of(scope).exclusively(of(scope).index.rebuild)
+  }))
+})
+
+export const layer = Layer.effect(LockfileStore, make)

@@ -1,0 +1,71 @@
+// The text of a lockfile, and what makes one that can be believed: the schema, and that it agrees with itself. Messages
+// name fields and never quote what stands in them, since anybody may have written the file.
+import { Result, Schema, SchemaIssue } from "effect"
+import { chainHashText, Lockfile } from "./Lockfile.ts"
+
+const decode = Schema.decodeUnknownResult(Lockfile)
+const standard = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const fieldOf = (path: ReadonlyArray<unknown>): string =>
+  path.map((part, i) => typeof part === "number" ? `[${part}]` : i === 0 ? String(part) : `.${String(part)}`).join("")
+
+const schemaIssue = (error: Schema.SchemaError): string => {
+  const [first] = standard(error.issue).issues
+  const field = fieldOf((first?.path ?? []).map((part) => typeof part === "object" ? part.key : part))
+  if (field === "lockfile_version") return "it has another lockfile_version than 1"
+  return field === "" ? "it is not an object" : `${field} is missing or not what it has to be`
+}
+
+/** How a lockfile contradicts itself; undefined where it does not. `sha256` gives hex. */
+export const selfContradiction = (lockfile: Lockfile, sha256: (text: string) => string): string | undefined => {
+  const { chain_hash, resolved_chain: links, root } = lockfile
+  const [leaf] = links
+  if (leaf.tool_id !== root.tool_id || leaf.version !== root.version || leaf.integrity !== root.integrity) {
+    return "root is not the first link of resolved_chain"
+  }
+  const broken = links.findIndex((link, i) => link.executor !== (links[i + 1]?.tool_id ?? null))
+  if (broken !== -1) return `resolved_chain[${broken}].executor is not the next link`
+  if (sha256(chainHashText(links)).slice(0, 12) !== chain_hash) return "chain_hash is not the hash of resolved_chain"
+  return undefined
+}
+
+const parseJson = (text: string): Result.Result<unknown, string> =>
+  Result.try({ try: () => JSON.parse(text) as unknown, catch: () => "it is not JSON" })
+
+/** Fails with what is wrong, as the end of a sentence. */
+export const readLockfile = (text: string, sha256: (text: string) => string): Result.Result<Lockfile, string> =>
+  Result.gen(function*() {
+    const json = yield* parseJson(text)
+    const lockfile = yield* Result.mapError(decode(json), schemaIssue)
+    const issue = selfContradiction(lockfile, sha256)
+    return issue === undefined ? lockfile : yield* Result.fail(issue)
+  })
+
+/** Indented by two, keys in the order of the format's first version and ours after them, no newline at the end. */
+export const printLockfile = (lockfile: Lockfile): string =>
+  JSON.stringify(
+    {
+      lockfile_version: lockfile.lockfile_version,
+      generated_at: lockfile.generated_at,
+      root: {
+        tool_id: lockfile.root.tool_id,
+        version: lockfile.root.version,
+        integrity: lockfile.root.integrity,
+        category: lockfile.root.category
+      },
+      resolved_chain: lockfile.resolved_chain.map((link) => ({
+        tool_id: link.tool_id,
+        version: link.version,
+        integrity: link.integrity,
+        executor: link.executor,
+        tier: link.tier,
+        path: link.path
+      })),
+      registry: lockfile.registry,
+      chain_hash: lockfile.chain_hash,
+      runtime: lockfile.runtime,
+      dependencies: lockfile.dependencies
+    },
+    null,
+    2
+  )

@@ -1,0 +1,4 @@
+import { contract } from "./LockfileStore.contract.ts"
+import { world } from "./lockWorld.ts"
+
+contract("LockfileStoreFile", world)
