@@ -17,6 +17,8 @@ import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
+import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
+import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
@@ -83,14 +85,14 @@ export const layerProject = (dir: string | undefined) =>
   ToolProxyPipeline.layer.pipe(
     Layer.provideMerge(Layer.mergeAll(
       AuditLogFile.layer,
-      ChainResolverStore.layer,
-      EnvResolverNode.layer,
       ItemIndexSqlite.layer,
       layerPrimitives,
       PermissionGateDefault.layer,
       SchemaValidatorByOrigin.layer,
       SignaturesFile.layer
     )),
+    Layer.provideMerge(LockfilesKernel.layer),
+    Layer.provideMerge(Layer.mergeAll(ChainResolverStore.layer, EnvResolverNode.layer, LockfileStoreFile.layer)),
     Layer.provideMerge(VerifiedCopiesFile.layer),
     Layer.provideMerge(ItemHistoryFile.layer),
     Layer.provideMerge(VerifierEd25519.layer),

@@ -18,6 +18,8 @@ import * as VerifierMemory from "./integrity/VerifierMemory.ts"
 import type { MemoryFile } from "./item/ItemStoreMemory.ts"
 import * as ItemStoreMemory from "./item/ItemStoreMemory.ts"
 import { systemTier } from "./item/systemTier.generated.ts"
+import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
+import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
 import * as OutboundMemory from "./outbound/OutboundMemory.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
@@ -64,13 +66,17 @@ export const layer = (options: KernelMemoryOptions = {}) => {
   return ToolProxyPipeline.layer.pipe(
     Layer.provideMerge(Layer.mergeAll(
       AuditLogMemory.layer,
-      ChainResolverStore.layer,
-      EnvResolverMemory.layerWith(options.host ?? {}),
       ItemIndexMemory.layer,
       PermissionGateDefault.layer,
       PrimitivesMemory.layerWith(options.programs ?? new Map()),
       SchemaValidatorByOrigin.layer,
       SignaturesMemory.layerWith(tiers)
+    )),
+    Layer.provideMerge(LockfilesKernel.layer),
+    Layer.provideMerge(Layer.mergeAll(
+      ChainResolverStore.layer,
+      EnvResolverMemory.layerWith(options.host ?? {}),
+      LockfileStoreMemory.layer
     )),
     Layer.provideMerge(OutputsMemory.layer),
     Layer.provideMerge(Layer.mergeAll(VerifiedCopiesMemory.layer, ItemHistoryMemory.layer)),
@@ -89,7 +95,8 @@ export const layer = (options: KernelMemoryOptions = {}) => {
         files: new Map(Object.entries(options.controlFiles ?? {}))
       }),
       SafeFilesMemory.layer,
-      SettingsMemory.layer
+      // Items that count as signed were never signed, so nothing was locked then.
+      SettingsMemory.layerWith(options.signatures === "checked" ? {} : { lockfileMode: "off" })
     )),
     Layer.provideMerge(WorkspaceMemory.layer),
     Layer.provideMerge(KiwiHomeMemory.layer),

@@ -9,6 +9,8 @@ import type { Signatures } from "../services/integrity/Signatures.ts"
 import type { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import type { Verifier } from "../services/integrity/Verifier.ts"
 import type { ItemStore } from "../services/item/ItemStore.ts"
+import type { Lockfiles } from "../services/lockfile/Lockfiles.ts"
+import type { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import type { PermissionGate } from "../services/permission/PermissionGate.ts"
 import type { Outputs } from "../services/primitive/Outputs.ts"
 import type { ToolProxy } from "../services/proxy/ToolProxy.ts"
@@ -27,6 +29,8 @@ export type ProjectServices =
   | ItemIndex
   | ItemParser
   | ItemStore
+  | Lockfiles
+  | LockfileStore
   | Outputs
   | PermissionGate
   | ProjectTrust

@@ -6,6 +6,7 @@ import type { ProjectServices } from "../layers/Projects.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
+import type { LockMode } from "../services/lockfile/LockMode.ts"
 import type { CallEvent, ToolResult } from "../services/proxy/ToolCall.ts"
 import { CallEvents } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
@@ -44,6 +45,8 @@ export interface RunToolOptions extends CallOptions {
   readonly tier?: Tier | undefined
   /** Checks everything and answers what would run. */
   readonly dryRun?: boolean | undefined
+  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  readonly lockfileMode?: LockMode | undefined
   /** Progress and chunks of output while the tool runs. A callback that throws stops nothing. */
   readonly onEvent?: ((event: CallEvent) => void) | undefined
 }
@@ -117,8 +120,8 @@ export const makeKiwiOver = <E>(
 
   return {
     run: (tool, parameters = {}, options = {}) => {
-      const { dryRun, onEvent, tier } = options
-      const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { tier, dryRun, client, session: id }))
+      const { onEvent, ...rest } = options
+      const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { ...rest, client, session: id }))
       return run(
         onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent)),
         options

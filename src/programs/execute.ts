@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import type { LockMode } from "../services/lockfile/LockMode.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { follow } from "./follow.ts"
@@ -13,6 +14,8 @@ export interface ExecuteInput {
   readonly tier?: Tier | undefined
   readonly parameters: Schema.JsonObject
   readonly dryRun: boolean
+  /** Counts where it is stricter than the setting. */
+  readonly lockfileMode?: LockMode | undefined
   /** Unique for this call; see `newCallId`. */
   readonly callId: string
 }
@@ -25,7 +28,8 @@ export const execute = Effect.fn("execute")(function*(input: ExecuteInput, calle
     item: input.id,
     ...(input.tier === undefined ? {} : { tier: input.tier }),
     parameters: input.parameters,
-    dryRun: input.dryRun
+    dryRun: input.dryRun,
+    ...(input.lockfileMode === undefined ? {} : { lockfileMode: input.lockfileMode })
   })
   if (input.type === "tool") return yield* runTool
   const store = yield* ItemStore

@@ -10,7 +10,7 @@ import type { SignedBy } from "../services/integrity/Verifier.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
+import type { Caller, CallWarning } from "../services/proxy/ToolCall.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { standingOf } from "./itemState.ts"
@@ -46,6 +46,8 @@ export interface Explanation {
   readonly plan?: Schema.Json
   /** Nothing was given for parameters that the tool needs, so there is no plan. */
   readonly needs_parameters?: true
+  /** What a run would be told besides its result: a lockfile that differs, a malformed line of a `.env` file. */
+  readonly warnings?: ReadonlyArray<CallWarning>
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
 
@@ -82,6 +84,7 @@ const fromTrace = (trace: Trace) => ({
   ...(trace.env === undefined ? {} : {
     environment: [...trace.env.child.values()].map(({ name, origin }) => ({ name, origin }))
   }),
+  ...(trace.warnings.length === 0 ? {} : { warnings: trace.warnings }),
   ...(trace.blocked === undefined ? {} : {
     blocked: { check: trace.blocked.step, error: toErrorObject(trace.blocked.error) }
   })

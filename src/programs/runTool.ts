@@ -1,6 +1,7 @@
 // Running a tool from a program that embeds Kiwi: one call, a typed result, a closed union of errors.
 import { Effect, Schema } from "effect"
 import type { Tier } from "../services/item/ItemId.ts"
+import type { LockMode } from "../services/lockfile/LockMode.ts"
 import type { Caller, ToolResult } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { newCallId } from "./callId.ts"
@@ -21,6 +22,8 @@ export class ResultUnexpected extends Schema.TaggedError<ResultUnexpected>()("Re
 export interface RunOptions {
   readonly tier?: Tier | undefined
   readonly dryRun?: boolean | undefined
+  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  readonly lockfileMode?: LockMode | undefined
   /** Name under which policy and audit know the caller. Default: "embedder". */
   readonly client?: string | undefined
   /** Names what the calls of one program belong to, in the audit. Default: each call for itself. */
@@ -48,7 +51,8 @@ export const runTool = Effect.fn("runTool")(function*(
     item: tool,
     ...(options.tier === undefined ? {} : { tier: options.tier }),
     parameters,
-    dryRun: options.dryRun ?? false
+    dryRun: options.dryRun ?? false,
+    ...(options.lockfileMode === undefined ? {} : { lockfileMode: options.lockfileMode })
   })
 })
 

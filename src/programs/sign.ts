@@ -1,9 +1,14 @@
 // Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect } from "effect"
+import type { ErrorObject } from "../services/error/KiwiError.ts"
+import { toErrorObject } from "../services/error/KiwiError.ts"
+import type { SignedItem } from "../services/integrity/Signatures.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
+import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { asHuman } from "./humanAct.ts"
 
@@ -15,7 +20,14 @@ export interface SignInput {
   readonly category?: string | undefined
   /** Leaves out what is already signed by you. */
   readonly changedOnly?: boolean | undefined
+  /** Whether the chains of signed tools are locked as they are now. Default: true. */
+  readonly freeze?: boolean | undefined
 }
+
+/** What became of a signed tool's lockfile; signing stands either way. */
+export type SignedLockfile =
+  | { readonly status: "generated" | "unchanged"; readonly path: string; readonly chain_length: number }
+  | { readonly status: "failed"; readonly error: ErrorObject }
 
 export interface Signed {
   readonly signed: ReadonlyArray<{
@@ -26,7 +38,11 @@ export interface Signed {
     readonly digest: string
     readonly key_id: string
     readonly time: string
+    /** Of a tool. */
+    readonly lockfile?: SignedLockfile
   }>
+  /** Lockfiles of other tools that were made anew, since a signed item is in their chain. */
+  readonly refrozen: ReadonlyArray<string>
   /** Items of a glob that cannot be signed. */
   readonly refused: ReadonlyArray<{ readonly path: string; readonly error: string; readonly remediation?: string }>
 }
@@ -34,22 +50,46 @@ export interface Signed {
 const refusals = (plan: SigningPlan): Signed["refused"] =>
   plan.refused.map(({ error, item }) => ({ path: item, error: error.message, remediation: error.remediation }))
 
+const showLock = ({ path, scope }: { readonly scope: string; readonly path: string }) => `${scope}:lockfiles/${path}`
+
+const lockfileOf = ({ location }: SignedItem, locks: SignedLocks): SignedLockfile | undefined => {
+  const lock = locks.tools.get(showLocation(location))
+  if (lock === undefined) return undefined
+  if (lock._tag === "Failed") return { status: "failed", error: toErrorObject(lock.error) }
+  return {
+    status: lock._tag === "Locked" ? "generated" : "unchanged",
+    path: showLock(lock.lock),
+    chain_length: lock.lock.lockfile.resolved_chain.length
+  }
+}
+
+const shown = (item: SignedItem, lockfile: SignedLockfile | undefined): Signed["signed"][number] => ({
+  id: item.location.id,
+  type: item.location.type,
+  path: showLocation(item.location),
+  version: item.version,
+  digest: item.digest,
+  key_id: item.keyId,
+  time: item.time,
+  ...(lockfile === undefined ? {} : { lockfile })
+})
+
+const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
+
 /** Asks the person behind the surface's HumanGate. A plan without items is not asked about. */
 export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller) {
+  const lockfiles = yield* Lockfiles
   const signatures = yield* Signatures
   const plan = yield* signatures.plan(input)
-  if (plan.items.length === 0) return { signed: [], refused: refusals(plan) } satisfies Signed as Signed
-  const signed = yield* asHuman(plan.request, caller, (act) => signatures.sign(plan, act))
+  if (plan.items.length === 0) return { signed: [], refrozen: [], refused: refusals(plan) } satisfies Signed as Signed
+  const { locks, signed } = yield* asHuman(plan.request, caller, (act) =>
+    Effect.gen(function*() {
+      const items = yield* signatures.sign(plan, act)
+      return { signed: items, locks: input.freeze === false ? noLocks : yield* lockfiles.lockSigned(items, act) }
+    }))
   return {
-    signed: signed.map((s) => ({
-      id: s.location.id,
-      type: s.location.type,
-      path: showLocation(s.location),
-      version: s.version,
-      digest: s.digest,
-      key_id: s.keyId,
-      time: s.time
-    })),
+    signed: signed.map((item) => shown(item, lockfileOf(item, locks))),
+    refrozen: locks.dependents.map(showLock),
     refused: refusals(plan)
   } satisfies Signed as Signed
 })

@@ -9,6 +9,7 @@ import type { ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { KiwiError, ValidationIssue } from "../../services/error/KiwiError.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
+import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import type { Isolation, PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { CallWarning, ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ChainReason, ToolCallError } from "../../services/proxy/ToolProxy.ts"
@@ -22,6 +23,8 @@ export interface Run {
   verified: ReadonlyArray<Verified>
   rule: string | undefined
   isolation: Isolation | undefined
+  /** What a lock means for this call. */
+  readonly lockMode: LockMode
   toolFile: string | undefined
   env: ResolvedEnv | undefined
   parameters: Schema.JsonObject
@@ -44,13 +47,14 @@ export interface Step {
   readonly run: (run: Run) => Effect.Effect<void, ToolCallError>
 }
 
-export const begin = (call: ToolCall, startedAt: number): Run => ({
+export const begin = (call: ToolCall, lockMode: LockMode, startedAt: number): Run => ({
   call,
   startedAt,
   resolved: undefined,
   verified: [],
   rule: undefined,
   isolation: undefined,
+  lockMode,
   toolFile: undefined,
   env: undefined,
   parameters: call.parameters,

@@ -7,6 +7,7 @@ import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
 import * as AuditSteps from "./auditSteps.ts"
 import * as EffectSteps from "./effectSteps.ts"
 import * as InputSteps from "./inputSteps.ts"
+import * as LockSteps from "./lockSteps.ts"
 import { begin } from "./Run.ts"
 import type { Run, Step } from "./Run.ts"
 import { redactError } from "./secrets.ts"
@@ -25,6 +26,7 @@ export const make = Effect.gen(function*() {
   const { auditRequest, auditResult } = yield* AuditSteps.make
   const trust = yield* TrustSteps.make
   const input = yield* InputSteps.make
+  const lock = yield* LockSteps.make
   const effect = yield* EffectSteps.make
 
   /** Between the audit's two entries. */
@@ -38,6 +40,7 @@ export const make = Effect.gen(function*() {
     { name: "isolate", traced: true, run: trust.isolate },
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
+    { name: "checkLock", traced: true, run: lock.checkLock },
     { name: "pinCopies", traced: false, run: input.pinCopies },
     { name: "renderConfig", traced: false, run: input.renderConfig },
     { name: "validateConfig", traced: false, run: input.validateConfig },
@@ -47,7 +50,7 @@ export const make = Effect.gen(function*() {
 
   // Once the request stands, nothing but a failing disk or a killed process keeps its result out of the audit.
   const call = Effect.fn("ToolProxy.call")(function*(request: ToolCall) {
-    const run = begin(request, yield* Clock.currentTimeMillis)
+    const run = begin(request, yield* lock.modeOf(request.lockfileMode), yield* Clock.currentTimeMillis)
     return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       yield* auditRequest(run)
       const exit = yield* restore(runSteps(steps, run)).pipe(
@@ -67,14 +70,18 @@ export const make = Effect.gen(function*() {
     caller: ToolCall["caller"],
     query: { readonly item: string; readonly tier?: ToolCall["tier"] | undefined }
   ) {
-    const run = begin({
-      callId: "",
-      caller,
-      item: query.item,
-      ...(query.tier === undefined ? {} : { tier: query.tier }),
-      parameters: {},
-      dryRun: true
-    }, 0)
+    const run = begin(
+      {
+        callId: "",
+        caller,
+        item: query.item,
+        ...(query.tier === undefined ? {} : { tier: query.tier }),
+        parameters: {},
+        dryRun: true
+      },
+      yield* lock.modeOf(undefined),
+      0
+    )
     const passed: Array<string> = []
     let blocked: Trace["blocked"]
     for (const step of traced) {
@@ -92,7 +99,8 @@ export const make = Effect.gen(function*() {
       verified: run.verified,
       rule: run.rule,
       env: run.env,
-      isolation: run.isolation
+      isolation: run.isolation,
+      warnings: run.warnings
     } satisfies Trace as Trace
   })
 

@@ -4,6 +4,7 @@
 import { Effect, Result, Schema, SchemaIssue } from "effect"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
+import { LockMode } from "../../services/lockfile/LockMode.ts"
 import { topics } from "../help.ts"
 
 /** What a tool was called with is not what it takes. */
@@ -58,6 +59,7 @@ export const ExecuteArguments = Schema.Struct({
   parameters: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
   dry_run: Schema.optionalKey(Schema.Boolean),
   mode: Schema.optionalKey(Schema.Literals(["follow"])),
+  lockfile_mode: Schema.optionalKey(LockMode),
   project_path: ProjectPath
 })
 
@@ -136,19 +138,13 @@ export const nearName = (name: string, known: ReadonlyArray<string>): string | u
 
 const show = (key: string): string => JSON.stringify(key.length <= 64 ? key : `${key.slice(0, 63)}…`)
 
-/** Keys that a call must not have, with why, where somebody would expect them to work. */
-const explained: ReadonlyMap<string, string> = new Map([
-  ["lockfile_mode", "cannot be set by a call"]
-])
-
 const unknownKeys = (fields: object, value: object, path: string): ReadonlyArray<ValidationIssue> => {
   const known = Object.keys(fields)
   return Object.keys(value).filter((key) => !Object.hasOwn(fields, key)).slice(0, 16).map((key) => {
     const near = nearName(key, known)
-    const why = explained.get(key) ?? "is not an argument of this tool"
     return {
       field: `${path}${key.slice(0, 64)}`,
-      error: `${show(key)} ${why}${
+      error: `${show(key)} is not an argument of this tool${
         near === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${near}"?`
       }`
     }

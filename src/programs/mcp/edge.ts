@@ -111,6 +111,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
           type: itemTypeOf(a.item_type) ?? (a.mode === "follow" ? "directive" : undefined),
           parameters: a.parameters ?? {},
           dryRun: a.dry_run ?? false,
+          lockfileMode: a.lockfile_mode,
           callId
         }, caller)
       }))

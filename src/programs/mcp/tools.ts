@@ -68,6 +68,7 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
       parameters: { type: "object", description: "The item's own parameters" },
       dry_run: { type: "boolean", description: "Check everything and show what would run" },
       mode: { type: "string", enum: ["follow"], description: "Directives: return the steps" },
+      lockfile_mode: { type: "string", enum: ["off", "warn", "strict"], description: "Can only tighten" },
       project_path: projectPath
     }, ["item_id"]),
     annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true }

@@ -5,6 +5,7 @@ import type { Chain } from "../chain/Chain.ts"
 import type { ResolveError } from "../chain/ChainResolver.ts"
 import type { ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, ValidationIssue } from "../error/KiwiError.ts"
+import type { SignedItem } from "../integrity/Signatures.ts"
 import type { VerifyError } from "../integrity/Verifier.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
@@ -90,6 +91,34 @@ export interface FreezePlan {
   readonly request: HumanRequest | undefined
 }
 
+export interface PruneQuery {
+  /** Milliseconds since it last held, else since it was made. Default: the setting `lockfile.keep`, 90 days. */
+  readonly olderThan?: number | undefined
+  readonly scope?: LockScope | undefined
+  readonly category?: string | undefined
+}
+
+export interface PrunePlan {
+  readonly input: PruneQuery & { readonly olderThan: number }
+  readonly stale: ReadonlyArray<StoredLock>
+  /** What a person is asked where something goes before the time that `lockfile.keep` gives. */
+  readonly request: HumanRequest | undefined
+}
+
+/** What became of one signed tool's lock. */
+export type SignedLock =
+  | { readonly _tag: "Locked"; readonly lock: StoredLock }
+  /** The lock that is there says this already. */
+  | { readonly _tag: "Unchanged"; readonly lock: StoredLock }
+  | { readonly _tag: "Failed"; readonly error: LockQueryError | LockWriteError }
+
+export interface SignedLocks {
+  /** By the path of the tool, as `showLocation` gives it. */
+  readonly tools: ReadonlyMap<string, SignedLock>
+  /** Locks of other tools in whose chain the signed ones are. */
+  readonly dependents: ReadonlyArray<StoredLock>
+}
+
 export type LockQueryError = ResolveError | VerifyError | ProjectRestricted
 
 export interface Outdated {
@@ -121,15 +150,19 @@ export class Lockfiles extends Context.Service<Lockfiles, {
     plan: FreezePlan,
     act: HumanAct | undefined
   ) => Effect.Effect<StoredLock, LockWriteError | HumanRequired>
+  /**
+   * Locks the tools that a person has just signed, and locks anew every chain that differs from its lock by nothing
+   * but these items. `act` is the signing. Never fails: what could not be locked says why.
+   */
+  readonly lockSigned: (
+    signed: ReadonlyArray<SignedItem>,
+    act: HumanAct
+  ) => Effect.Effect<SignedLocks>
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
-  /** `olderThan` in milliseconds, default the setting `lockfile.keep` (90 days); sooner asks for a person. */
+  readonly planPrune: (query: PruneQuery) => Effect.Effect<PrunePlan, LockWriteError>
+  /** Removes what is stale now. Without an act only what asks for none; else `HumanRequired`. */
   readonly prune: (
-    input: {
-      readonly olderThan?: number | undefined
-      readonly scope?: LockScope | undefined
-      readonly category?: string | undefined
-      readonly dryRun?: boolean | undefined
-    },
+    plan: PrunePlan,
     act: HumanAct | undefined
   ) => Effect.Effect<ReadonlyArray<StoredLock>, LockWriteError | HumanRequired>
   /** Every lock whose tool is still there in that version and whose chain is not what was locked. */

@@ -1,6 +1,7 @@
 // What goes into ToolProxy and what comes out. These shapes are kept by transcripts and clients: extend, never change.
 import { Context, Effect, Schema } from "effect"
 import { Tier } from "../item/ItemId.ts"
+import { LockMode } from "../lockfile/LockMode.ts"
 
 export const Surface = Schema.Literals(["mcp", "cli", "embed"])
 export type Surface = typeof Surface.Type
@@ -25,7 +26,9 @@ export const ToolCall = Schema.Struct({
   item: Schema.String,
   tier: Schema.optionalKey(Tier),
   parameters: Schema.Record(Schema.String, Schema.Json),
-  dryRun: Schema.Boolean
+  dryRun: Schema.Boolean,
+  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  lockfileMode: Schema.optionalKey(LockMode)
 })
 export type ToolCall = typeof ToolCall.Type
 

@@ -7,13 +7,14 @@ import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
+import type { LockProblem } from "../lockfile/Lockfiles.ts"
 import type { PermissionDenied } from "../permission/PermissionGate.ts"
 import type { Isolation, PrimitiveError } from "../primitive/Primitive.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { Caller, ToolCall, ToolResult } from "./ToolCall.ts"
+import type { Caller, CallWarning, ToolCall, ToolResult } from "./ToolCall.ts"
 
 const Issues = Schema.Array(
   Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
@@ -89,6 +90,7 @@ export type ChainReason =
   | GoesBack
   | HidesItem
   | SandboxUnavailable
+  | LockProblem
   | ParametersInvalid
   | ConfigInvalid
   | SchemaUnusable
@@ -136,6 +138,8 @@ export interface Trace {
   readonly rule: string | undefined
   readonly env: ResolvedEnv | undefined
   readonly isolation: Isolation | undefined
+  /** What would be told with a result. */
+  readonly warnings: ReadonlyArray<CallWarning>
 }
 
 export class ToolProxy extends Context.Service<ToolProxy, {

@@ -14,7 +14,10 @@ const denials: ReadonlySet<string> = new Set([
   "SYSTEM_ITEM_ALTERED",
   "GOES_BACK",
   "HIDES_ITEM",
-  "SANDBOX_UNAVAILABLE"
+  "SANDBOX_UNAVAILABLE",
+  "LOCK_MISSING",
+  "LOCK_MISMATCH",
+  "LOCK_INVALID"
 ])
 
 export interface CallOutcome {

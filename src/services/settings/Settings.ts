@@ -1,7 +1,8 @@
 // Settings of `config/kiwi.yaml`: user's, then the project's. The project's count where they are tighter than what
 // holds without them; all of them only when a person accepted exactly these bytes. What is wrong is told, and the
 // value below it holds.
-import { Context, Duration, type Effect, Result } from "effect"
+import { Context, Duration, type Effect, Result, Schema } from "effect"
+import { isAtLeast, LockMode } from "../lockfile/LockMode.ts"
 import type { YamlNode } from "../workspace/controlYaml.ts"
 
 export interface SettingsValues {
@@ -14,6 +15,8 @@ export interface SettingsValues {
   readonly outputKeep: Duration.Duration
   readonly callsConcurrency: number
   readonly auditDurability: "os" | "full"
+  readonly lockfileMode: LockMode
+  readonly lockfileKeep: Duration.Duration
 }
 
 export interface SettingsProblem {
@@ -84,6 +87,7 @@ const size = (low: string, high: string, written: string) => ({
   default: bytes(written)!
 })
 
+const isLockMode = Schema.is(LockMode)
 const shorter = (a: Duration.Duration, b: Duration.Duration) => Duration.isLessThanOrEqualTo(a, b)
 const smaller = (a: number, b: number) => a <= b
 
@@ -135,6 +139,22 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     doc: "`os` hands every audit entry to the operating system before the effect; `full` also waits for the disk.",
     parse: (value) => value === "os" || value === "full" ? Result.succeed(value) : Result.fail("os or full"),
     tighter: (a, b) => a === "full" || b === "os"
+  },
+  lockfileMode: {
+    key: "lockfile.mode",
+    written: "warn",
+    form: "off, warn or strict",
+    default: "warn",
+    doc:
+      "What a lockfile means for a call: `off` looks at none, `warn` tells what differs in the result, `strict` runs nothing that is not as it was locked.",
+    parse: (value) => isLockMode(value) ? Result.succeed(value) : Result.fail("off, warn or strict"),
+    tighter: isAtLeast
+  },
+  lockfileKeep: {
+    key: "lockfile.keep",
+    ...duration("1h", "3650d", "90d"),
+    doc: "How long a lockfile that no call has held to stays before `kiwi lockfile prune` removes it.",
+    tighter: undefined
   }
 }
 
@@ -145,7 +165,9 @@ export const defaults: SettingsValues = {
   outputMax: definitions.outputMax.default,
   outputKeep: definitions.outputKeep.default,
   callsConcurrency: definitions.callsConcurrency.default,
-  auditDurability: definitions.auditDurability.default
+  auditDurability: definitions.auditDurability.default,
+  lockfileMode: definitions.lockfileMode.default,
+  lockfileKeep: definitions.lockfileKeep.default
 }
 
 type Field = keyof SettingsValues

@@ -16,6 +16,8 @@ import { ItemNotFound } from "../../../src/services/item/ItemErrors.ts"
 import { ItemId } from "../../../src/services/item/ItemId.ts"
 import type { ItemType, Tier } from "../../../src/services/item/ItemId.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import { OutputNotFound, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { ToolCall, ToolResult } from "../../../src/services/proxy/ToolCall.ts"
@@ -203,7 +205,8 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
         verified: [],
         rule: undefined,
         env: undefined,
-        isolation: undefined
+        isolation: undefined,
+        warnings: []
       }),
     call: Effect.fnUntraced(function*(call: ToolCall): Effect.fn.Return<ToolResult, ToolCallError> {
       const { emit } = yield* CallEvents
@@ -291,6 +294,8 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     proxy,
     signatures,
     Layer.mock(Settings, {}),
+    Layer.mock(LockfileStore, {}),
+    Layer.mock(Lockfiles, { lockSigned: () => Effect.succeed({ tools: new Map(), dependents: [] }) }),
     Layer.mock(ItemParser, { parse: (s) => Effect.succeed(parse(s.location, s.digest, textOf(s))) }),
     Layer.mock(Verifier, {
       verify: (s) =>

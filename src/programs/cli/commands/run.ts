@@ -7,6 +7,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
+import { LockMode } from "../../../services/lockfile/LockMode.ts"
 import { maxOutputRange, Outputs } from "../../../services/primitive/Outputs.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { newCallId } from "../../callId.ts"
@@ -113,6 +114,10 @@ export const runCommand = Command.make("run", {
     Flag.withDescription("Check everything and show what would run, but do not run it"),
     Flag.withDefault(false)
   ),
+  lockfileMode: Flag.Literals("lockfile-mode", LockMode.literals).pipe(
+    Flag.withDescription("What a lockfile means for this run. Counts where it is stricter than the setting"),
+    Flag.optional
+  ),
   tier: tierFlag
 }, (input) =>
   Effect.gen(function*() {
@@ -128,6 +133,7 @@ export const runCommand = Command.make("run", {
           tier: Option.getOrUndefined(input.tier),
           parameters,
           dryRun: input.dryRun,
+          lockfileMode: Option.getOrUndefined(input.lockfileMode),
           callId
         }, by).pipe(
           Effect.provideService(CallEvents, {
@@ -196,6 +202,7 @@ const checkWords: ReadonlyMap<string, string> = new Map([
   ["permit", "a rule lets you run it"],
   ["isolate", "nobody but its signer chooses what it runs"],
   ["resolveEnvironment", "its interpreter, commands and variables are there"],
+  ["checkLock", "its lockfile does not refuse it"],
   ["dryRun", "its parameters and settings are valid"]
 ])
 
@@ -239,6 +246,7 @@ const explanationText = (found: Explanation, paint: Paint, width: number): strin
     ], width),
     "",
     found.checks.map(({ check, passed }) => `${mark(passed)} ${checkWords.get(check) ?? check}`).join("\n"),
+    ...(found.warnings ?? []).map(({ message }) => `${paint.yellow("!")} ${safeText(message)}`),
     ...(blocked === undefined ? [] : ["", renderError(blocked.error, paint)])
   ].join("\n")
 }

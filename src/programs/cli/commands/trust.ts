@@ -45,6 +45,11 @@ export const signCommand = Command.make("sign", {
       () => "project or user: what comes with Kiwi is not signed by you"
     )
   ),
+  noFreeze: Flag.Boolean("no-freeze").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Leave lockfiles as they are"),
+    Flag.withDefault(false)
+  ),
   yes: yesFlag
 }, (input) =>
   Effect.gen(function*() {
@@ -56,7 +61,8 @@ export const signCommand = Command.make("sign", {
         id: input.id,
         type: input.type,
         tier: tier === "system" ? undefined : tier,
-        changedOnly: input.changed
+        changedOnly: input.changed,
+        freeze: !input.noFreeze
       }, by)
     ).pipe(withGate(input.yes))
     if (done.refused.length > 0) yield* output.failed
@@ -69,6 +75,17 @@ export const signCommand = Command.make("sign", {
         paint.dim(safeLine(path, 400))
       ])))
     if (output.json) return
+    for (const { lockfile, path } of done.signed) {
+      if (lockfile?.status !== "failed") continue
+      yield* output.say(
+        `${output.talkPaint.yellow("not locked")}: ${safeLine(path, 400)}\n${
+          indented(safeText(lockfile.error.message).split("\n"))
+        }`
+      )
+    }
+    for (const path of done.refrozen) {
+      yield* output.say(`${output.talkPaint.dim("locked again")}: ${safeLine(path, 400)}`)
+    }
     for (const { error, path, remediation } of done.refused) {
       yield* output.say(
         `${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${indented(safeText(error).split("\n"))}${

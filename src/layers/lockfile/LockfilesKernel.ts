@@ -1,0 +1,313 @@
+// What can be done with locks, over the resolved and verified chains of this kernel. Nothing is locked that would not
+// run: unsigned, tampered or foreign links are refused before a lock is made of them.
+import { Duration, Effect, Layer, Option, Result } from "effect"
+import type { Chain } from "../../services/chain/Chain.ts"
+import { ChainResolver } from "../../services/chain/ChainResolver.ts"
+import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import type { SignedItem } from "../../services/integrity/Signatures.ts"
+import { Verifier } from "../../services/integrity/Verifier.ts"
+import { showLocation } from "../../services/item/Item.ts"
+import { compareLock, type LockFinding, showFinding } from "../../services/lockfile/compareLock.ts"
+import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
+import {
+  type FreezePlan,
+  type LockCheck,
+  Lockfiles,
+  LockMismatch,
+  LockMissing,
+  type LockQuery,
+  type LockState,
+  type Outdated,
+  type PrunePlan,
+  type PruneQuery,
+  type SignedLock,
+  type SignedLocks
+} from "../../services/lockfile/Lockfiles.ts"
+import {
+  LockfileStore,
+  type LockFilter,
+  type LockScope,
+  type ScopeLocks,
+  type StoredLock
+} from "../../services/lockfile/LockfileStore.ts"
+import { Settings } from "../../services/settings/Settings.ts"
+import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { sha256 } from "../identity/sha256.ts"
+
+type Interpreter = Parameters<typeof freeze>[0]["interpreter"]
+
+const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.tool.location.tier === "system")
+
+/** Where a lock of this tool belongs: beside it. */
+const scopeOf = (chain: Chain): LockScope => chain.leaf.tool.location.tier === "project" ? "project" : "user"
+
+const showLock = (lock: Pick<StoredLock, "scope" | "path">): string => `${lock.scope}:lockfiles/${lock.path}`
+
+/** The path of the link that a finding is about; the leaf's where it is about none. */
+const placeOf = (chain: Chain, finding: LockFinding | undefined): string =>
+  showLocation((chain.links[finding?.link ?? 0] ?? chain.leaf).tool.location)
+
+const mismatch = (chain: Chain, lock: StoredLock, findings: ReadonlyArray<LockFinding>): LockMismatch =>
+  new LockMismatch({
+    tool: chain.leaf.tool.location.id,
+    lockfile: showLock(lock),
+    configPath: placeOf(chain, findings[0]),
+    findings: [...findings]
+  })
+
+/** What one scope's locks say of a chain; undefined where there are none. */
+const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): LockCheck | undefined => {
+  if (invalid[0] !== undefined) return { _tag: "Problem", problem: invalid[0] }
+  let nearest: { readonly lock: StoredLock; readonly findings: ReadonlyArray<LockFinding> } | undefined
+  for (const lock of locks) {
+    const findings = compareLock(lock.lockfile, now)
+    if (findings.length === 0) return { _tag: "Locked", lock }
+    if (nearest === undefined || findings.length < nearest.findings.length) nearest = { lock, findings }
+  }
+  if (nearest === undefined) return undefined
+  return { _tag: "Problem", problem: mismatch(chain, nearest.lock, nearest.findings) }
+}
+
+/** The tool that a lock is for. */
+const queryOf = ({ lockfile: { resolved_chain: [leaf], root } }: StoredLock): LockQuery => ({
+  id: root.category === "tools" ? root.tool_id : `${root.category}/${root.tool_id}`,
+  tier: leaf.tier
+})
+
+const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
+  a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable)
+
+interface Remembered {
+  readonly interpreter: Interpreter
+  readonly dependencies: LockedDependencies | null
+  readonly now: Frozen
+}
+
+export const make = Effect.gen(function*() {
+  const chains = yield* ChainResolver
+  const environments = yield* EnvResolver
+  const settings = yield* Settings
+  const store = yield* LockfileStore
+  const trust = yield* ProjectTrust
+  const verifier = yield* Verifier
+
+  const remembered = new WeakMap<Chain, Remembered>()
+  const frozenOf = (chain: Chain, interpreter: Interpreter, dependencies: LockedDependencies | null): Frozen => {
+    const known = remembered.get(chain)
+    if (known?.dependencies === dependencies && sameInterpreter(known.interpreter, interpreter)) return known.now
+    const now = freeze({ chain, interpreter, dependencies }, sha256)
+    remembered.set(chain, { interpreter, dependencies, now })
+    return now
+  }
+
+  const hold = Effect.fnUntraced(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
+    if (isBuiltIn(chain)) return { _tag: "Built-in" }
+    const { category, tool_id: toolId, version } = now.root
+    for (const scope of yield* store.locksFor({ toolId, version, category }, now.chain_hash)) {
+      const found = checkScope(chain, now, scope)
+      if (found === undefined) continue
+      if (found._tag === "Problem") return found
+      // What comes with a project that nobody trusts can refuse, and says nothing in favour of a tool.
+      if (scope.scope === "project" && (yield* trust.state)._tag === "Restricted") continue
+      return found
+    }
+    return { _tag: "Problem", problem: new LockMissing({ tool: toolId, version }) }
+  })
+
+  const check = Effect.fnUntraced(function*(
+    chain: Chain,
+    env: { readonly interpreter: Interpreter } | undefined,
+    dependencies: LockedDependencies | null
+  ) {
+    const found = yield* hold(chain, frozenOf(chain, env?.interpreter, dependencies))
+    if (found._tag === "Locked") yield* store.held(found.lock)
+    return found
+  })
+
+  /** The chain as it would run: resolved, of a trusted project, every link verified. */
+  const resolve = Effect.fnUntraced(function*(query: LockQuery) {
+    const { chain } = yield* chains.resolve(query)
+    if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
+    for (const link of chain.links) yield* verifier.verify(link.snapshot)
+    const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))
+    return { chain, now: frozenOf(chain, env?.interpreter, null) }
+  })
+
+  const validate = Effect.fn("Lockfiles.validate")(function*(query: LockQuery) {
+    const { chain, now } = yield* resolve(query)
+    const found = yield* hold(chain, now)
+    if (found._tag === "Locked") yield* store.held(found.lock)
+    return { chain, now, check: found } satisfies LockState as LockState
+  })
+
+  /** What a save would replace, and what a person has to be asked before it does. */
+  const replacement = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean) {
+    const { category, tool_id: toolId, version } = frozen.root
+    const at = (yield* store.locksFor({ toolId, version, category }, frozen.chain_hash)).find((s) => s.scope === scope)
+    const lock = at?.locks.find((found) => found.variant === variant)
+    const invalid = at?.invalid[0]
+    const findings = lock === undefined ? [] : compareLock(lock.lockfile, frozen)
+    // Where locks are strict, the first one is what lets a tool run.
+    const isFirstOfStrict = lock === undefined && (yield* settings.current).lockfileMode === "strict"
+    const request: HumanRequest | undefined = findings.length === 0 && invalid === undefined && !isFirstOfStrict
+      ? undefined
+      : {
+        kind: "loosen-lock",
+        title: `Lock ${toolId} ${version} as it is now`,
+        details: [
+          ...frozen.resolved_chain.map((l) =>
+            `${l.tool_id} ${l.version} ${l.integrity.slice(0, 12)} ${l.tier}:tools/${l.path}`
+          ),
+          ...(invalid === undefined ? [] : [`replaces a lockfile that cannot be used: ${invalid.issue}`]),
+          ...findings.map((finding) => `changes ${showFinding(finding)}`)
+        ].join("\n"),
+        digest: sha256(JSON.stringify(["lock", scope, variant, frozen, lock?.lockfile ?? null])),
+        command: `kiwi lockfile freeze ${toolId}`
+      }
+    return { findings, request }
+  })
+
+  const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(
+    query: LockQuery & { readonly scope?: LockScope | undefined; readonly variant?: boolean | undefined }
+  ) {
+    const { chain, now } = yield* resolve({ id: query.id, tier: query.tier })
+    const scope = query.scope ?? scopeOf(chain)
+    const variant = query.variant ?? false
+    const { findings, request } = yield* replacement(now, scope, variant)
+    return {
+      frozen: now,
+      scope,
+      variant,
+      replaces: findings.length === 0 ? undefined : findings,
+      request
+    } satisfies FreezePlan as FreezePlan
+  })
+
+  const agreed = (request: HumanRequest | undefined, act: HumanAct | undefined) =>
+    request === undefined || (act?.kind === request.kind && act.digest === request.digest)
+      ? Effect.void
+      : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
+
+  const save = Effect.fn("Lockfiles.freeze")(function*(
+    { frozen, scope, variant }: FreezePlan,
+    act: HumanAct | undefined
+  ) {
+    // Asked again: what would be replaced now is what the person must have seen.
+    const { request } = yield* replacement(frozen, scope, variant)
+    yield* agreed(request, act)
+    return yield* store.save(frozen, { scope, variant })
+  })
+
+  /** Whether a lock differs from what is there by the signed items alone, and by what follows from them. */
+  const isExplained = (findings: ReadonlyArray<LockFinding>, now: Frozen, signed: ReadonlySet<string>): boolean =>
+    findings.some((finding) => finding.link !== undefined) && findings.every(({ field, link }) => {
+      if (link === undefined) return field === "commands" || field === "variables" || field === "interpreter"
+      const at = now.resolved_chain[link]
+      return (field === "version" || field === "integrity") && at !== undefined &&
+        signed.has(`${at.tier}:tools/${at.path}`)
+    })
+
+  const refreezeDependents = Effect.fnUntraced(function*(signed: ReadonlyArray<SignedItem>) {
+    const places = new Set(signed.map(({ location }) => showLocation(location)))
+    const done = new Map<string, StoredLock>()
+    for (const { location } of signed) {
+      for (const lock of yield* store.dependents(location.id)) {
+        if (done.has(showLock(lock))) continue
+        const resolved = yield* Effect.option(resolve(queryOf(lock)))
+        if (Option.isNone(resolved)) continue
+        const { now } = resolved.value
+        if (!isExplained(compareLock(lock.lockfile, now), now, places)) continue
+        const saved = yield* store.save(now, { scope: lock.scope, variant: lock.variant })
+        if (saved.path !== lock.path) yield* store.remove(lock)
+        done.set(showLock(lock), saved)
+      }
+    }
+    return [...done.values()]
+  })
+
+  const lockOne = Effect.fnUntraced(function*({ location }: SignedItem) {
+    const { chain, now } = yield* resolve({
+      id: location.category === "" ? location.id : `${location.category}/${location.id}`,
+      tier: location.tier
+    })
+    const scope = scopeOf(chain)
+    const { category, tool_id: toolId, version } = now.root
+    const at = (yield* store.locksFor({ toolId, version, category }, now.chain_hash)).find((s) => s.scope === scope)
+    const same = at?.locks.find((lock) => compareLock(lock.lockfile, now).length === 0)
+    if (same !== undefined && at?.invalid.length === 0) return { _tag: "Unchanged", lock: same } as const
+    return { _tag: "Locked", lock: yield* store.save(now, { scope }) } as const
+  })
+
+  const lockSigned = Effect.fn("Lockfiles.lockSigned")(function*(signed: ReadonlyArray<SignedItem>, act: HumanAct) {
+    const tools = new Map<string, SignedLock>()
+    const items = act.kind === "sign" ? signed.filter(({ location }) => location.type === "tool") : []
+    for (const item of items) {
+      const result = yield* Effect.result(lockOne(item))
+      const place = showLocation(item.location)
+      tools.set(place, Result.isSuccess(result) ? result.success : { _tag: "Failed", error: result.failure })
+    }
+    const dependents = yield* refreezeDependents(items).pipe(Effect.orElseSucceed(() => []))
+    return { tools, dependents } satisfies SignedLocks as SignedLocks
+  })
+
+  const planPrune = Effect.fn("Lockfiles.planPrune")(function*(query: PruneQuery) {
+    const keep = Duration.toMillis((yield* settings.current).lockfileKeep)
+    const input = { scope: query.scope, category: query.category, olderThan: query.olderThan ?? keep }
+    const stale = yield* store.prune({ ...input, dryRun: true })
+    const asks = input.olderThan < keep && stale.length > 0
+    return {
+      input,
+      stale,
+      request: asks
+        ? {
+          kind: "loosen-lock",
+          title: `Remove ${stale.length} lockfile${
+            stale.length === 1 ? "" : "s"
+          } before the time that lockfile.keep gives`,
+          details: stale.map(showLock).join("\n"),
+          digest: sha256(JSON.stringify(["prune", input, stale.map(showLock)])),
+          command: "kiwi lockfile prune --older-than DAYS"
+        }
+        : undefined
+    } satisfies PrunePlan as PrunePlan
+  })
+
+  const prune = Effect.fn("Lockfiles.prune")(function*({ input }: PrunePlan, act: HumanAct | undefined) {
+    const { request } = yield* planPrune(input)
+    yield* agreed(request, act)
+    return yield* store.prune(input)
+  })
+
+  const outdated = Effect.fn("Lockfiles.outdated")(function*(filter?: LockFilter) {
+    const { locks } = yield* store.list(filter)
+    const found: Array<Outdated> = []
+    for (const lock of locks) {
+      const result = yield* Effect.result(resolve(queryOf(lock)))
+      if (Result.isFailure(result)) {
+        found.push({ lock, findings: [], error: result.failure })
+        continue
+      }
+      const { now } = result.success
+      // A lock of an earlier version is history, and says nothing about what is there now.
+      if (now.root.version !== lock.lockfile.root.version) continue
+      const findings = compareLock(lock.lockfile, now)
+      if (findings.length > 0) found.push({ lock, findings, error: undefined })
+    }
+    return found
+  })
+
+  return Lockfiles.of({
+    check,
+    validate,
+    planFreeze,
+    freeze: save,
+    lockSigned,
+    list: store.list,
+    planPrune,
+    prune,
+    outdated
+  })
+})
+
+export const layer = Layer.effect(Lockfiles, make)
