@@ -90,8 +90,8 @@ export const make = Effect.gen(function*() {
   })
 
   const acceptChildren = Effect.fnUntraced(function*(run: Run) {
-    const { refused, silent } = yield* acceptance(chainOf(run))
-    if (refused !== undefined) return yield* failedIn(run, refused.link, refused.reason)
+    const { refused: refusal, silent } = yield* acceptance(chainOf(run))
+    if (refusal !== undefined) return yield* failedIn(run, refusal.link, refusal.reason)
     const first = silent[0]
     if (first === undefined) return
     if (isStrict(run)) return yield* failedIn(run, chainOf(run).leaf, first)

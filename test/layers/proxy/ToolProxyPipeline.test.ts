@@ -96,7 +96,7 @@ describe("the config schema of a link before the primitive", () => {
               type: "object",
               additionalProperties: false,
               required: ["args"],
-              properties: { output: {}, args: { prefixItems: [{ const: "--" }, { const: 3 }] } }
+              properties: { output: {}, args: { prefixItems: [{ const: "--" }, { const: "3" }] } }
             }
           }),
           "tools/two.yaml": tool({ tool_type: "runtime", config: { command: "argv", timeout: 9 } })
