@@ -123,11 +123,17 @@ export const make = Effect.gen(function*() {
     )
   )
 
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const catalog of catalogs.values()) catalog.close()
+    })
+  )
+
   const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
     const further = tier === "system" || type === "directive"
       ? []
       : Array.from((yield* extractors.of(type, tier)).keys())
-    return yield* catalogs.get(`${tier}:${type}`)!(further)
+    return yield* catalogs.get(`${tier}:${type}`)!.listing(further)
   })
 
   const cache = makeSnapshotCache()
