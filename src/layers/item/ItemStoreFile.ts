@@ -141,7 +141,10 @@ export const make = Effect.gen(function*() {
   const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
     const key = `${location.type}:${location.file}:${location.path}`
     const known = cache.get(key)
-    if (known !== undefined && currentIdentity(location) === known.identity) return known.snapshot
+    // The system tier does not change while the process lives; what was read of it once is what its manifest is held to.
+    if (known !== undefined && (location.tier === "system" || currentIdentity(location) === known.identity)) {
+      return known.snapshot
+    }
     cache.drop(key)
     const found = yield* Effect.fromResult(readItem(location))
     const now = yield* Clock.currentTimeMillis

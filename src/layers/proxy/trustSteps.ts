@@ -1,5 +1,5 @@
 // Which tool it is, whether it is what somebody who counts has signed, and whether this caller may run it.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ChainError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
@@ -54,10 +54,10 @@ export const make = Effect.gen(function*() {
 
   const verifyLinks = Effect.fnUntraced(function*(run: Run) {
     const verified: Array<Verified> = []
-    for (const link of chainOf(run).links) {
-      verified.push(
-        yield* Effect.mapError(verifier.verify(link.snapshot), (reason) => failedIn(run, link, reason))
-      )
+    const { links } = chainOf(run)
+    for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {
+      if (Result.isFailure(result)) return yield* failedIn(run, links[index] ?? chainOf(run).leaf, result.failure)
+      verified.push(result.success)
     }
     run.verified = verified
   })
