@@ -151,6 +151,7 @@ export {
   ChainTooDeep,
   ChainVersionMismatch
 } from "../services/chain/ChainResolver.ts"
+export { ChildRefused, ChildSchemasMissing } from "../services/chain/ChildLink.ts"
 export type { EnvOrigin, EnvVariable, EnvWarning, ResolvedEnv } from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { LockFinding } from "../services/lockfile/compareLock.ts"

@@ -1,7 +1,8 @@
 // Chains from the item store. A parent link is looked up from its child's own tier downwards – project, user, system –
 // and never upwards: a cloned project must not become the executor of your own or the system's tools. Every answer
-// reads each link again, which is cheap when nothing has changed; only what is computed from the links is remembered.
-import { Effect, Layer, Option } from "effect"
+// looks at the folders once and at each link again, which is cheap when nothing has changed; only what is computed from
+// the links is remembered.
+import { Effect, Layer, Option, type Result } from "effect"
 import {
   type Chain,
   chainIds,
@@ -16,10 +17,12 @@ import {
   ChainLinkBroken,
   ChainLinkMissing,
   ChainMalformed,
+  type ChainQuery,
   ChainResolver,
   ChainTooDeep,
   ChainVersionMismatch,
-  type ResolvedChain
+  type ResolvedChain,
+  type ResolveError
 } from "../../services/chain/ChainResolver.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import { type ItemLocation, type ItemSnapshot, showLocation, type Tool } from "../../services/item/Item.ts"
@@ -37,7 +40,16 @@ import { sha256 } from "../identity/sha256.ts"
 
 const maxLinks = 10
 /** Chains that are remembered at once; the oldest goes first. */
-const maxRemembered = 1_000
+const maxRemembered = 10_000
+
+/** Answers of a batch between two chances for other fibers. */
+const between = 256
+
+/** What one answer, or one batch of them, sees of the tiers. */
+interface Look {
+  readonly find: ItemStore["Service"]["find"]
+  readonly load: (location: ItemLocation) => Effect.Effect<ChainLink, ItemInvalid | ItemUnreadable>
+}
 
 type Links = [ChainLink, ...Array<ChainLink>]
 
@@ -85,32 +97,42 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  const findIn = (id: string, tier: Tier) =>
-    store.find({ id, type: "tool", tier }).pipe(
+  /** Each item is read once, however many chains it is in. */
+  const loadOnce = (): Look["load"] => {
+    const loaded = new Map<string, Effect.Effect<ChainLink, ItemInvalid | ItemUnreadable>>()
+    return (location) =>
+      loaded.get(location.file) ?? Effect.onExit(load(location), (exit) =>
+        Effect.sync(() => {
+          loaded.set(location.file, exit)
+        }))
+  }
+
+  const findIn = (look: Look, id: string, tier: Tier) =>
+    look.find({ id, type: "tool", tier }).pipe(
       Effect.map((found) => Option.some(found.location)),
       Effect.catchTag("ItemNotFound", () => Effect.succeedNone)
     )
 
   /** The parent link of a child, or the error that says that there is none, with near names. */
-  const findParent = Effect.fnUntraced(function*(id: string, childTier: Tier) {
-    if (childTier === "project") return yield* Effect.map(store.find({ id, type: "tool" }), (f) => f.location)
-    const system = yield* findIn(id, "system")
+  const findParent = Effect.fnUntraced(function*(look: Look, id: string, childTier: Tier) {
+    if (childTier === "project") return yield* Effect.map(look.find({ id, type: "tool" }), (f) => f.location)
+    const system = yield* findIn(look, id, "system")
     if (childTier === "user") {
       // A protected system item wins over the user's, as it does in every lookup.
-      const isProtected = Option.isSome(system) && !(yield* load(system.value)).tool.overridable
-      const user = isProtected ? Option.none() : yield* findIn(id, "user")
+      const isProtected = Option.isSome(system) && !(yield* look.load(system.value)).tool.overridable
+      const user = isProtected ? Option.none() : yield* findIn(look, id, "user")
       if (Option.isSome(user)) return user.value
     }
     if (Option.isSome(system)) return system.value
-    return yield* Effect.map(store.find({ id, type: "tool", tier: "system" }), (f) => f.location)
+    return yield* Effect.map(look.find({ id, type: "tool", tier: "system" }), (f) => f.location)
   })
 
-  const parentOf = Effect.fnUntraced(function*(links: Links, child: ChainLink, id: string) {
+  const parentOf = Effect.fnUntraced(function*(look: Look, links: Links, child: ChainLink, id: string) {
     const childPath = showLocation(child.tool.location)
     const chain = chainIds(links)
     const broken = (configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
       new ChainLinkBroken({ chain, link: id, configPath, detail: e.message, hint: e.remediation })
-    const location = yield* findParent(id, child.tool.location.tier).pipe(
+    const location = yield* findParent(look, id, child.tool.location.tier).pipe(
       Effect.mapError((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
         e._tag === "ItemNotFound"
           ? new ChainLinkMissing({ chain, missing: id, near: e.near, configPath: childPath })
@@ -121,10 +143,10 @@ export const make = Effect.gen(function*() {
       return yield* new ChainCycle({ chain: [...chain, id], configPath: childPath })
     }
     if (links.length === maxLinks) return yield* new ChainTooDeep({ chain: [...chain, id], configPath: childPath })
-    return yield* Effect.mapError(load(location), broken(showLocation(location)))
+    return yield* Effect.mapError(look.load(location), broken(showLocation(location)))
   })
 
-  const walk = Effect.fnUntraced(function*(leaf: ChainLink): Effect.fn.Return<Links, ChainError> {
+  const walk = Effect.fnUntraced(function*(look: Look, leaf: ChainLink): Effect.fn.Return<Links, ChainError> {
     const links: Links = [leaf]
     let link = leaf
     while (true) {
@@ -139,7 +161,7 @@ export const make = Effect.gen(function*() {
       }
       const { executorId, executorRange, location }: Tool = link.tool
       if (executorId === undefined) return links
-      const parent: ChainLink = yield* parentOf(links, link, executorId)
+      const parent: ChainLink = yield* parentOf(look, links, link, executorId)
       links.push(parent)
       if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
         return yield* new ChainVersionMismatch({
@@ -164,9 +186,9 @@ export const make = Effect.gen(function*() {
     return answer
   }
 
-  const resolve: ChainResolver["Service"]["resolve"] = Effect.fnUntraced(function*(query) {
-    const found = yield* store.find({ ...query, type: "tool" })
-    const links = yield* walk(yield* load(found.location))
+  const answer = Effect.fnUntraced(function*(look: Look, query: ChainQuery) {
+    const found = yield* look.find({ ...query, type: "tool" })
+    const links = yield* walk(look, yield* look.load(found.location))
     const key = found.location.file
     const before = remembered.get(key)
     if (before !== undefined && isUnchanged(before.chain, links)) {
@@ -178,9 +200,21 @@ export const make = Effect.gen(function*() {
   })
 
   return ChainResolver.of({
-    resolve,
+    resolve: Effect.fnUntraced(function*(query) {
+      return yield* answer({ find: (yield* store.atOnce).find, load }, query)
+    }),
     resolveBatch: Effect.fnUntraced(function*(queries) {
-      return yield* Effect.forEach(queries, (query) => Effect.result(resolve(query)))
+      const look: Look = { find: (yield* store.atOnce).find, load: loadOnce() }
+      const answers = new Map<string, Result.Result<ResolvedChain, ResolveError>>()
+      const all: Array<Result.Result<ResolvedChain, ResolveError>> = []
+      for (const [index, query] of queries.entries()) {
+        const key = `${query.tier ?? ""}:${query.id}`
+        const found = answers.get(key) ?? (yield* Effect.result(answer(look, query)))
+        answers.set(key, found)
+        all.push(found)
+        if (index % between === between - 1) yield* Effect.yieldNow
+      }
+      return all
     })
   })
 })

@@ -154,6 +154,7 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
       }
     }
     cache.set(key, item)
+    if (extractor === undefined) ofSnapshot.set(snapshot, item)
     return yield* Effect.fromResult(item)
   })
 

@@ -10,7 +10,7 @@ import {
   Unsigned,
   Verifier
 } from "../../services/integrity/Verifier.ts"
-import type { Verified } from "../../services/integrity/Verifier.ts"
+import type { Verified, VerifyError } from "../../services/integrity/Verifier.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { normalize, signedMessage } from "../../services/item/SignatureLine.ts"
@@ -20,6 +20,8 @@ import * as Ed25519 from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { systemManifest } from "./systemManifest.generated.ts"
+
+type Candidates = SignerTrust["Service"]["candidates"]
 
 /** Canonical digests of every file of the system tier, by path below it. */
 export type SystemManifest = ReadonlyMap<string, string>
@@ -90,9 +92,13 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
       ? Effect.succeed<Verified>({ snapshot, by: { _tag: "System" } })
       : Effect.fail(new SystemItemAltered({ item: showLocation(snapshot.location) }))
 
-  const verifyClaim = Effect.fnUntraced(function*(snapshot: ItemSnapshot, claim: SignatureClaim) {
+  const verifyClaim = Effect.fnUntraced(function*(
+    snapshot: ItemSnapshot,
+    claim: SignatureClaim,
+    candidatesFor: Candidates
+  ) {
     const { location } = snapshot
-    const candidates = yield* signers.candidates(claim.keyId, location.tier)
+    const candidates = yield* candidatesFor(claim.keyId, location.tier)
     const by = (standing: SignerStanding): Verified => ({
       snapshot,
       by: { _tag: "Signer", standing, kind: claim.kind, time: claim.time }
@@ -134,7 +140,7 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
     })
   })
 
-  const verify = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+  const verifyBy = Effect.fnUntraced(function*(snapshot: ItemSnapshot, candidatesFor: Candidates) {
     const { claim, location } = snapshot
     if (location.tier === "system") return yield* verifySystem(snapshot)
     switch (claim._tag) {
@@ -147,11 +153,30 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
           command: signCommand(location)
         })
       case "Claim":
-        return yield* verifyClaim(snapshot, claim.claim)
+        return yield* verifyClaim(snapshot, claim.claim, candidatesFor)
     }
   })
 
-  return Verifier.of({ verify })
+  const verifyAll = Effect.fnUntraced(function*(snapshots: ReadonlyArray<ItemSnapshot>) {
+    const asked = new Map<string, ReadonlyArray<SignerStanding>>()
+    const candidatesFor: Candidates = (keyId, tier) => {
+      const key = `${tier}:${keyId}`
+      const known = asked.get(key)
+      return known !== undefined ? Effect.succeed(known) : Effect.map(signers.candidates(keyId, tier), (found) => {
+        asked.set(key, found)
+        return found
+      })
+    }
+    const results: Array<Result.Result<Verified, VerifyError>> = []
+    for (const snapshot of snapshots) {
+      const result = yield* Effect.result(verifyBy(snapshot, candidatesFor))
+      results.push(result)
+      if (Result.isFailure(result)) break
+    }
+    return results
+  })
+
+  return Verifier.of({ verify: (snapshot) => verifyBy(snapshot, signers.candidates), verifyAll })
 })
 
 export const layerWith = (options: { readonly manifest: SystemManifest }) => Layer.effect(Verifier, make(options))

@@ -17,7 +17,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
   ["tools/primitives/http_client.yaml", "1be2eaf09b0f0ff0e413454e04c79d5db3116629d10662be8ca5c0b54583cda7"],
   ["tools/primitives/subprocess.yaml", "a76ad2590261103ca8f94cd521ff68b533d1309448d3671b49b59f3b3f779d32"],
-  ["tools/runtimes/bash_runtime.yaml", "3402144b036df8b57dee47436bc658e7f44ab190bb9916add9bf93bff0f6ca61"],
-  ["tools/runtimes/node_runtime.yaml", "f9b8db9881360e30338d78206012c105b3993b5a25aa9e07ad4a008dc47ceb0f"],
-  ["tools/runtimes/python_runtime.yaml", "5d1096c0d8510daf69c8711cb0284a36e7693e162427629887b446a21281b12b"]
+  ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
+  ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
+  ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"]
 ])

@@ -123,11 +123,17 @@ export const make = Effect.gen(function*() {
     )
   )
 
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const catalog of catalogs.values()) catalog.close()
+    })
+  )
+
   const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
     const further = tier === "system" || type === "directive"
       ? []
       : Array.from((yield* extractors.of(type, tier)).keys())
-    return yield* catalogs.get(`${tier}:${type}`)!(further)
+    return yield* catalogs.get(`${tier}:${type}`)!.listing(further)
   })
 
   const cache = makeSnapshotCache()
@@ -135,7 +141,10 @@ export const make = Effect.gen(function*() {
   const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
     const key = `${location.type}:${location.file}:${location.path}`
     const known = cache.get(key)
-    if (known !== undefined && currentIdentity(location) === known.identity) return known.snapshot
+    // The system tier does not change while the process lives; what was read of it once is what its manifest is held to.
+    if (known !== undefined && (location.tier === "system" || currentIdentity(location) === known.identity)) {
+      return known.snapshot
+    }
     cache.drop(key)
     const found = yield* Effect.fromResult(readItem(location))
     const now = yield* Clock.currentTimeMillis

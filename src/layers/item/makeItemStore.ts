@@ -38,6 +38,21 @@ export interface Backend {
 const inCategory = (ref: ItemRef) => (entry: Entry): boolean =>
   ref.category === undefined || entry.location.category === ref.category
 
+/** How a lookup asks for a listing. */
+type Listings = (tier: Tier, type: ItemType) => Effect.Effect<Listing>
+
+/** Every listing is asked for once, and then the same for whoever asks again. */
+const asOfNow = (listings: Listings): Listings => {
+  const seen = new Map<string, Effect.Effect<Listing>>()
+  return (tier, type) => {
+    const key = `${tier}:${type}`
+    return seen.get(key) ?? Effect.map(listings(tier, type), (listing) => {
+      seen.set(key, Effect.succeed(listing))
+      return listing
+    })
+  }
+}
+
 const showEntry = (entry: Entry): string => showLocation(entry.location)
 
 export const make = (backend: Backend): ItemStore["Service"] => {
@@ -57,29 +72,34 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     return answer
   })
 
-  const of = (tier: Tier, type: ItemType, id: string): Effect.Effect<ReadonlyArray<Entry>> =>
-    Effect.map(backend.listing(tier, type), (listing) => listing.byId.get(id) ?? [])
+  const of = (listings: Listings, tier: Tier, type: ItemType, id: string): Effect.Effect<ReadonlyArray<Entry>> =>
+    Effect.map(listings(tier, type), (listing) => listing.byId.get(id) ?? [])
 
   /** The first tier that has the id, protected items of the system before everything. */
-  const lookUp = Effect.fnUntraced(function*(ref: ItemRef, type: ItemType, tier: Tier | undefined) {
-    if (tier !== undefined) return (yield* of(tier, type, ref.id)).filter(inCategory(ref))
-    const system = yield* of("system", type, ref.id)
+  const lookUp = Effect.fnUntraced(function*(
+    listings: Listings,
+    ref: ItemRef,
+    type: ItemType,
+    tier: Tier | undefined
+  ) {
+    if (tier !== undefined) return (yield* of(listings, tier, type, ref.id)).filter(inCategory(ref))
+    const system = yield* of(listings, "system", type, ref.id)
     for (const entry of system) {
       if (yield* isProtected(entry)) return system.filter(inCategory(ref))
     }
     for (const other of ["project", "user"] as const) {
-      const entries = (yield* of(other, type, ref.id)).filter(inCategory(ref))
+      const entries = (yield* of(listings, other, type, ref.id)).filter(inCategory(ref))
       if (entries.length > 0) return entries
     }
     return system.filter(inCategory(ref))
   })
 
-  const near = Effect.fnUntraced(function*(ref: ItemRef, query: ItemQuery) {
+  const near = Effect.fnUntraced(function*(listings: Listings, ref: ItemRef, query: ItemQuery) {
     const ids = new Set<string>()
     const elsewhere = new Set<string>()
     for (const tier of query.tier === undefined ? tiers : [query.tier]) {
       for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
-        const { byId } = yield* backend.listing(tier, type)
+        const { byId } = yield* listings(tier, type)
         for (const entry of byId.get(ref.id) ?? []) {
           elsewhere.add(printItemRef({ id: entry.location.id, category: entry.location.category || undefined }))
         }
@@ -89,31 +109,32 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
   })
 
-  const find = Effect.fnUntraced(function*(query: ItemQuery) {
-    const ref = Option.getOrUndefined(parseItemRef(query.id))
-    if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
-    const hits: Array<Entry> = []
-    for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
-      hits.push(...yield* lookUp(ref, type, query.tier))
-    }
-    const hit = hits[0]
-    if (hit === undefined) {
-      return yield* new ItemNotFound({
-        id: query.id,
-        ...(query.type === undefined ? {} : { type: query.type }),
-        ...(query.tier === undefined ? {} : { tier: query.tier }),
-        near: yield* near(ref, query),
-        ...(Option.isNone(backend.rootOf("project")) ? { projectless: true } : {})
-      })
-    }
-    if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
-    const location = yield* Effect.fromResult(backend.resolve(hit))
-    const hides: Array<ItemLocation> = []
-    for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
-      for (const entry of yield* of(tier, location.type, location.id)) hides.push(entry.location)
-    }
-    return { location, hides } satisfies FoundItem
-  })
+  const findBy = (listings: Listings) =>
+    Effect.fnUntraced(function*(query: ItemQuery) {
+      const ref = Option.getOrUndefined(parseItemRef(query.id))
+      if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
+      const hits: Array<Entry> = []
+      for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
+        hits.push(...yield* lookUp(listings, ref, type, query.tier))
+      }
+      const hit = hits[0]
+      if (hit === undefined) {
+        return yield* new ItemNotFound({
+          id: query.id,
+          ...(query.type === undefined ? {} : { type: query.type }),
+          ...(query.tier === undefined ? {} : { tier: query.tier }),
+          near: yield* near(listings, ref, query),
+          ...(Option.isNone(backend.rootOf("project")) ? { projectless: true } : {})
+        })
+      }
+      if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
+      const location = yield* Effect.fromResult(backend.resolve(hit))
+      const hides: Array<ItemLocation> = []
+      for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
+        for (const entry of yield* of(listings, tier, location.type, location.id)) hides.push(entry.location)
+      }
+      return { location, hides } satisfies FoundItem
+    })
 
   const list: ItemStore["Service"]["list"] = Effect.fn("ItemStore.list")(function*(filter = {}) {
     const locations: Array<ItemLocation> = []
@@ -166,7 +187,8 @@ export const make = (backend: Backend): ItemStore["Service"] => {
   }).pipe(Effect.withSpan("ItemStore.problems"))
 
   return ItemStore.of({
-    find,
+    find: findBy(backend.listing),
+    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(backend.listing)) })),
     list,
     problems,
     read: backend.read,

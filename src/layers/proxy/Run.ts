@@ -75,6 +75,9 @@ export const chainOf = (run: Run): Chain => {
 export const isRecord = (value: Schema.Json | undefined): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** Whether what is only doubtful stops the call, as the lock mode `strict` wants it. */
+export const isStrict = (run: Run): boolean => run.lockMode === "strict"
+
 /** `link`: the one that really failed, where the error itself does not say. */
 export const failedIn = (run: Run, link: ChainLink, reason: ChainReason): ToolChainError => {
   const inner: KiwiError & { readonly validationIssues?: ReadonlyArray<ValidationIssue> } = reason

@@ -37,6 +37,7 @@ export const make = Effect.gen(function*() {
     { name: "refuseGoingBack", traced: true, run: trust.refuseGoingBack },
     { name: "refuseHiding", traced: true, run: trust.refuseHiding },
     { name: "permit", traced: true, run: trust.permit },
+    { name: "acceptChildren", traced: true, run: trust.acceptChildren },
     { name: "isolate", traced: true, run: trust.isolate },
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },

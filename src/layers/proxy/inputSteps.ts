@@ -1,11 +1,13 @@
 // What the tool is run with: parameters, environment, the verified file, and the config with all of that put in.
 import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
+import { mergeConfig } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { EnvConfigInvalid, EnvVariable, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
+import type { Tool } from "../../services/item/Item.ts"
 import { places } from "../../services/primitive/places.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
@@ -39,6 +41,10 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
     issues: denied.map((name) => ({ field: `env.${name}`, error: `only system items set ${name}` }))
   })
 }
+
+/** Whether a tool's config_schema is what its call parameters are validated against, for want of an input_schema. */
+const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
+  configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
 
 /** The link that asks for what is not there. */
 const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): ChainLink => {
@@ -116,14 +122,16 @@ export const make = Effect.gen(function*() {
     return compiled
   }
 
+  const inputOf = (run: Run): Template.TemplateInput => ({
+    parameters: run.parameters,
+    declared: new Set(Object.keys(propertiesOf(chainOf(run).leaf.tool.parameters))),
+    variables: variablesOf(run)
+  })
+
   const renderConfig = (run: Run): Effect.Effect<void, ToolCallError> => {
     const chain = chainOf(run)
     const template = templateOf(chain)
-    const input: Template.TemplateInput = {
-      parameters: run.parameters,
-      declared: new Set(Object.keys(propertiesOf(chain.leaf.tool.parameters))),
-      variables: variablesOf(run)
-    }
+    const input = inputOf(run)
     const rendered = Template.render(template, input)
     if (Result.isFailure(rendered)) {
       return Effect.fail(failedIn(run, setterOf(chain, rendered.failure.at), rendered.failure))
@@ -141,22 +149,55 @@ export const make = Effect.gen(function*() {
     return Effect.void
   }
 
+  /** Links before the primitive that say what config they take, each with the config from it down to the leaf. */
+  const asking = new WeakMap<
+    Chain,
+    ReadonlyArray<{ readonly link: ChainLink; readonly template: Template.CompiledTemplate }>
+  >()
+  const askingIn = (chain: Chain) => {
+    const known = asking.get(chain)
+    if (known !== undefined) return known
+    const found = chain.links.slice(0, -1).flatMap((link, index) => {
+      if (link.tool.configSchema === undefined || (index === 0 && isForParameters(link.tool))) return []
+      const below = chain.links.slice(0, index + 1).reduceRight<Schema.JsonObject>(
+        (config, { tool }) => mergeConfig(config, tool.config),
+        {}
+      )
+      return [{ link, template: Template.compile(below, places.get(chain.primitive.tool.location.id) ?? []) }]
+    })
+    asking.set(chain, found)
+    return found
+  }
+
+  /** What a link's own schema says of a config, and the config with the schema's defaults. */
+  const validateAgainst = Effect.fnUntraced(function*(run: Run, link: ChainLink, config: Schema.JsonObject) {
+    const { tool } = link
+    const { id } = tool.location
+    const { issues, value } = yield* schemas.validate({
+      schema: tool.configSchema ?? {},
+      what: `config of ${id}`,
+      value: config,
+      closed: false,
+      origin: { _tag: "verified", digest: tool.digest }
+    }).pipe(Effect.mapError((reason) => failedIn(run, link, reason)))
+    if (issues.length === 0 && isRecord(value)) return value
+    const setter = setterOf(chainOf(run), issues[0]?.field ?? "")
+    return yield* failedIn(
+      run,
+      setter,
+      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: [...issues] })
+    )
+  })
+
   const validateConfig = Effect.fnUntraced(function*(run: Run) {
     const chain = chainOf(run)
-    const { primitive } = chain
-    if (primitive.tool.configSchema === undefined) return
-    const { issues, value } = yield* schemas.validate({
-      schema: primitive.tool.configSchema,
-      what: `config of ${primitive.tool.location.id}`,
-      value: run.config,
-      closed: false,
-      origin: { _tag: "verified", digest: primitive.tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(run, primitive, reason)))
-    if (issues.length > 0 || !isRecord(value)) {
-      const link = setterOf(chain, issues[0]?.field ?? "")
-      return yield* failedIn(run, link, new ConfigInvalid({ link: link.tool.location.id, issues: [...issues] }))
+    for (const { link, template } of askingIn(chain)) {
+      const rendered = Template.render(template, inputOf(run))
+      if (Result.isFailure(rendered)) return yield* failedIn(run, link, rendered.failure)
+      yield* validateAgainst(run, link, rendered.success.config)
     }
-    run.config = value
+    if (chain.primitive.tool.configSchema === undefined) return
+    run.config = yield* validateAgainst(run, chain.primitive, run.config)
   })
 
   return { validateParameters, resolveEnvironment, pinCopies, renderConfig, validateConfig }

@@ -1,8 +1,9 @@
 // Which tool it is, whether it is what somebody who counts has signed, and whether this caller may run it.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ChainError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
+import { codeOf } from "../../services/error/KiwiError.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
@@ -12,10 +13,12 @@ import { callerChoice } from "../../services/primitive/callerChoice.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { HidesItem, SandboxUnavailable, ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
+import * as AcceptChildren from "../chain/acceptChildren.ts"
+import { chainOf, failedIn, isRecord, isStrict, setterOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 export const make = Effect.gen(function*() {
+  const acceptance = yield* AcceptChildren.make
   const chains = yield* ChainResolver
   const gate = yield* PermissionGate
   const history = yield* ItemHistory
@@ -51,10 +54,10 @@ export const make = Effect.gen(function*() {
 
   const verifyLinks = Effect.fnUntraced(function*(run: Run) {
     const verified: Array<Verified> = []
-    for (const link of chainOf(run).links) {
-      verified.push(
-        yield* Effect.mapError(verifier.verify(link.snapshot), (reason) => failedIn(run, link, reason))
-      )
+    const { links } = chainOf(run)
+    for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {
+      if (Result.isFailure(result)) return yield* failedIn(run, links[index] ?? chainOf(run).leaf, result.failure)
+      verified.push(result.success)
     }
     run.verified = verified
   })
@@ -86,6 +89,15 @@ export const make = Effect.gen(function*() {
     )
   })
 
+  const acceptChildren = Effect.fnUntraced(function*(run: Run) {
+    const { refused: refusal, silent } = yield* acceptance(chainOf(run))
+    if (refusal !== undefined) return yield* failedIn(run, refusal.link, refusal.reason)
+    const first = silent[0]
+    if (first === undefined) return
+    if (isStrict(run)) return yield* failedIn(run, chainOf(run).leaf, first)
+    run.warnings = [...run.warnings, ...silent.map((missing) => ({ code: codeOf(missing), message: missing.message }))]
+  })
+
   const permit = Effect.fnUntraced(function*(run: Run) {
     run.rule = (yield* gate.run(run.call.caller, chainOf(run), run.verified)).rule
   })
@@ -115,5 +127,14 @@ export const make = Effect.gen(function*() {
     run.isolation = run.verified.every((v) => v.by._tag === "System") ? "trusted" : "standard"
   })
 
-  return { resolveChain, requireTrustedProject, verifyLinks, refuseGoingBack, refuseHiding, permit, isolate }
+  return {
+    resolveChain,
+    requireTrustedProject,
+    verifyLinks,
+    refuseGoingBack,
+    refuseHiding,
+    permit,
+    acceptChildren,
+    isolate
+  }
 })

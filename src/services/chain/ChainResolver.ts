@@ -152,8 +152,8 @@ export class ChainResolver extends Context.Service<ChainResolver, {
   /** Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds. */
   readonly resolve: (query: ChainQuery) => Effect.Effect<ResolvedChain, ResolveError>
   /**
-   * One answer for each query, in their order, each its own success or failure. All see the disk as it was at one
-   * moment of the call, so that folders and links that many chains share are looked at once.
+   * One answer for each query, in their order, each its own success or failure. Folders, and links that many chains
+   * share, are looked at once for all of them.
    */
   readonly resolveBatch: (
     queries: ReadonlyArray<ChainQuery>

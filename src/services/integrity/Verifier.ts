@@ -1,5 +1,5 @@
 // Whether an item's bytes are those that somebody who counts has signed, for this id at this path.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Result, Schema } from "effect"
 import type { ItemSnapshot } from "../item/Item.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
@@ -108,4 +108,8 @@ export class Verifier extends Context.Service<Verifier, {
    * arithmetic is remembered: the bytes of a snapshot are hashed once, and whom you trust is asked every time.
    */
   readonly verify: (snapshot: ItemSnapshot) => Effect.Effect<Verified, VerifyError>
+  /** The same for items that belong together, up to the first that fails: whom you trust is asked once for all of them. */
+  readonly verifyAll: (
+    snapshots: ReadonlyArray<ItemSnapshot>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<Verified, VerifyError>>>
 }>()("kiwi/services/integrity/Verifier") {}

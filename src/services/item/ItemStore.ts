@@ -19,14 +19,21 @@ export interface FoundItem {
   readonly hides: ReadonlyArray<ItemLocation>
 }
 
+type Find = (
+  query: ItemQuery
+) => Effect.Effect<FoundItem, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemUnreadable>
+
 export class ItemStore extends Context.Service<ItemStore, {
   /**
    * The item that a query names. A protected system item wins over any shadow of it: the shadow is then
    * found only by naming its tier. Never served from a stale listing: a file added or removed is seen by the next call.
    */
-  readonly find: (
-    query: ItemQuery
-  ) => Effect.Effect<FoundItem, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemUnreadable>
+  readonly find: Find
+  /**
+   * The same for many queries that belong together: the folders are looked at once, when the first of them is asked.
+   * Not to be kept: what it knows is what was true then.
+   */
+  readonly atOnce: Effect.Effect<{ readonly find: Find }>
   /** Every item's location, project tier first. Files whose names are no ids are skipped (see `problems`). */
   readonly list: (
     filter?: { readonly type?: ItemType | undefined; readonly tier?: Tier | undefined }

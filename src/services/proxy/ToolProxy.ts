@@ -2,6 +2,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
+import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
@@ -40,13 +41,19 @@ export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("
   }
 }
 
-/** The merged config is not what the primitive needs; `failedAt` of the wrapping error names the link that set it. */
+/** The config is not what a link needs; `failedAt` of the wrapping error names the link that set it. */
 export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigInvalid", {
+  /** The link that set what is wrong. */
   link: Schema.String,
+  /** The link whose schema refuses it; absent where it is a rule of Kiwi's. */
+  refusedBy: Schema.optional(Schema.String),
   issues: Issues
 }) {
   override get message() {
-    return `The config of ${this.link} is not valid: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
+    const by = this.refusedBy === undefined ? "" : ` for ${this.refusedBy}`
+    return `The config of ${this.link} is not valid${by}: ${
+      this.issues.map((i) => i.field === "" ? i.error : `${i.field}: ${i.error}`).join("; ")
+    }`
   }
   get remediation() {
     return `Correct CONFIG in ${this.link} and sign it again`
@@ -89,6 +96,8 @@ export type ChainReason =
   | VerifyError
   | GoesBack
   | HidesItem
+  | ChildRefused
+  | ChildSchemasMissing
   | SandboxUnavailable
   | LockProblem
   | ParametersInvalid

@@ -14,6 +14,8 @@ const denials: ReadonlySet<string> = new Set([
   "SYSTEM_ITEM_ALTERED",
   "GOES_BACK",
   "HIDES_ITEM",
+  "CHILD_REFUSED",
+  "CHILD_SCHEMAS_MISSING",
   "SANDBOX_UNAVAILABLE",
   "LOCK_MISSING",
   "LOCK_MISMATCH",

@@ -76,38 +76,40 @@ export const snapshotOf = (spec: ToolSpec): ItemSnapshot => ({
 export const layer = (specs: Array<ToolSpec>) => {
   const parsed = new Map<string, Tool>()
   const read = new Map<string, ItemSnapshot>()
+  const find: ItemStore["Service"]["find"] = (query) =>
+    Effect.gen(function*() {
+      const ref = Option.getOrUndefined(parseItemRef(query.id))
+      if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
+      const named = specs.filter((s) =>
+        s.id === ref.id && (ref.category === undefined || (s.category ?? "") === ref.category)
+      )
+      const inTier = (tier: Tier) => named.filter((s) => (s.tier ?? "project") === tier)
+      const guarded = inTier("system").filter((s) => s.overridable !== true)
+      const order = query.tier !== undefined ? [query.tier] : guarded.length > 0 ? ["system" as const] : tiers
+      for (const tier of order) {
+        const here = inTier(tier)
+        if (here.length > 1) {
+          return yield* new ItemAmbiguous({ id: query.id, candidates: here.map((s) => locationOf(s).path) })
+        }
+        const only = here[0]
+        if (only !== undefined) {
+          return {
+            location: locationOf(only),
+            hides: named.filter((s) => tiers.indexOf(s.tier ?? "project") > tiers.indexOf(tier)).map(locationOf)
+          }
+        }
+      }
+      return yield* new ItemNotFound({
+        id: query.id,
+        type: query.type,
+        tier: query.tier,
+        near: specs.map((s) => s.id).filter((id) => id[0] === ref.id[0]).slice(0, 3)
+      })
+    })
   return Layer.mergeAll(
     Layer.succeed(ItemStore, {
-      find: (query) =>
-        Effect.gen(function*() {
-          const ref = Option.getOrUndefined(parseItemRef(query.id))
-          if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
-          const named = specs.filter((s) =>
-            s.id === ref.id && (ref.category === undefined || (s.category ?? "") === ref.category)
-          )
-          const inTier = (tier: Tier) => named.filter((s) => (s.tier ?? "project") === tier)
-          const guarded = inTier("system").filter((s) => s.overridable !== true)
-          const order = query.tier !== undefined ? [query.tier] : guarded.length > 0 ? ["system" as const] : tiers
-          for (const tier of order) {
-            const here = inTier(tier)
-            if (here.length > 1) {
-              return yield* new ItemAmbiguous({ id: query.id, candidates: here.map((s) => locationOf(s).path) })
-            }
-            const only = here[0]
-            if (only !== undefined) {
-              return {
-                location: locationOf(only),
-                hides: named.filter((s) => tiers.indexOf(s.tier ?? "project") > tiers.indexOf(tier)).map(locationOf)
-              }
-            }
-          }
-          return yield* new ItemNotFound({
-            id: query.id,
-            type: query.type,
-            tier: query.tier,
-            near: specs.map((s) => s.id).filter((id) => id[0] === ref.id[0]).slice(0, 3)
-          })
-        }),
+      find,
+      atOnce: Effect.succeed({ find }),
       list: () => Effect.succeed(specs.map(locationOf)),
       problems: Effect.succeed([]),
       read: (location) =>

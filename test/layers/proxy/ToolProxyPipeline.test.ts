@@ -3,6 +3,7 @@ import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
+import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
 import { ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
@@ -19,6 +20,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "refuseGoingBack",
       "refuseHiding",
       "permit",
+      "acceptChildren",
       "isolate",
       "validateParameters",
       "resolveEnvironment",
@@ -45,6 +47,108 @@ it.effect("a call answers with the data, and with what ran", () =>
     assert.deepStrictEqual([duration_ms, exit_code, isolation], [0, 0, "standard"])
     assert.deepStrictEqual([ran.id, ran.version, ran.tier], ["echo", "1.0.0", "project"])
   }).pipe(Effect.provide(kernel({ project: { "tools/echo.yaml": echo } }))))
+
+it.effect("a runtime that does not say what it runs is a warning, and no more than that", () =>
+  Effect.gen(function*() {
+    const result = yield* call("leaf", { text: "hello" })
+    assert.deepStrictEqual(result.data, ["--", "hello"])
+    assert.deepStrictEqual(result.warnings, [{
+      code: "CHILD_SCHEMAS_MISSING",
+      message: "one (project:tools/one.yaml) does not say which tools it runs"
+    }])
+  }).pipe(Effect.provide(kernel({
+    project: {
+      "tools/leaf.yaml": tool({ executor_id: "one", input_schema: object({ text: { type: "string" } }, "text") }),
+      "tools/one.yaml": tool({
+        tool_type: "runtime",
+        config: { command: "argv", args: ["--", "{text}"], output: "json" }
+      })
+    }
+  }))))
+
+describe("the config schema of a link before the primitive", () => {
+  const one = (schema: Schema.JsonObject, config: Schema.JsonObject = {}) =>
+    tool({ tool_type: "runtime", config: { command: "argv", output: "json", ...config }, config_schema: schema })
+  const leaf = (fields: Schema.JsonObject = {}) =>
+    tool({
+      executor_id: "one",
+      input_schema: object({ n: { type: "integer" } }, "n"),
+      config: { args: ["--", "{n}"] },
+      ...fields
+    })
+  const refused = (options: Parameters<typeof kernel>[0]) =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(call("leaf", { n: 3 }))
+      const { failed_at, message } = toErrorObject(error)
+      return { tag: reasonOf(error)._tag, at: failed_at?.tool_id, message }
+    }).pipe(Effect.provide(kernel(options)))
+
+  it.effect("sees its own config and what is below it, filled in, and nothing of the links above it", () =>
+    call("leaf", { n: 3 }).pipe(
+      Effect.map(({ data }) => assert.deepStrictEqual(data, ["--", "3"])),
+      Effect.provide(kernel({
+        project: {
+          "tools/leaf.yaml": leaf(),
+          "tools/one.yaml": tool({
+            tool_type: "runtime",
+            executor_id: "two",
+            config: { output: "json" },
+            config_schema: {
+              type: "object",
+              additionalProperties: false,
+              required: ["args"],
+              properties: { output: {}, args: { prefixItems: [{ const: "--" }, { const: "3" }] } }
+            }
+          }),
+          "tools/two.yaml": tool({ tool_type: "runtime", config: { command: "argv", timeout: 9 } })
+        }
+      }))
+    ))
+
+  it.effect("names the link that set the value, and the one that refuses it", () =>
+    Effect.gen(function*() {
+      const schema = { properties: { args: { maxItems: 1 }, output: { const: "json" } } }
+      assert.deepStrictEqual(
+        yield* refused({ project: { "tools/leaf.yaml": leaf(), "tools/one.yaml": one(schema) } }),
+        {
+          tag: "ConfigInvalid",
+          at: "leaf",
+          message: "The config of leaf is not valid for one: args: expected at most 1 items, got 2"
+        }
+      )
+      const own = yield* refused({
+        project: {
+          "tools/leaf.yaml": leaf(),
+          "tools/one.yaml": one({ properties: { timeout: { maximum: 5 } } }, { timeout: 9 })
+        }
+      })
+      assert.strictEqual(own.at, "one")
+      const last = yield* refused({
+        project: { "tools/leaf.yaml": leaf({ config: { timeout: "soon" } }), "tools/one.yaml": one({}) }
+      })
+      assert.deepStrictEqual([last.at, last.message.includes("for subprocess")], ["leaf", true])
+    }))
+
+  it.effect("is for the config of a tool that has an input_schema too, and else for its parameters", () =>
+    Effect.gen(function*() {
+      const config_schema = { properties: { args: { maxItems: 1 } } }
+      const both = yield* refused({
+        project: { "tools/leaf.yaml": leaf({ config_schema }), "tools/one.yaml": one({}) }
+      })
+      assert.deepStrictEqual([both.tag, both.at, both.message.includes("for leaf")], ["ConfigInvalid", "leaf", true])
+      const parameters = { properties: { n: { type: "integer" } }, required: ["n"] }
+      const result = yield* call("leaf", { n: 3 }).pipe(Effect.provide(kernel({
+        project: {
+          "tools/leaf.yaml": JSON.stringify({
+            ...JSON.parse(leaf({ config_schema: parameters })),
+            input_schema: null
+          }),
+          "tools/one.yaml": one({})
+        }
+      })))
+      assert.deepStrictEqual(result.data, ["--", "3"])
+    }))
+})
 
 it.effect("a system tool runs without isolation, as the rule for system tools lets it", () =>
   Effect.gen(function*() {

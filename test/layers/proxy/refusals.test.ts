@@ -111,6 +111,81 @@ const refusals: ReadonlyArray<Refusal> = [
     outcome: "denied"
   },
   {
+    what: "a child that its runtime has no entry for",
+    options: {
+      project: {
+        "tools/tool.yaml": tool({ executor_id: "one" }),
+        "tools/one.yaml": runtime({ validation: { child_schemas: [{ match: { tool_type: "python" } }] } })
+      }
+    },
+    code: "CHILD_REFUSED",
+    step: "acceptChildren",
+    link: "tool",
+    remediation: /another executor_id/,
+    outcome: "denied"
+  },
+  {
+    what: "a child that its runtime's schema refuses",
+    options: {
+      project: {
+        "tools/tool.yaml": tool({ executor_id: "one" }),
+        "tools/one.yaml": runtime({
+          validation: { child_schemas: [{ match: {}, schema: { properties: { version: { const: "2.0.0" } } } }] }
+        })
+      }
+    },
+    code: "CHILD_REFUSED",
+    step: "acceptChildren",
+    link: "tool",
+    remediation: /Correct the metadata of tool/,
+    outcome: "denied"
+  },
+  {
+    what: "a tool of another language on a runtime of the system",
+    options: { project: { "tools/tool.yaml": tool({ tool_type: "bash", executor_id: "python_runtime" }) } },
+    code: "CHILD_REFUSED",
+    step: "acceptChildren",
+    link: "tool",
+    outcome: "denied"
+  },
+  {
+    what: "a runtime whose schema for its children is none",
+    options: {
+      project: {
+        "tools/tool.yaml": tool({ executor_id: "one" }),
+        "tools/one.yaml": runtime({ validation: { child_schemas: [{ match: {}, schema: { type: "nothing" } }] } })
+      }
+    },
+    code: "SCHEMA_UNUSABLE",
+    step: "acceptChildren",
+    link: "one",
+    outcome: "failure"
+  },
+  {
+    what: "a version of the runtime that the tool does not ask for",
+    options: {
+      project: { "tools/tool.yaml": tool({ executor_id: "one@^2" }), "tools/one.yaml": runtime() }
+    },
+    code: "CHAIN_VERSION_MISMATCH",
+    step: "resolveChain",
+    link: "tool",
+    remediation: /one@\^1\.0\.0/,
+    outcome: "failure"
+  },
+  {
+    what: "a config that a runtime's own schema refuses, in the link that set it",
+    options: {
+      project: {
+        "tools/tool.yaml": tool({ executor_id: "one", config: { args: ["a", "b"] } }),
+        "tools/one.yaml": runtime({ config_schema: { properties: { args: { type: "array", maxItems: 1 } } } })
+      }
+    },
+    code: "CONFIG_INVALID",
+    step: undefined,
+    link: "tool",
+    outcome: "failure"
+  },
+  {
     what: "a program that the caller chooses",
     options: {
       project: {
@@ -185,7 +260,7 @@ const refusals: ReadonlyArray<Refusal> = [
   {
     what: "an interpreter that is not there, which is the runtime's",
     options: {
-      project: { "tools/tool.yaml": tool({ executor_id: "python_runtime" }) },
+      project: { "tools/tool.yaml": tool({ executor_id: "python_runtime", config: { runtime_args: ["-m", "x"] } }) },
       host: { programs: [] }
     },
     code: "REQUIREMENTS_MISSING",

@@ -81,6 +81,7 @@ export const onDisk = (root: string, present: ReadonlyArray<Tier> = tiers): Effe
     const fileOf = (path: string) => join(root, `${path}.json`)
     const store = ItemStore.of({
       find: () => Effect.die("not used"),
+      atOnce: Effect.die("not used"),
       list: (filter) =>
         Effect.sync(() => {
           counts.listed++

@@ -200,6 +200,7 @@ const checkWords: ReadonlyMap<string, string> = new Map([
   ["refuseGoingBack", "it is not older than what ran before"],
   ["refuseHiding", "it hides no other item unasked"],
   ["permit", "a rule lets you run it"],
+  ["acceptChildren", "each runtime runs such a tool"],
   ["isolate", "nobody but its signer chooses what it runs"],
   ["resolveEnvironment", "its interpreter, commands and variables are there"],
   ["checkLock", "its lockfile does not refuse it"],
