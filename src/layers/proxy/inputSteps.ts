@@ -4,6 +4,7 @@ import type { Schema } from "effect"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { EnvConfigInvalid, EnvVariable, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import { namesSecret, secretsOf } from "../../services/env/secretVariables.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import { places } from "../../services/primitive/places.ts"
@@ -13,7 +14,6 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
-import { namesSecret, secretsOf } from "./secrets.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
   const properties = schema["properties"]
