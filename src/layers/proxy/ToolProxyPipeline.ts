@@ -38,6 +38,7 @@ export const make = Effect.gen(function*() {
     { name: "isolate", traced: true, run: trust.isolate },
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
+    { name: "resolveSecrets", traced: false, run: input.resolveSecrets },
     { name: "pinCopies", traced: false, run: input.pinCopies },
     { name: "renderConfig", traced: false, run: input.renderConfig },
     { name: "validateConfig", traced: false, run: input.validateConfig },

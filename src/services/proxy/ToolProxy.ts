@@ -4,6 +4,7 @@ import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
@@ -94,6 +95,8 @@ export type ChainReason =
   | SchemaUnusable
   | EnvConfigInvalid
   | RequirementsMissing
+  | SecretMissing
+  | SecretUnavailable
   | TemplateError
   | PrimitiveError
   | WriteRefused

@@ -2,7 +2,15 @@
 // takes the HumanAct that it returned and checks that it was given for exactly these bytes.
 import { Context, type Effect, Schema } from "effect"
 
-export const HumanActKind = Schema.Literals(["sign", "trust-project", "trust-signer", "revoke-signer", "identity", "loosen-lock"])
+export const HumanActKind = Schema.Literals([
+  "sign",
+  "trust-project",
+  "trust-signer",
+  "revoke-signer",
+  "identity",
+  "loosen-lock",
+  "secret"
+])
 export type HumanActKind = typeof HumanActKind.Type
 
 /** What a person is asked. */
