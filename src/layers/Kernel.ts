@@ -12,6 +12,7 @@ import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
 import * as KeychainOs from "./identity/KeychainOs.ts"
+import * as SecretStoreKeychain from "./identity/SecretStoreKeychain.ts"
 import * as ItemHistoryFile from "./integrity/ItemHistoryFile.ts"
 import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
@@ -51,7 +52,7 @@ export interface KernelOptions {
 /** What the projects of one process share: folders, locks, your identity, the way out to the network. */
 export const layerProcess = (options: Omit<KernelOptions, "project"> = {}) =>
   Layer.mergeAll(
-    IdentityKeyring.layer.pipe(Layer.provide(KeychainOs.layer)),
+    Layer.merge(IdentityKeyring.layer, SecretStoreKeychain.layer).pipe(Layer.provide(KeychainOs.layer)),
     OutboundOnDemand.layer,
     BuiltinRegistry.layerWith(options.builtins ?? new Map())
   ).pipe(

@@ -10,6 +10,7 @@ import * as EnvResolverMemory from "./env/EnvResolverMemory.ts"
 import * as ExtractorsMemory from "./format/ExtractorsMemory.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as IdentityMemory from "./identity/IdentityMemory.ts"
+import * as SecretStoreMemory from "./identity/SecretStoreMemory.ts"
 import * as ItemHistoryMemory from "./integrity/ItemHistoryMemory.ts"
 import * as SignaturesMemory from "./integrity/SignaturesMemory.ts"
 import * as VerifiedCopiesMemory from "./integrity/VerifiedCopiesMemory.ts"
@@ -58,6 +59,8 @@ export interface KernelMemoryOptions {
   /** Variables and installed programs that tools find. Default: everything in /usr/bin, PATH alone. */
   readonly host?: MemoryHost | undefined
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+  /** What `keychain:NAME` stands for, by name. */
+  readonly secrets?: Readonly<Record<string, string>> | undefined
 }
 
 export const layer = (options: KernelMemoryOptions = {}) => {
@@ -95,6 +98,7 @@ export const layer = (options: KernelMemoryOptions = {}) => {
         files: new Map(Object.entries(options.controlFiles ?? {}))
       }),
       SafeFilesMemory.layer,
+      SecretStoreMemory.layerWith(options.secrets ?? {}),
       // Items that count as signed were never signed, so nothing was locked then.
       SettingsMemory.layerWith(options.signatures === "checked" ? {} : { lockfileMode: "off" })
     )),

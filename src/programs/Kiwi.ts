@@ -3,6 +3,7 @@
 import { Cause, Effect, Exit, ManagedRuntime, Option, Schema } from "effect"
 import type { Layer } from "effect"
 import type { ProjectServices } from "../layers/Projects.ts"
+import type { SecretStore } from "../services/identity/SecretStore.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
@@ -12,6 +13,8 @@ import { CallEvents } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { newCallId } from "./callId.ts"
+import type { EnvExplanation } from "./envExplain.ts"
+import { explainEnv } from "./envExplain.ts"
 import type { Explanation } from "./explain.ts"
 import { explain } from "./explain.ts"
 import type { Followed } from "./follow.ts"
@@ -35,6 +38,9 @@ export class KiwiClosed extends Schema.TaggedError<KiwiClosed>()("KiwiClosed", {
   }
 }
 
+/** What a program that embeds Kiwi may ask for. */
+export type KiwiServices = ProjectServices | HumanGate | SecretStore
+
 export interface CallOptions {
   /** Aborting stops the call with everything that it started; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -57,11 +63,13 @@ export interface Kiwi extends AsyncDisposable {
   readonly load: (query: ItemQuery, options?: CallOptions) => Promise<Loaded>
   readonly follow: (directive: string, inputs?: Schema.JsonObject, options?: CallOptions) => Promise<Followed>
   readonly explain: (query: ItemQuery, parameters?: Schema.JsonObject, options?: CallOptions) => Promise<Explanation>
+  /** Every variable of a tool with where it comes from and what it beats, and its interpreter. Secrets are masked. */
+  readonly explainEnv: (tool: ItemQuery, options?: CallOptions) => Promise<EnvExplanation>
   readonly sign: (input: SignInput, options?: CallOptions) => Promise<Signed>
   readonly trustProject: (options?: CallOptions) => Promise<void>
   /** Runs any Effect over the kernel's services. */
   readonly runPromise: <A, E>(
-    effect: Effect.Effect<A, E, ProjectServices | HumanGate>,
+    effect: Effect.Effect<A, E, KiwiServices>,
     options?: CallOptions
   ) => Promise<A>
   /** Stops what still runs, writes the audit's end and lets go of everything. Also called by `await using`. */
@@ -85,7 +93,7 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
 
 /** Promises over a kernel that somebody else composed. */
 export const makeKiwiOver = <E>(
-  layer: Layer.Layer<ProjectServices | HumanGate, E>,
+  layer: Layer.Layer<KiwiServices, E>,
   client: string | undefined
 ): Kiwi => {
   const runtime = ManagedRuntime.make(layer)
@@ -93,7 +101,7 @@ export const makeKiwiOver = <E>(
   let session: string | undefined
   const opened = Effect.map(newCallId, (id) => session ??= id)
 
-  const run = <A, E2>(effect: Effect.Effect<A, E2, ProjectServices | HumanGate>, options?: CallOptions): Promise<A> => {
+  const run = <A, E2>(effect: Effect.Effect<A, E2, KiwiServices>, options?: CallOptions): Promise<A> => {
     if (closed) return Promise.reject(new KiwiClosed())
     const signal = options?.signal
     return runtime.runPromiseExit(effect, signal === undefined ? undefined : { signal }).then((exit) =>
@@ -104,7 +112,7 @@ export const makeKiwiOver = <E>(
     use: (by: {
       readonly caller: ReturnType<typeof embedder>
       readonly callId: string
-    }) => Effect.Effect<A, E2, ProjectServices | HumanGate>,
+    }) => Effect.Effect<A, E2, KiwiServices>,
     options: CallOptions | undefined
   ) =>
     run(
@@ -138,6 +146,7 @@ export const makeKiwiOver = <E>(
         }), options),
     explain: (query, parameters, options) =>
       runAs(({ callId, caller }) => explain(query, parameters, callId, caller), options),
+    explainEnv: (tool, options) => runAs(({ caller }) => explainEnv(tool, caller), options),
     sign: (input, options) => runAs(({ caller }) => sign(input, caller), options),
     trustProject: (options) => runAs(({ caller }) => Effect.asVoid(trustProject(caller)), options),
     runPromise: run,

@@ -138,14 +138,17 @@ const checkProject = Effect.gen(function*() {
   if (state._tag === "Restricted") {
     return [warn("project", `nothing of it runs: ${state.reason}`, state.remedy ?? "kiwi trust project")]
   }
+  const unseen = yield* trust.unseen
   const controls = (yield* trust.controlFiles).filter((file) => file.state !== "accepted")
   return [
-    ok(
-      "project",
-      state.unseen === undefined
-        ? "trusted"
-        : `trusted, but for what was there before kiwi init: ${state.unseen.join(", ")} (kiwi trust project)`
-    ),
+    ok("project", "trusted"),
+    ...(unseen.length === 0 ? [] : [
+      warn(
+        "interpreters",
+        `nobody has been shown ${unseen.join(", ")}; tools that would run with it do not`,
+        "kiwi trust project"
+      )
+    ]),
     ...controls.map((file) =>
       warn(
         "settings",

@@ -13,6 +13,7 @@ export * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 export * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
 
 // Use cases: the same that the command line and the MCP server have.
+export type { BeatenValue, EnvExplanation } from "./envExplain.ts"
 export type { ExecuteInput } from "./execute.ts"
 export { execute } from "./execute.ts"
 export type { Explanation } from "./explain.ts"
@@ -114,6 +115,14 @@ export { IndexUnavailable, ItemIndex } from "../services/search/ItemIndex.ts"
 // Trust: signatures, signers, the project, and the acts that only a person performs.
 export { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
 export { Keychain, KeychainUnavailable } from "../services/identity/Keychain.ts"
+export type { StoredSecret } from "../services/identity/SecretStore.ts"
+export {
+  SecretMissing,
+  SecretNameInvalid,
+  SecretPlace,
+  SecretStore,
+  SecretUnavailable
+} from "../services/identity/SecretStore.ts"
 export { ItemHistory } from "../services/integrity/ItemHistory.ts"
 export type { PlannedSignature, SignedItem, SigningPlan } from "../services/integrity/Signatures.ts"
 export { PlanStale, Signatures } from "../services/integrity/Signatures.ts"
@@ -152,8 +161,19 @@ export {
   ChainVersionMismatch
 } from "../services/chain/ChainResolver.ts"
 export { ChildRefused, ChildSchemasMissing } from "../services/chain/ChildLink.ts"
-export type { EnvOrigin, EnvVariable, EnvWarning, ResolvedEnv } from "../services/env/EnvResolver.ts"
+export type {
+  EnvCandidate,
+  EnvOrigin,
+  EnvVariable,
+  EnvWarning,
+  ExplainedEnv,
+  ExplainedVariable,
+  LookedAt,
+  ResolvedEnv
+} from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
+export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
+export { InterpreterIdentity, InterpreterKind } from "../services/env/ResolvedInterpreter.ts"
 export type { LockFinding } from "../services/lockfile/compareLock.ts"
 export { Lockfile } from "../services/lockfile/Lockfile.ts"
 export type { FreezePlan, LockCheck, LockProblem, LockState, PrunePlan } from "../services/lockfile/Lockfiles.ts"

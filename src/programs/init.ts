@@ -151,16 +151,13 @@ const itemsOf = Effect.gen(function*() {
     ))
 })
 
-const trustOf = Effect.map(
-  Effect.flatMap(ProjectTrust, (trust) => trust.state),
-  (state) =>
-    state._tag === "Restricted"
-      ? { trust: "restricted" as const, restricted: state.reason }
-      : {
-        trust: "trusted" as const,
-        ...(state._tag !== "Trusted" || state.unseen === undefined ? {} : { unseen: state.unseen })
-      }
-)
+const trustOf = Effect.gen(function*() {
+  const trust = yield* ProjectTrust
+  const state = yield* trust.state
+  if (state._tag === "Restricted") return { trust: "restricted" as const, restricted: state.reason }
+  const unseen = yield* trust.unseen
+  return { trust: "trusted" as const, ...(unseen.length === 0 ? {} : { unseen }) }
+})
 
 const requestFor = (root: string): HumanRequest => ({
   kind: "trust-project",

@@ -2,13 +2,11 @@
 import { Layer } from "effect"
 import type { KernelOptions } from "../layers/Kernel.ts"
 import * as Kernel from "../layers/Kernel.ts"
-import type { ProjectServices } from "../layers/Projects.ts"
 import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
-import type { HumanGate } from "../services/trust/HumanAct.ts"
 import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
-import type { Kiwi } from "./Kiwi.ts"
+import type { Kiwi, KiwiServices } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
 export interface KiwiOptions extends KernelOptions {
@@ -21,6 +19,6 @@ export interface KiwiOptions extends KernelOptions {
 /** Opens a kernel. The first call builds it; rejects with `ProjectNotFound` where the folder is none. */
 export const makeKiwi = (options: KiwiOptions = {}): Kiwi => {
   const gate = options.askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(options.askPerson)
-  const layer: Layer.Layer<ProjectServices | HumanGate, ProjectNotFound> = Layer.merge(Kernel.layer(options), gate)
+  const layer: Layer.Layer<KiwiServices, ProjectNotFound> = Layer.merge(Kernel.layer(options), gate)
   return makeKiwiOver(layer, options.client)
 }

@@ -5,6 +5,7 @@ import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
+import type { Platform } from "./virtualEnvironments.ts"
 
 export interface MemoryHost {
   /** The process's environment. Default: PATH=/usr/bin. */
@@ -15,11 +16,12 @@ export interface MemoryHost {
   readonly files?: Readonly<Record<string, string>>
   /** Symbolic links: path to real path. */
   readonly links?: Readonly<Record<string, string>>
-  readonly windows?: boolean
+  /** Default: linux. */
+  readonly platform?: Platform
 }
 
 export const memoryFiles = (host: MemoryHost): HostFiles => {
-  const path = host.windows === true ? Path.win32 : Path.posix
+  const path = host.platform === "windows" ? Path.win32 : Path.posix
   const files = new Map(Object.entries(host.files ?? {}))
   const links = new Map(Object.entries(host.links ?? {}))
   const programs = host.programs === undefined ? undefined : new Set(host.programs)
@@ -52,8 +54,8 @@ export const memoryFiles = (host: MemoryHost): HostFiles => {
 export const make = (host: MemoryHost = {}) =>
   makeEnvResolver.make({
     files: memoryFiles(host),
-    path: host.windows === true ? Path.win32 : Path.posix,
-    windows: host.windows === true
+    path: host.platform === "windows" ? Path.win32 : Path.posix,
+    platform: host.platform ?? "linux"
   }).pipe(
     Effect.provideService(
       ConfigProvider.ConfigProvider,

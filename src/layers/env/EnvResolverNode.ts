@@ -8,8 +8,12 @@ import * as HostFiles from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
 
 export const make = Effect.gen(function*() {
-  const windows = platform() === "win32"
-  return yield* makeEnvResolver.make({ files: HostFiles.node, path: windows ? Path.win32 : Path.posix, windows })
+  const os = platform()
+  return yield* makeEnvResolver.make({
+    files: HostFiles.node,
+    path: os === "win32" ? Path.win32 : Path.posix,
+    platform: os === "win32" ? "windows" : os === "darwin" ? "macos" : "linux"
+  })
 })
 
 export const layer = Layer.effect(EnvResolver, make)

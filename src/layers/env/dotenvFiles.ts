@@ -5,6 +5,7 @@ import { parseEnv } from "node:util"
 import { cutDotenv, type DotenvEntries } from "../../services/env/dotenvText.ts"
 import type { EnvOrigin, EnvWarning } from "../../services/env/EnvResolver.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
+import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 
 /** Highest precedence first. */
@@ -17,8 +18,19 @@ interface DotenvFile {
   readonly content: DotenvEntries
 }
 
+export interface DotenvValue {
+  readonly value: string
+  readonly origin: FileOrigin
+  readonly line: number
+  /** Why it counts nowhere. */
+  readonly refused: string | undefined
+}
+
 export interface DotenvFiles {
-  readonly lookup: (name: string) => { readonly value: string; readonly origin: FileOrigin } | undefined
+  /** Every value of this name that is not empty, the strongest first; within a file the last line is. */
+  readonly all: (name: string) => ReadonlyArray<DotenvValue>
+  /** The one that counts. What is refused is warned about. */
+  readonly lookup: (name: string) => DotenvValue | undefined
   readonly warnings: () => ReadonlyArray<EnvWarning>
 }
 
@@ -26,7 +38,9 @@ const sameBytes = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.e
 
 export const makeReadDotenv = (
   trust: ProjectTrust["Service"],
-  readUser: () => string | undefined
+  readUser: () => string | undefined,
+  /** Whether two spellings are one name. */
+  isSame: (a: string, b: string) => boolean
 ) => {
   const cut = new Map<FileOrigin, { readonly bytes: Uint8Array; readonly content: DotenvEntries }>()
   const encoder = new TextEncoder()
@@ -49,32 +63,39 @@ export const makeReadDotenv = (
     }
     const user = readUser()
     if (user !== undefined) files.push({ origin: "user:.env", content: contentOf("user:.env", encoder.encode(user)) })
-    return openDotenv(files)
+    return openDotenv(files, isSame)
   })
 }
 
-const openDotenv = (files: ReadonlyArray<DotenvFile>): DotenvFiles => {
-  const refused: Array<EnvWarning> = []
+const refusalOf = (name: string, value: string): string | undefined =>
+  isDeniedVariable(name)
+    ? `${name} is taken from no .env file`
+    : isSecretReference(value) && secretNameOf(value) === undefined
+    ? `${name} is left unset: keychain: is followed by the name of a secret, letters, digits, . _ -`
+    : undefined
+
+const openDotenv = (files: ReadonlyArray<DotenvFile>, isSame: (a: string, b: string) => boolean): DotenvFiles => {
+  const refused = new Map<string, EnvWarning>()
+  const all = (name: string): ReadonlyArray<DotenvValue> =>
+    files.flatMap(({ content, origin }) =>
+      content.entries.toReversed().flatMap((entry) => {
+        if (!isSame(entry.name, name)) return []
+        const value = parseEnv(entry.text)[entry.name] ?? ""
+        return value === "" ? [] : [{ value, origin, line: entry.line, refused: refusalOf(name, value) }]
+      })
+    )
   return {
+    all,
     lookup: (name) => {
-      for (const { content, origin } of files) {
-        const entry = content.entries.findLast((e) => e.name === name)
-        if (entry === undefined) continue
-        const refuse = (issue: string) => {
-          refused.push({ file: origin, line: entry.line, issue })
-          return undefined
-        }
-        if (isDeniedVariable(name)) return refuse(`${name} is taken from no .env file`)
-        const value = parseEnv(entry.text)[name] ?? ""
-        // A reference that nothing here can follow must not reach a tool as if it were the value.
-        if (value.startsWith("keychain:")) return refuse(`${name} refers to a keychain, and is left unset`)
-        return { value, origin }
-      }
+      const found = all(name)[0]
+      if (found?.refused === undefined) return found
+      const { line, origin, refused: issue } = found
+      refused.set(`${origin}:${line}`, { file: origin, line, issue })
       return undefined
     },
     warnings: () => [
       ...files.flatMap(({ content, origin }) => content.problems.map((p) => ({ file: origin, ...p }))),
-      ...refused
+      ...refused.values()
     ]
   }
 }

@@ -1,122 +1,208 @@
 // The interpreter that a runtime declares. Candidates are executable files by absolute path; those of the project serve
-// the project's own tools, once a person trusts it.
+// the project's own tools, once a person trusts it and has been shown the place. One that nobody was shown stops the
+// search: falling back to another would run the tool with what it was not made for, and without a word.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
+import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
+import { venvVersion } from "../../services/env/versionText.ts"
 import type { HostFiles } from "./HostFiles.ts"
-import { programVersion, venvVersion } from "./interpreterVersion.ts"
-import { isInside, type PathModule, type Programs } from "./searchPath.ts"
-import { findManaged } from "./versionManagers.ts"
+import { isInside, type PathModule, type Programs, programVersion } from "./searchPath.ts"
+import { findManaged, type Managed } from "./versionManagers.ts"
+import {
+  type Platform,
+  poetryEnvironment,
+  type ProjectHost,
+  uvEnvironment,
+  type VirtualEnvironment
+} from "./virtualEnvironments.ts"
 
 export interface InterpreterHost {
   readonly host: HostFiles
   readonly path: PathModule
-  readonly windows: boolean
+  readonly platform: Platform
   readonly programs: Programs
   readonly project: string | undefined
   readonly userSpace: string
   readonly userHome: string
   /** The chain's leaf is the project's, and a person trusts the project. */
   readonly mayUseProject: boolean
-  /** Places of the project that nobody was shown when it was trusted. */
-  readonly unseen: ReadonlySet<string>
+  /** Whether a person has been shown this place of the project. */
+  readonly isSeen: (place: string) => boolean
   readonly variable: (name: string) => string | undefined
   /** Text of a small file, remembered until the file changes. */
   readonly text: (path: string) => string | undefined
 }
 
 export type FoundInterpreter =
-  | {
-    readonly _tag: "Found"
-    readonly path: string
-    readonly kind: InterpreterKind
-    readonly version: string | undefined
-  }
-  | { readonly _tag: "Missing"; readonly why: string }
+  & { readonly looked: ReadonlyArray<LookedAt> }
+  & (
+    | {
+      readonly _tag: "Found"
+      readonly path: string
+      readonly kind: InterpreterKind
+      readonly version: string | undefined
+    }
+    | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
+  )
 
 type Searched = Extract<Interpreter, { readonly type: "venv_python" | "node_modules" }>
+type Place = "project" | "kiwi" | "user" | "system"
+
+/** How a search ends: at a program, at something that nobody was shown, or not at all. */
+type Outcome =
+  | { readonly path: string; readonly kind: InterpreterKind; readonly version?: string | undefined }
+  | { readonly stop: string; readonly remedy?: string | undefined }
+  | undefined
+
+interface Search extends InterpreterHost {
+  readonly looked: Array<LookedAt>
+}
+
+interface Candidate {
+  readonly kind: InterpreterKind
+  /** The file, from the folder. */
+  readonly relative: ReadonlyArray<string>
+  readonly folder: string
+  readonly where: string
+  /** Relative to the project, where it lies in it. */
+  readonly place?: string | undefined
+  /** Only for the project's own tools. */
+  readonly ofProject: boolean
+}
 
 const defaultSearch = ["kiwi", "user", "system"] as const
 
-const relativePaths = (type: Searched["type"], windows: boolean): ReadonlyArray<string> =>
-  type === "venv_python"
-    ? windows ? [".venv", "Scripts", "python.exe"] : [".venv", "bin", "python"]
-    : ["node_modules", ".bin", windows ? "node.exe" : "node"]
+const kinds = {
+  venv_python: { project: "project-venv", kiwi: "kiwi-venv", user: "user-venv" },
+  node_modules: { project: "project-node", kiwi: "kiwi-node", user: "user-node" }
+} as const
 
 const onPath = { venv_python: ["python3", "python"], node_modules: ["node"] } as const
 
-const firstProgram = (names: ReadonlyArray<string>, { programs }: InterpreterHost): string | undefined => {
+const nothing = "nothing there that runs"
+
+export const unseenIssue = (place: string) =>
+  `${place} is there, but nobody has been shown it since the project was trusted: kiwi trust project accepts it`
+
+const inVenv = (platform: Platform) => platform === "windows" ? ["Scripts", "python.exe"] : ["bin", "python"]
+
+/** Files that stand for the interpreter, from the folder that is searched, the likeliest first. */
+const relativePaths = (type: Searched["type"], platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
+  type === "venv_python"
+    ? [[".venv", ...inVenv(platform)]]
+    : platform === "windows"
+    // npm's shim is node.cmd; the program that it would start lies in the package.
+    ? [["node_modules", ".bin", "node.exe"], ["node_modules", "node", "bin", "node.exe"]]
+    : [["node_modules", ".bin", "node"]]
+
+const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: InterpreterKind): Outcome => {
+  const where = `${names.join(" and ")} on PATH`
   for (const name of names) {
-    const found = programs.find(name)
-    if (found !== undefined) return found
+    const path = at.programs.find(name)
+    if (path !== undefined) return { path, kind }
+  }
+  at.looked.push({ where, outcome: nothing })
+  return undefined
+}
+
+const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
+  const { folder, kind, ofProject, place, relative } = candidate
+  const where = `${relative.join("/")} in ${candidate.where}`
+  const file = at.path.join(folder, ...relative)
+  const look = (outcome: string) => void at.looked.push({ where, path: file, outcome })
+  if (ofProject && !at.mayUseProject) {
+    look("passed over: it serves only the tools of a trusted project")
+    return undefined
+  }
+  if (at.host.executable(file) === undefined) {
+    const shim = file.endsWith("node.exe") && at.host.stampOf(file.replace(/\.exe$/, ".cmd")) !== undefined
+    look(shim ? "only node.cmd, which needs a shell, and Kiwi starts none" : nothing)
+    return undefined
+  }
+  if (place !== undefined && !at.isSeen(place)) {
+    look("nobody has been shown it")
+    return { stop: unseenIssue(place), remedy: "kiwi trust project" }
+  }
+  const settings = kind.endsWith("node")
+    ? undefined
+    : at.text(at.path.join(at.path.dirname(at.path.dirname(file)), "pyvenv.cfg"))
+  return { path: file, kind, version: venvVersion(settings) }
+}
+
+const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
+  for (const candidate of candidates) {
+    const outcome = tryCandidate(candidate, at)
+    if (outcome !== undefined) return outcome
   }
   return undefined
 }
 
-const foundOf = (at: InterpreterHost, kind: InterpreterKind, path: string, version?: string): FoundInterpreter => ({
-  _tag: "Found",
-  path,
-  kind,
-  version: version ?? programVersion(path, { path: at.path, realPath: at.host.realPath, text: at.text })
-})
-
-const kinds = {
-  venv_python: { project: "project-venv", kiwi: "kiwi-venv", user: "user-venv", system: "system" },
-  node_modules: { project: "project-node", kiwi: "kiwi-node", user: "user-node", system: "system" }
-} as const
-
-/** The first place that has it, and in words where it was looked for. */
-const search = (declared: Searched, at: InterpreterHost): FoundInterpreter => {
-  const relative = relativePaths(declared.type, at.windows)
-  const looked: Array<string> = []
-  const candidate = (folder: string | undefined, where: string): string | undefined => {
-    if (folder === undefined) return undefined
-    looked.push(`${relative.join("/")} in ${where}`)
-    const file = at.path.join(folder, ...relative)
-    return at.host.executable(file) === undefined ? undefined : file
-  }
-  const inProject = (where: string, ...below: ReadonlyArray<string>): string | undefined => {
-    if (at.project === undefined) return undefined
-    const place = [...below, relative[0]].join("/")
-    if (at.mayUseProject && !at.unseen.has(place)) return candidate(at.path.join(at.project, ...below), where)
-    looked.push(
-      at.mayUseProject
-        ? `not in ${place}, which was there before kiwi init: kiwi trust project accepts it`
-        : `not in ${where}, which serves only the tools of a trusted project`
-    )
-    return undefined
-  }
-  const lookIn = (place: "project" | "kiwi" | "user" | "system"): string | undefined => {
-    switch (place) {
-      case "project":
-        return inProject("the project")
-      case "kiwi":
-        return inProject("the project's .ai/scripts", ".ai", "scripts")
-      case "user":
-        return candidate(at.userSpace, "the user space")
-      case "system":
-        looked.push(`${onPath[declared.type].join(" and ")} on PATH`)
-        return firstProgram(onPath[declared.type], at)
-    }
-  }
-  for (const place of declared.search ?? defaultSearch) {
-    const path = lookIn(place)
-    if (path === undefined) continue
-    const settings = declared.type === "venv_python" && place !== "system"
-      ? at.text(at.path.join(at.path.dirname(at.path.dirname(path)), "pyvenv.cfg"))
-      : undefined
-    return foundOf(at, kinds[declared.type][place], path, venvVersion(settings))
-  }
-  return { _tag: "Missing", why: looked.length === 0 ? "nowhere to look" : `looked for ${looked.join(", ")}` }
-}
-
-const managedText = (at: InterpreterHost) => (file: string): string | undefined => {
+const guardedText = (at: InterpreterHost) => (file: string): string | undefined => {
   if (at.project === undefined || !isInside(at.path, at.project, file)) return at.text(file)
   const real = at.host.realPath(file)
   return real !== undefined && isInside(at.path, at.project, real) ? at.text(file) : undefined
 }
 
-const systemProgram = (declared: Extract<Interpreter, { readonly type: "version_manager" }>) => {
-  switch (declared.manager) {
+const projectCandidates = function*(declared: Searched, at: Search): Iterable<Candidate> {
+  const { platform, project } = at
+  if (project === undefined) return
+  const isPython = declared.type === "venv_python"
+  const host: ProjectHost = { ...at, project, realPath: at.host.realPath, list: at.host.list, text: guardedText(at) }
+  const outside = (environment: VirtualEnvironment | undefined): ReadonlyArray<Candidate> =>
+    environment === undefined ? [] : [{ ...environment, relative: inVenv(platform), ofProject: true }]
+  if (isPython && at.mayUseProject) yield* outside(uvEnvironment(host))
+  for (const relative of relativePaths(declared.type, platform)) {
+    yield {
+      kind: kinds[declared.type].project,
+      relative,
+      folder: project,
+      where: "the project",
+      place: relative[0],
+      ofProject: true
+    }
+  }
+  if (isPython && at.mayUseProject) yield* outside(poetryEnvironment(host))
+}
+
+const candidatesIn = (place: Exclude<Place, "system">, declared: Searched, at: Search): Iterable<Candidate> => {
+  const kind = kinds[declared.type][place]
+  const paths = relativePaths(declared.type, at.platform)
+  switch (place) {
+    case "project":
+      return projectCandidates(declared, at)
+    case "kiwi":
+      return at.project === undefined ? [] : paths.map((relative) => ({
+        kind,
+        relative,
+        folder: at.path.join(at.project ?? "", ".ai", "scripts"),
+        where: "the project's .ai/scripts",
+        place: `.ai/scripts/${relative[0]}`,
+        ofProject: true
+      }))
+    case "user":
+      return paths.map((relative) => ({
+        kind,
+        relative,
+        folder: at.userSpace,
+        where: "the user space",
+        ofProject: false
+      }))
+  }
+}
+
+/** The first place that has it. */
+const search = (declared: Searched, at: Search): Outcome => {
+  for (const place of declared.search ?? defaultSearch) {
+    const outcome = place === "system"
+      ? onSearchPath(onPath[declared.type], at, "system")
+      : firstOf(candidatesIn(place, declared, at), at)
+    if (outcome !== undefined) return outcome
+  }
+  return undefined
+}
+
+const systemProgram = ({ manager, plugin = "" }: Managed): ReadonlyArray<string> => {
+  switch (manager) {
     case "nvm":
       return ["node"]
     case "pyenv":
@@ -124,44 +210,66 @@ const systemProgram = (declared: Extract<Interpreter, { readonly type: "version_
     case "rbenv":
       return ["ruby"]
     case "asdf":
-      return declared.plugin === "nodejs" ? ["node"] : declared.plugin === "golang" ? ["go"] : [declared.plugin ?? ""]
+      return plugin === "nodejs" ? ["node"] : plugin === "golang" ? ["go"] : [plugin]
   }
 }
 
-const findDeclared = (declared: Interpreter, at: InterpreterHost): FoundInterpreter => {
+const managed = (declared: Managed, at: Search): Outcome => {
+  const found = findManaged(declared, {
+    ...at,
+    windows: at.platform === "windows",
+    isExecutable: (file) => at.host.executable(file) !== undefined,
+    realPath: at.host.realPath,
+    list: at.host.list,
+    text: guardedText(at),
+    look: (where, outcome, path) => {
+      at.looked.push({ where, outcome, ...(path === undefined ? {} : { path }) })
+    }
+  })
+  if ("system" in found) return onSearchPath(systemProgram(declared), at, "system")
+  if ("unseen" in found) return { stop: unseenIssue(found.unseen), remedy: "kiwi trust project" }
+  if ("missing" in found) return { stop: found.missing, remedy: found.remedy }
+  // A virtual environment of pyenv has a name, and says its version itself.
+  const version = /^\d/.test(found.version)
+    ? found.version
+    : venvVersion(at.text(at.path.join(found.folder, "pyvenv.cfg"))) ?? found.version
+  return { path: found.path, kind: declared.manager, version }
+}
+
+const findDeclared = (declared: Interpreter, at: Search): Outcome => {
   switch (declared.type) {
     case "venv_python":
     case "node_modules":
       return search(declared, at)
-    case "system_binary": {
-      const path = at.programs.find(declared.binary)
-      return path === undefined
-        ? { _tag: "Missing", why: `looked for ${declared.binary} on PATH` }
-        : foundOf(at, "system", path)
-    }
-    case "version_manager": {
-      const managed = findManaged(declared, {
-        ...at,
-        isExecutable: (file) => at.host.executable(file) !== undefined,
-        realPath: at.host.realPath,
-        list: at.host.list,
-        text: managedText(at)
-      })
-      if ("path" in managed) return foundOf(at, declared.manager, managed.path, managed.version)
-      if ("missing" in managed) return { _tag: "Missing", why: managed.missing }
-      const path = firstProgram(systemProgram(declared), at)
-      return path === undefined
-        ? { _tag: "Missing", why: `looked for ${systemProgram(declared).join(" and ")} on PATH` }
-        : foundOf(at, "system", path)
-    }
+    case "system_binary":
+      return onSearchPath([declared.binary], at, "system")
+    case "version_manager":
+      return managed(declared, at)
   }
 }
 
-export const findInterpreter = (declared: Interpreter, at: InterpreterHost): FoundInterpreter => {
-  const found = findDeclared(declared, at)
-  if (found._tag === "Found") return found
-  const fallback = declared.fallback === undefined ? undefined : at.programs.find(declared.fallback)
-  if (fallback !== undefined) return foundOf(at, "fallback", fallback)
-  const tried = declared.fallback === undefined ? "" : `, and the fallback ${declared.fallback}`
-  return { _tag: "Missing", why: `no interpreter for ${declared.var} (${declared.type}): ${found.why}${tried}` }
+export const findInterpreter = (declared: Interpreter, host: InterpreterHost): FoundInterpreter => {
+  const looked: Array<LookedAt> = []
+  const at: Search = { ...host, looked }
+  const outcome = findDeclared(declared, at)
+  const found = ({ kind, path, version }: Extract<Outcome, { readonly path: string }>): FoundInterpreter => ({
+    _tag: "Found",
+    path,
+    kind,
+    version: version ?? programVersion(path, { path: at.path, realPath: at.host.realPath, text: at.text }),
+    looked
+  })
+  if (outcome !== undefined && "path" in outcome) return found(outcome)
+  const isUnseen = outcome?.remedy === "kiwi trust project"
+  const fallback = declared.fallback === undefined || isUnseen ? undefined : at.programs.find(declared.fallback)
+  if (fallback !== undefined) return found({ path: fallback, kind: "fallback" })
+  const places = looked.map(({ where }) => where).join(", ")
+  const why = outcome?.stop ?? (places === "" ? "nowhere to look" : `looked for ${places}`)
+  const tried = declared.fallback === undefined || isUnseen ? "" : `, and the fallback ${declared.fallback}`
+  return {
+    _tag: "Missing",
+    why: `no interpreter for ${declared.var} (${declared.type}): ${why}${tried}`,
+    remedy: outcome?.remedy,
+    looked
+  }
 }

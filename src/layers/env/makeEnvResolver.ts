@@ -2,32 +2,38 @@
 // there by name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
 import { ConfigProvider, Effect, Option, Redacted, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { type DeclaredVariables, declaredVariables } from "../../services/env/declaredVariables.ts"
-import { decodeEnvConfig, type EnvConfig, type EnvConfigIssue } from "../../services/env/EnvConfig.ts"
+import type { EnvConfig } from "../../services/env/EnvConfig.ts"
+import { type EnvPlan, envPlan } from "../../services/env/envPlan.ts"
 import {
-  EnvConfigInvalid,
+  type EnvCandidate,
+  type EnvConfigInvalid,
   type EnvOrigin,
   EnvResolver,
   type EnvVariable,
+  type ExplainedEnv,
+  type ExplainedVariable,
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
-import type { ResolvedInterpreter } from "../../services/env/ResolvedInterpreter.ts"
-import { isDeniedVariable, isKiwiVariable, variableName } from "../../services/env/variableNames.ts"
+import { isSecret } from "../../services/env/secretVariables.ts"
+import { isKiwiVariable } from "../../services/env/variableNames.ts"
+import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import { expandVariables } from "../../services/template/Template.ts"
 import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { makeReadDotenv } from "./dotenvFiles.ts"
+import { type DotenvFiles, makeReadDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
-import { findInterpreter } from "./interpreters.ts"
+import { findInterpreter, type FoundInterpreter } from "./interpreters.ts"
 import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
+import { managerVariables } from "./versionManagers.ts"
+import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
 export interface EnvResolverHost {
   readonly files: HostFiles
   readonly path: PathModule
-  readonly windows: boolean
+  readonly platform: Platform
 }
 
 const locale = [
@@ -48,82 +54,65 @@ const locale = [
   "LC_TIME"
 ]
 /** Passed on as they are; on Windows no program starts without the second list. */
-const passedOn = { posix: [...locale, "TMPDIR"], windows: [...locale, "TMP", "TEMP", "SYSTEMROOT", "PATHEXT"] }
+const passedOn = {
+  linux: [...locale, "TMPDIR"],
+  macos: [...locale, "TMPDIR"],
+  windows: [...locale, "TMP", "TEMP", "SYSTEMROOT", "PATHEXT"]
+}
 const ownVariables: ReadonlyArray<readonly [string, string]> = [
   ["PYTHONNOUSERSITE", "1"],
   ["PYTHONDONTWRITEBYTECODE", "1"]
 ]
-const managerRoots = ["NVM_DIR", "PYENV_ROOT", "RBENV_ROOT", "ASDF_DATA_DIR"]
-const defaultSearchPath = { posix: "/usr/local/bin:/usr/bin:/bin", windows: "C:\\Windows\\System32;C:\\Windows" }
-
-/** Names that Windows writes in its own way; it looks variables up without regard to case. */
-const windowsSpelling: Readonly<Record<string, string>> = { PATH: "Path", SYSTEMROOT: "SystemRoot" }
-
-/** What a chain declares, worked out once per chain. */
-interface Plan {
-  readonly config: EnvConfig
-  readonly declared: DeclaredVariables
-  /** Names that are looked for in the process's environment. */
-  readonly names: ReadonlyArray<string>
+/** Where a process was started without a PATH: what the system's own shell would have. */
+const defaultSearchPath = {
+  linux: "/usr/local/bin:/usr/bin:/bin",
+  macos: "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin",
+  windows: "C:\\Windows\\System32;C:\\Windows"
 }
 
-const issuesOfValues = (config: EnvConfig, isSystem: boolean): ReadonlyArray<EnvConfigIssue> => {
-  const set = [
-    ...Object.keys(config.env ?? {}).map((name) => [`env.${name}`, name] as const),
-    ...(config.interpreter === undefined ? [] : [["interpreter.var", config.interpreter.var] as const])
-  ]
-  const denied = isSystem ? [] : set.filter(([, name]) => isDeniedVariable(name))
-  const malformed = Object.entries(config.env ?? {}).flatMap(([name, value]) =>
-    parseTemplate(value, { parameters: false }).flatMap((part) =>
-      typeof part === "object" && part._tag === "Malformed" ? [{ field: `env.${name}`, error: part.hint }] : []
-    )
-  )
-  return [...denied.map(([field, name]) => ({ field, error: `only system items set ${name}` })), ...malformed]
-}
+/** What is asked of the process's environment to find an interpreter. */
+const interpreterVariables = ({ interpreter }: EnvConfig): ReadonlyArray<string> =>
+  interpreter?.type === "version_manager"
+    ? managerVariables(interpreter)
+    : interpreter?.type === "venv_python"
+    ? virtualEnvironmentVariables
+    : []
 
-const planOf = (chain: Chain, windows: boolean): Result.Result<Plan, EnvConfigInvalid> => {
-  const declaring = chain.links.find((l) => l.tool.envConfig !== undefined) ?? chain.leaf
-  const invalid = (link: string, issues: ReadonlyArray<EnvConfigIssue>) =>
-    Result.fail(new EnvConfigInvalid({ link, issues: [...issues] }))
-  const decoded = decodeEnvConfig(chain.envConfig ?? {})
-  const link = declaring.tool.location.id
-  if (Result.isFailure(decoded)) return invalid(link, decoded.failure)
-  const config = decoded.success
-  const issues = issuesOfValues(config, declaring.tool.location.tier === "system")
-  if (issues.length > 0) return invalid(link, issues)
-  const unnamed = chain.requires.environment.filter((name) => !variableName.test(name))
-  if (unnamed.length > 0) {
-    return invalid(
-      chain.leaf.tool.location.id,
-      unnamed.map((name) => ({ field: "requires.environment", error: `${JSON.stringify(name)} is no variable's name` }))
-    )
-  }
-  const declared = declaredVariables(chain, config)
-  const names = new Set([
-    "PATH",
-    ...passedOn[windows ? "windows" : "posix"],
-    ...(config.interpreter?.type === "version_manager" ? managerRoots : []),
-    ...declared.required,
-    ...declared.inConfig.keys(),
-    ...declared.inEnvConfig
-  ])
-  return Result.succeed({ config, declared, names: [...names].filter((name) => !isKiwiVariable(name)) })
-}
-
-const variable = (name: string, value: string, origin: EnvOrigin): EnvVariable => ({
+const variable = (name: string, value: string, origin: EnvOrigin, secret?: string): EnvVariable => ({
   name,
   value: Redacted.make(value),
-  origin
+  origin,
+  ...(secret === undefined ? {} : { secret })
 })
 
+/** What a call's environment was made from; `resolve` takes the result of it, `explain` the way there. */
+interface Assembled {
+  readonly plan: EnvPlan
+  readonly programs: Programs
+  readonly found: FoundInterpreter | undefined
+  readonly dotenv: DotenvFiles | undefined
+  readonly problem: RequirementsMissing | undefined
+  readonly env: ResolvedEnv
+}
+
+type Values = ReadonlyMap<string, string>
+type SecretValues = ReadonlyMap<string, Redacted.Redacted<string>>
+
+const none = new Map<string, never>()
+
+const interpreterOf = (config: EnvConfig, found: FoundInterpreter | undefined): ResolvedEnv["interpreter"] =>
+  found?._tag !== "Found" || config.interpreter === undefined
+    ? undefined
+    : { variable: config.interpreter.var, path: found.path, kind: found.kind, version: found.version }
+
 export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
-  const { files, path, windows } = host
+  const { files, path, platform } = host
+  const windows = platform === "windows"
   const home = yield* KiwiHome
   const workspace = yield* Workspace
   const trust = yield* ProjectTrust
   const provider = yield* ConfigProvider.ConfigProvider
   const project = Option.getOrUndefined(workspace.project)?.root
-  const platform = windows ? "windows" : "posix"
 
   const texts = new Map<string, { readonly stamp: string; readonly text: string | undefined }>()
   const text = (file: string): string | undefined => {
@@ -138,40 +127,65 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     texts.set(file, { stamp, text: read })
     return read
   }
-  const readDotenv = makeReadDotenv(trust, () => text(path.join(home.userSpace, ".env")))
+  const readDotenv = makeReadDotenv(
+    trust,
+    () => text(path.join(home.userSpace, ".env")),
+    windows ? (a, b) => a.toUpperCase() === b.toUpperCase() : (a, b) => a === b
+  )
 
-  const plans = new WeakMap<Chain, Plan>()
-  const plan = (chain: Chain): Result.Result<Plan, EnvConfigInvalid> => {
+  const plans = new WeakMap<Chain, EnvPlan>()
+  const planOf = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> => {
     const made = plans.get(chain)
     if (made !== undefined) return Result.succeed(made)
-    return Result.map(planOf(chain, windows), (fresh) => {
+    return Result.map(envPlan(chain), (fresh) => {
       plans.set(chain, fresh)
       return fresh
     })
   }
 
-  let latest: { readonly searchPath: string; readonly programs: Programs } | undefined
-  const programsOn = (searchPath: string): Programs => {
-    if (latest?.searchPath !== searchPath) {
-      latest = { searchPath, programs: makePrograms({ host: files, path, windows, searchPath, project }) }
+  let latest:
+    | { readonly searchPath: string; readonly pathExt: string | undefined; readonly programs: Programs }
+    | undefined
+  const programsOn = (searchPath: string, pathExt: string | undefined): Programs => {
+    if (latest?.searchPath !== searchPath || latest.pathExt !== pathExt) {
+      const programs = makePrograms({ host: files, path, windows, searchPath, pathExt, project })
+      latest = { searchPath, pathExt, programs }
     }
     return latest.programs
   }
 
+  const load = (at: ReadonlyArray<string>) => Effect.orElseSucceed(provider.load([...at]), () => undefined)
+  /** Windows looks variables up without regard to case; a ConfigProvider has them by their parts between `_`. */
+  const loadAnyCase = Effect.fnUntraced(function*(name: string) {
+    let spellings: ReadonlyArray<ReadonlyArray<string>> = [[]]
+    for (const part of name.split("_")) {
+      const next: Array<ReadonlyArray<string>> = []
+      for (const prefix of spellings) {
+        const node = yield* load(prefix)
+        const keys = node?._tag === "Record" ? [...node.keys] : []
+        for (const key of keys) if (key.toUpperCase() === part.toUpperCase()) next.push([...prefix, key])
+      }
+      spellings = next
+    }
+    for (const spelling of spellings) {
+      const value = (yield* load([spelling.join("_")]))?.value
+      if (value !== undefined) return value
+    }
+    return undefined
+  })
+
   // Nobody changes the environment of a running process from outside, so each name is read once.
   const known = new Map<string, string | undefined>()
-  const load = (name: string) =>
-    provider.load([name]).pipe(Effect.map((node) => node?.value), Effect.orElseSucceed(() => undefined))
   const readProcess = Effect.fnUntraced(function*(names: ReadonlyArray<string>) {
     for (const name of names) {
       if (known.has(name)) continue
-      const value = (yield* load(name)) ?? (windows ? yield* load(windowsSpelling[name] ?? name) : undefined)
+      const value = (yield* load([name]))?.value ?? (windows ? yield* loadAnyCase(name) : undefined)
       known.set(name, value === "" ? undefined : value)
     }
   })
 
   /** What every child gets. */
-  const common = (programs: Programs, overrides: ReadonlyMap<string, string>): ReadonlyMap<string, EnvVariable> => {
+  const common = (programs: Programs, overrides: Values): ReadonlyMap<string, EnvVariable> => {
     const found = new Map<string, EnvVariable>()
     const pass = (name: string, value: string | undefined) => {
       if (value !== undefined) {
@@ -188,113 +202,214 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   }
   const commons = new WeakMap<Programs, ReadonlyMap<string, EnvVariable>>()
   const commonOf = (programs: Programs) => {
-    const made = commons.get(programs) ?? common(programs, new Map())
+    const made = commons.get(programs) ?? common(programs, none)
     commons.set(programs, made)
     return made
   }
 
-  const resolve = Effect.fnUntraced(function*(chain: Chain, overrides: ReadonlyMap<string, string> = new Map()) {
-    const { config, declared, names } = yield* Effect.fromResult(plan(chain))
-    yield* readProcess(names)
-    const ofHost = (name: string) => overrides.get(name) ?? known.get(name)
-    const programs = programsOn(ofHost("PATH") ?? defaultSearchPath[platform])
-    const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
-    const set = (name: string, value: string, origin: EnvOrigin) => child.set(name, variable(name, value, origin))
+  const find = Effect.fnUntraced(function*(
+    chain: Chain,
+    interpreter: NonNullable<EnvConfig["interpreter"]>,
+    programs: Programs,
+    ofHost: (name: string) => string | undefined
+  ) {
+    const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
+    const standing = ofProject ? yield* trust.state : undefined
+    const seen = standing?._tag === "Trusted" ? standing.seen : undefined
+    return findInterpreter(interpreter, {
+      host: files,
+      path,
+      platform,
+      programs,
+      project,
+      userSpace: home.userSpace,
+      userHome: home.userHome,
+      mayUseProject: standing?._tag === "Trusted",
+      isSeen: (place) => seen === undefined || seen.includes(place),
+      variable: ofHost,
+      text
+    })
+  })
 
-    const missing = new Set<string>()
-    const interpreter = config.interpreter
-    let resolvedInterpreter: ResolvedInterpreter | undefined
-    let interpreterIssue = ""
-    if (interpreter !== undefined) {
-      const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
-      const standing = ofProject ? yield* trust.state : undefined
-      const found = findInterpreter(interpreter, {
-        host: files,
-        path,
-        windows,
-        programs,
-        project,
-        userSpace: home.userSpace,
-        userHome: home.userHome,
-        mayUseProject: standing?._tag === "Trusted",
-        unseen: new Set(standing?._tag === "Trusted" ? standing.unseen : undefined),
-        variable: ofHost,
-        text
-      })
-      if (found._tag === "Found") {
-        const { kind, path: program, version } = found
-        resolvedInterpreter = { variable: interpreter.var, path: program, kind, version }
-        set(interpreter.var, found.path, "interpreter")
-      } else interpreterIssue = found.why
+  const assemble = Effect.fnUntraced(function*(
+    chain: Chain,
+    overrides: Values,
+    secrets: SecretValues,
+    /** Also what no variable of this chain needs. */
+    inFull: boolean
+  ) {
+    const plan = yield* Effect.fromResult(planOf(chain))
+    const { config, declared, names } = plan
+    yield* readProcess(["PATH", ...passedOn[platform], ...interpreterVariables(config), ...names])
+    const ofHost = (name: string) => overrides.get(name) ?? known.get(name)
+    const programs = programsOn(ofHost("PATH") ?? defaultSearchPath[platform], ofHost("PATHEXT"))
+    const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
+
+    const { interpreter } = config
+    const found = interpreter === undefined ? undefined : yield* find(chain, interpreter, programs, ofHost)
+    if (interpreter !== undefined && found?._tag === "Found") {
+      child.set(interpreter.var, variable(interpreter.var, found.path, "interpreter"))
     }
 
-    const wanted = [...declared.required, ...declared.inConfig.keys(), ...declared.inEnvConfig]
-    const dotenv = wanted.every((name) => child.has(name) || isKiwiVariable(name) || ofHost(name) !== undefined)
-      ? undefined
-      : yield* readDotenv(project !== undefined)
+    const dotenv = inFull || names.some((name) => !child.has(name) && ofHost(name) === undefined)
+      ? yield* readDotenv(project !== undefined)
+      : undefined
+
+    const references = new Set<string>()
+    const fill = (name: string, value: string, origin: EnvOrigin): EnvVariable | undefined => {
+      if (!isSecretReference(value)) return variable(name, value, origin)
+      const secret = secretNameOf(value)
+      if (secret === undefined) return undefined
+      const opened = secrets.get(secret)
+      if (opened === undefined) references.add(secret)
+      return opened === undefined ? variable(name, value, origin, secret) : { name, value: opened, origin, secret }
+    }
     const lookup = (name: string): EnvVariable | undefined => {
       const before = child.get(name)
       if (before !== undefined || isKiwiVariable(name)) return before
       const own = ofHost(name)
-      if (own !== undefined) {
-        return variable(name, own, overrides.has(name) ? "override" : "process")
-      }
+      if (own !== undefined) return fill(name, own, overrides.has(name) ? "override" : "process")
       const inFile = dotenv?.lookup(name)
-      return inFile === undefined || inFile.value === ""
-        ? undefined
-        : variable(name, inFile.value, inFile.origin)
+      return inFile === undefined ? undefined : fill(name, inFile.value, inFile.origin)
     }
-    const miss = (name: string) => {
-      // What the interpreter's own failure already says is not said twice.
-      if (interpreterIssue === "" || name !== interpreter?.var) missing.add(name)
-    }
+
+    const missing = new Set<string>()
+    const isMissing = found?._tag === "Missing"
+    // What the interpreter's own failure already says is not said twice.
+    const miss = (name: string) => !isMissing || name !== interpreter?.var ? missing.add(name) : missing
 
     /** What values of ENV_CONFIG are made of: declared too, and whoever redacts has to know it. */
     const used = new Map<string, EnvVariable>()
     for (const [name, value] of Object.entries(config.env ?? {})) {
       const override = isKiwiVariable(name) ? undefined : overrides.get(name)
-      if (override !== undefined) {
-        set(name, override, "override")
+      const whole = override ?? (isSecretReference(value) ? value : undefined)
+      if (whole !== undefined) {
+        const filled = fill(name, whole, override === undefined ? "declared" : "override")
+        if (filled === undefined) miss(name)
+        else child.set(name, filled)
         continue
       }
       const expanded = expandVariables(value, `/env/${name}`, (n) => {
-        const found = lookup(n)
-        if (found === undefined) return undefined
-        used.set(n, found)
-        return Redacted.value(found.value)
+        const inner = lookup(n)
+        if (inner === undefined) return undefined
+        used.set(n, inner)
+        return Redacted.value(inner.value)
       })
-      if (Result.isSuccess(expanded)) set(name, expanded.success, "declared")
+      if (Result.isSuccess(expanded)) child.set(name, variable(name, expanded.success, "declared"))
       else miss(expanded.failure.placeholder.slice(2, -1))
     }
     for (const name of declared.required) {
-      const found = lookup(name)
-      if (found === undefined) miss(name)
-      else child.set(name, found)
+      const value = lookup(name)
+      if (value === undefined) miss(name)
+      else child.set(name, value)
     }
     const visible = new Map([...used, ...child])
     for (const [name, needed] of declared.inConfig) {
-      const found = lookup(name)
-      if (found !== undefined) visible.set(name, found)
+      const value = lookup(name)
+      if (value !== undefined) visible.set(name, value)
       else if (needed) miss(name)
     }
 
     const commands = chain.requires.commands.filter((command) => programs.find(command) === undefined)
-    if (commands.length > 0 || missing.size > 0 || interpreterIssue !== "") {
-      return yield* new RequirementsMissing({
-        tool: chain.leaf.tool.location.id,
-        commands,
-        variables: [...missing],
-        interpreter: interpreterIssue
-      })
-    }
-    const resolved: ResolvedEnv = {
+    const problem = commands.length === 0 && missing.size === 0 && !isMissing ? undefined : new RequirementsMissing({
+      tool: chain.leaf.tool.location.id,
+      commands,
+      variables: [...missing],
+      interpreter: isMissing ? found.why : "",
+      ...(isMissing && found.remedy !== undefined ? { interpreterRemedy: found.remedy } : {})
+    })
+    const env: ResolvedEnv = {
       child,
       declared: visible,
-      interpreter: resolvedInterpreter,
-      warnings: dotenv?.warnings() ?? []
+      interpreter: interpreterOf(config, found),
+      warnings: dotenv?.warnings() ?? [],
+      ...(references.size === 0 ? {} : { references })
     }
-    return resolved
+    return { plan, programs, found, dotenv, problem, env } satisfies Assembled as Assembled
   })
 
-  return EnvResolver.of({ resolve })
+  const resolve = Effect.fnUntraced(function*(
+    chain: Chain,
+    overrides: Values = none,
+    secrets: SecretValues = none
+  ) {
+    const { env, problem } = yield* assemble(chain, overrides, secrets, false)
+    return problem === undefined ? env : yield* problem
+  })
+
+  const explain = Effect.fn("EnvResolver.explain")(function*(chain: Chain, overrides: Values = none) {
+    const { dotenv, env, found, plan, problem, programs } = yield* assemble(chain, overrides, none, true)
+    const { config, declared } = plan
+    const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
+    yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
+
+    const candidates = (name: string): ReadonlyArray<EnvCandidate> => {
+      const at = (origin: EnvOrigin, value: string | undefined): ReadonlyArray<EnvCandidate> =>
+        value === undefined ? [] : [{ origin, value: Redacted.make(value) }]
+      return [
+        ...at("override", overrides.get(name)),
+        ...at("declared", template(name)),
+        ...(isKiwiVariable(name) ? [] : at("process", known.get(name))),
+        ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value }): EnvCandidate => ({
+          origin,
+          value: Redacted.make(value),
+          line,
+          ...(refused === undefined ? {} : { refused })
+        }))
+      ]
+    }
+    const beatenBy = ({ name, origin }: EnvVariable): ReadonlyArray<EnvCandidate> => {
+      const all = candidates(name)
+      const winner = all.findIndex((one) => one.origin === origin && one.refused === undefined)
+      return all.filter((_, index) => index !== winner)
+    }
+
+    const secret = new Set<string>()
+    const isHidden = (one: EnvVariable): boolean => {
+      const parts = one.origin === "declared" ? parseTemplate(template(one.name) ?? "", { parameters: false }) : []
+      const isMadeOf = (name: string) => secret.has(name) || isMasked(env.declared.get(name))
+      return isMasked(one) ||
+        parts.some((part) => typeof part === "object" && part._tag === "Variable" && isMadeOf(part.name))
+    }
+    // What a process has is nobody's business unless every child gets it anyway.
+    const passed = new Set<string>(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
+    const isMasked = (one: EnvVariable | undefined): boolean =>
+      one !== undefined &&
+      (isSecret(one) || ((one.origin === "process" || one.origin === "override") && !passed.has(one.name)))
+
+    const shown = new Map([...env.child, ...env.declared])
+    const variables: Array<ExplainedVariable> = []
+    for (const one of shown.values()) {
+      const hidden = isHidden(one)
+      if (hidden) secret.add(one.name)
+      variables.push({
+        variable: one,
+        reaches: env.child.has(one.name) ? "child" : "config",
+        isSecret: hidden,
+        beat: beatenBy(one)
+      })
+    }
+    const wanted = new Map<string, boolean>([
+      ...[...declared.inEnvConfig].map((name) => [name, false] as const),
+      ...declared.inConfig,
+      ...[...declared.required].map((name) => [name, true] as const)
+    ])
+    for (const name of problem?.variables ?? []) wanted.set(name, true)
+    const unset = [...wanted].filter(([name]) => !shown.has(name)).map(([name, required]) => ({
+      name,
+      required,
+      refused: candidates(name)
+    }))
+    return {
+      variables,
+      unset,
+      interpreter: env.interpreter,
+      looked: found?.looked ?? [],
+      skippedPath: programs.skipped,
+      problem,
+      warnings: dotenv?.warnings() ?? []
+    } satisfies ExplainedEnv as ExplainedEnv
+  })
+
+  return EnvResolver.of({ resolve, explain })
 })

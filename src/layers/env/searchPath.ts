@@ -1,5 +1,6 @@
 // Where programs are looked for: the absolute entries of PATH outside the project. A repository must not become the
 // machine's python by lying on somebody's PATH.
+import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
 import type { HostFiles } from "./HostFiles.ts"
 
 export type PathModule = Pick<
@@ -10,6 +11,8 @@ export type PathModule = Pick<
 export interface Programs {
   /** The entries that count, in order. */
   readonly folders: ReadonlyArray<string>
+  /** The entries that do not: relative, or in the project. */
+  readonly skipped: ReadonlyArray<string>
   /** An executable file by its name on PATH, or by its absolute path. */
   readonly find: (command: string) => string | undefined
 }
@@ -20,22 +23,33 @@ export const isInside = (path: PathModule, folder: string, candidate: string): b
   return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
 }
 
-/** On Windows a name stands for these; `.cmd` and `.bat` need a shell, and Kiwi starts none. */
-const windowsExtensions = ["", ".exe", ".com"]
+/** What Windows starts without a shell; `.cmd` and `.bat` need one, and Kiwi starts none. */
+const startable: ReadonlyArray<string> = [".exe", ".com"]
+
+/** In the order of PATHEXT. A name that has such an ending already is looked for as it is. */
+const windowsExtensions = (pathExt: string | undefined) => {
+  const listed = (pathExt ?? "").toLowerCase().split(";").map((e) => e.trim()).filter((e) => startable.includes(e))
+  const extensions = listed.length === 0 ? startable : listed
+  return (command: string): ReadonlyArray<string> =>
+    startable.some((e) => command.toLowerCase().endsWith(e)) ? ["", ...extensions] : extensions
+}
+
+const asItIs = [""]
 
 export const makePrograms = (options: {
   readonly host: HostFiles
   readonly path: PathModule
   readonly windows: boolean
   readonly searchPath: string
+  readonly pathExt?: string | undefined
   readonly project: string | undefined
 }): Programs => {
   const { host, path, project, windows } = options
   const isForeign = (place: string) =>
     project !== undefined &&
     (isInside(path, project, place) || isInside(path, project, host.realPath(place) ?? place))
-  const folders = [...new Set(options.searchPath.split(path.delimiter))]
-    .filter((entry) => entry !== "" && path.isAbsolute(entry) && !isForeign(entry))
+  const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")
+  const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry))
   // A link that is turned around leads to another file, so what is remembered is remembered of that file.
   const judged = new Map<string, { readonly identity: string; readonly foreign: boolean }>()
   const runs = (file: string): boolean => {
@@ -47,13 +61,15 @@ export const makePrograms = (options: {
     judged.set(file, { identity, foreign })
     return !foreign
   }
-  const extensions = windows ? windowsExtensions : [""]
+  const extensionsOf = windows ? windowsExtensions(options.pathExt) : () => asItIs
   return {
     folders,
+    skipped: entries.filter((entry) => !folders.includes(entry)),
     find: (command) => {
       if (command === "" || command.includes("\0")) return undefined
       if (path.isAbsolute(command)) return runs(command) ? command : undefined
       if (/[/\\]/.test(command)) return undefined
+      const extensions = extensionsOf(command)
       for (const folder of folders) {
         for (const extension of extensions) {
           const file = path.join(folder, command + extension)
@@ -63,4 +79,21 @@ export const makePrograms = (options: {
       return undefined
     }
   }
+}
+
+/** Told without running it: by its own name, or by the headers or the package that it came with. */
+export const programVersion = (program: string, host: {
+  readonly path: PathModule
+  readonly realPath: (path: string) => string | undefined
+  readonly text: (path: string) => string | undefined
+}): string | undefined => {
+  const { path } = host
+  const real = host.realPath(program) ?? program
+  const name = path.basename(real)
+  const named = versionInName(name)
+  if (named !== undefined) return named
+  if (!/^node(?:\.exe)?$/i.test(name)) return undefined
+  const home = path.dirname(path.dirname(real))
+  return nodeHeaderVersion(host.text(path.join(home, "include", "node", "node_version.h"))) ??
+    nodePackageVersion(host.text(path.join(home, "package.json")))
 }

@@ -1,12 +1,14 @@
 // Interpreters that nvm, pyenv, rbenv and asdf have installed, found from their folders and version files alone: none of
 // them is run. A version is text from a file; it leads into the manager's folder or nowhere.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
+import { isVersion, linesOf, newestFirst, pickVersion } from "../../services/env/versionText.ts"
 import { isInside, type PathModule } from "./searchPath.ts"
 
-type Managed = Extract<Interpreter, { readonly type: "version_manager" }>
+export type Managed = Extract<Interpreter, { readonly type: "version_manager" }>
 
 export interface ManagerHost {
   readonly path: PathModule
+  readonly windows: boolean
   readonly isExecutable: (path: string) => boolean
   readonly realPath: (path: string) => string | undefined
   readonly list: (path: string) => ReadonlyArray<string>
@@ -18,143 +20,255 @@ export interface ManagerHost {
   readonly project: string | undefined
   /** Whether version files of the project count. */
   readonly mayUseProject: boolean
-  readonly unseen: ReadonlySet<string>
+  /** Whether a person has been shown this place of the project. */
+  readonly isSeen: (place: string) => boolean
+  /** Notes where was looked, and what was there. */
+  readonly look: (where: string, outcome: string, path?: string) => void
 }
 
-/** `system`: the version asked for is the machine's own. */
 export type ManagedProgram =
-  | { readonly path: string; readonly version: string }
+  | { readonly path: string; readonly version: string; readonly folder: string }
+  /** The version asked for is the machine's own. */
   | { readonly system: true }
-  | { readonly missing: string }
+  | { readonly missing: string; readonly remedy?: string }
+  /** A version file of the project that nobody was shown. */
+  | { readonly unseen: string }
 
-const versionText = /^[0-9A-Za-z.+_/-]+$/
+/** What is asked of the process's environment, besides the folders. */
+const asdfVersion = (plugin: string) => `ASDF_${plugin.toUpperCase().replaceAll("-", "_")}_VERSION`
 
-/** Whether text may be part of a path at all; `lts/*` is nvm's one name with a star. */
-const isVersion = (text: string) => text.length <= 64 && versionText.test(text) && !text.includes("..")
-
-const lines = (text: string | undefined): ReadonlyArray<string> =>
-  (text ?? "").split(/\r?\n/).map((l) => l.replace(/#.*$/, "").trim()).filter((l) => l !== "")
-
-const numbers = (version: string) => version.replace(/^v/, "").split(/[.-]/).map((n) => Number.parseInt(n, 10))
-
-/** Newest first: numbers by size, anything else (pre-releases, names) below them. */
-const newestFirst = (a: string, b: string): number => {
-  const left = numbers(a)
-  const right = numbers(b)
-  for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const l = left[i] ?? 0
-    const r = right[i] ?? 0
-    if (Number.isNaN(l) || Number.isNaN(r)) return Number(Number.isNaN(l)) - Number(Number.isNaN(r))
-    if (l !== r) return r - l
+export const managerVariables = (declared: Managed): ReadonlyArray<string> => {
+  switch (declared.manager) {
+    case "nvm":
+      return ["NVM_DIR", "NVM_HOME", "APPDATA"]
+    case "pyenv":
+      return ["PYENV_ROOT", "PYENV", "PYENV_HOME", "PYENV_VERSION"]
+    case "rbenv":
+      return ["RBENV_ROOT", "RBENV_VERSION"]
+    case "asdf":
+      return ["ASDF_DATA_DIR", "ASDF_DIR", "ASDF_DEFAULT_TOOL_VERSIONS_FILENAME", asdfVersion(declared.plugin ?? "")]
   }
-  return 0
 }
-
-/** The installed version that `wanted` names: itself, or the newest that it is the beginning of. */
-const pick = (installed: ReadonlyArray<string>, wanted: string): string | undefined =>
-  installed.includes(wanted)
-    ? wanted
-    : installed.filter((v) => v.startsWith(`${wanted}.`) && /^v?\d+(?:\.\d+)*$/.test(v)).toSorted(newestFirst)[0]
 
 interface Layout {
   readonly root: string
   /** Folder of the installed versions. */
   readonly versions: string
-  /** The program, from a version's folder. */
-  readonly program: ReadonlyArray<string>
+  /** The program, from a version's folder; the first that is there. */
+  readonly programs: ReadonlyArray<ReadonlyArray<string>>
   /** What is asked for, the nearest first; empty when nothing is. */
   readonly wanted: ReadonlyArray<string>
   /** The installed version for one of them. */
   readonly choose: (wanted: string, installed: ReadonlyArray<string>) => string | undefined
+  /** What installs a version. */
+  readonly install: (version: string) => string
 }
 
-const rootOf = (host: ManagerHost, variables: ReadonlyArray<string>, folder: string): string => {
-  const named = variables.map(host.variable).find((v) => v !== undefined && v !== "")
-  return named ?? host.path.join(host.userHome, folder)
+class Unseen {
+  readonly place: string
+  constructor(place: string) {
+    this.place = place
+  }
 }
 
-const inProject = (host: ManagerHost, file: string) =>
-  host.mayUseProject && host.project !== undefined && !host.unseen.has(file)
-    ? host.text(host.path.join(host.project, file))
-    : undefined
+const rootOf = (host: ManagerHost, variables: ReadonlyArray<string>, ...folder: ReadonlyArray<string>): string =>
+  variables.map(host.variable).find((v) => v !== undefined && v !== "") ?? host.path.join(host.userHome, ...folder)
 
-const nvmAlias = (host: ManagerHost, root: string, installed: ReadonlyArray<string>) => {
-  const choose = (wanted: string, depth = 0): string | undefined => {
-    if (wanted === "node" || wanted === "stable") return installed.toSorted(newestFirst)[0]
-    const version = /^\d/.test(wanted) ? pick(installed, `v${wanted}`) : pick(installed, wanted)
-    if (version !== undefined || depth > 4) return version
+const deepest = 32
+
+/** The project, and the folders above it that are the person's own. */
+const foldersAbove = ({ path, project, userHome }: ManagerHost): ReadonlyArray<string> => {
+  if (project === undefined) return []
+  const found = [project]
+  for (let i = 0; i < deepest; i++) {
+    const next = path.dirname(found[i] ?? "")
+    if (next === found[i] || !isInside(path, userHome, next)) return found
+    found.push(next)
+  }
+  return found
+}
+
+const shownFiles: ReadonlySet<string> = new Set([".nvmrc", ".python-version", ".ruby-version", ".tool-versions"])
+
+/** What the nearest file of this name says, from the project upwards as the managers themselves look. */
+const nearest = (
+  host: ManagerHost,
+  file: string,
+  read: (text: string | undefined) => ReadonlyArray<string>
+): ReadonlyArray<string> | Unseen => {
+  if (!host.mayUseProject) return []
+  for (const folder of foldersAbove(host)) {
+    const at = host.path.join(folder, file)
+    const wanted = read(host.text(at))
+    const ofProject = folder === host.project
+    // What a person is shown of a project are the managers' own files, and not one that somebody named otherwise.
+    if (ofProject && !shownFiles.has(file)) continue
+    if (wanted.length === 0) {
+      if (ofProject) host.look(`${file} in the project`, "says nothing", at)
+      continue
+    }
+    if (ofProject && !host.isSeen(file)) return new Unseen(file)
+    host.look(ofProject ? `${file} in the project` : file, `asks for ${wanted.join(" or ")}`, at)
+    return wanted
+  }
+  return []
+}
+
+const fromText = (
+  host: ManagerHost,
+  where: string,
+  file: string,
+  read: (text: string | undefined) => ReadonlyArray<string>
+) => {
+  const wanted = read(host.text(file))
+  host.look(where, wanted.length === 0 ? "says nothing" : `asks for ${wanted.join(" or ")}`, file)
+  return wanted
+}
+
+const fromVariable = (host: ManagerHost, name: string, separator: RegExp): ReadonlyArray<string> => {
+  const wanted = (host.variable(name) ?? "").split(separator).filter((v) => v !== "")
+  if (wanted.length > 0) host.look(name, `asks for ${wanted.join(" or ")}`)
+  return wanted
+}
+
+/** The first source that asks for anything; what lies after it is not looked at. */
+const firstAsked = (
+  sources: ReadonlyArray<() => ReadonlyArray<string> | Unseen>
+): ReadonlyArray<string> | Unseen => {
+  for (const source of sources) {
+    const wanted = source()
+    if (wanted instanceof Unseen || wanted.length > 0) return wanted
+  }
+  return []
+}
+
+const nvmChoice = (host: ManagerHost, root: string) => {
+  const { path } = host
+  /** `lts/-1` is the line before the newest; their names are in the order of the alphabet. */
+  const lts = (wanted: string) => {
+    const back = /^lts\/-(\d{1,2})$/.exec(wanted)?.[1]
+    if (back === undefined) return wanted
+    const lines = host.list(path.join(root, "alias", "lts")).filter((name) => name !== "*").toSorted()
+    return `lts/${lines.at(-1 - Number(back)) ?? ""}`
+  }
+  const choose = (asked: string, installed: ReadonlyArray<string>, depth = 0): string | undefined => {
+    const wanted = lts(asked)
+    if (wanted === "system") return wanted
+    if (wanted === "node" || wanted === "stable" || wanted === "newest" || wanted === "latest") {
+      return installed.filter((v) => /^v?\d/.test(v)).toSorted(newestFirst)[0]
+    }
+    const version = pickVersion(installed, /^\d/.test(wanted) ? `v${wanted}` : wanted)
+    if (version !== undefined || depth > 9) return version
     const known = wanted === "lts/*" || isVersion(wanted)
-    const alias = known ? lines(host.text(host.path.join(root, "alias", ...wanted.split("/"))))[0] : undefined
-    return alias === undefined ? undefined : choose(alias, depth + 1)
+    const alias = known ? linesOf(host.text(path.join(root, "alias", ...wanted.split("/"))))[0] : undefined
+    return alias === undefined ? undefined : choose(alias, installed, depth + 1)
   }
   return choose
 }
 
-const pluginPrograms: Readonly<Record<string, ReadonlyArray<string>>> = {
-  nodejs: ["bin", "node"],
-  golang: ["go", "bin", "go"]
-}
-
-const layoutOf = (declared: Managed, host: ManagerHost): Layout | { readonly missing: string } => {
-  const { join } = host.path
-  const asked = (files: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
-    declared.version !== undefined
-      ? [declared.version]
-      : files.map(lines).find((found) => found.length > 0) ?? []
-  switch (declared.manager) {
-    case "nvm": {
-      const root = rootOf(host, ["NVM_DIR"], ".nvm")
-      const project = asked([inProject(host, ".nvmrc")])
-      const fallback = project.length > 0 ? project : asked([host.text(join(root, "alias", "default"))])
-      return {
-        root,
-        versions: join(root, "versions", "node"),
-        program: ["bin", "node"],
-        wanted: fallback.slice(0, 1),
-        choose: (wanted, installed) => nvmAlias(host, root, installed)(wanted)
-      }
-    }
-    case "pyenv":
-    case "rbenv": {
-      const [name, variable, program] = declared.manager === "pyenv"
-        ? ["python", "PYENV_ROOT", "python"] as const
-        : ["ruby", "RBENV_ROOT", "ruby"] as const
-      const root = rootOf(host, [variable], `.${declared.manager}`)
-      return {
-        root,
-        versions: join(root, "versions"),
-        program: ["bin", program],
-        wanted: asked([inProject(host, `.${name}-version`), host.text(join(root, "version"))])
-          .flatMap((l) => l.split(/\s+/)).map((v) => v.replace(/^(?:ruby|python)-(?=\d)/, "")),
-        choose: (wanted, installed) => pick(installed, wanted)
-      }
-    }
-    case "asdf": {
-      const { plugin } = declared
-      if (plugin === undefined || !/^[A-Za-z0-9_-]+$/.test(plugin)) {
-        return { missing: "asdf needs the name of a plugin" }
-      }
-      const root = rootOf(host, ["ASDF_DATA_DIR"], ".asdf")
-      const versionsFor = (text: string | undefined) =>
-        lines(text).map((l) => l.split(/\s+/)).find(([name]) => name === plugin)?.slice(1) ?? []
-      const fromFiles = [inProject(host, ".tool-versions"), host.text(join(host.userHome, ".tool-versions"))]
-        .map(versionsFor).find((found) => found.length > 0) ?? []
-      return {
-        root,
-        versions: join(root, "installs", plugin),
-        program: Object.hasOwn(pluginPrograms, plugin) ? pluginPrograms[plugin] ?? [] : ["bin", plugin],
-        wanted: declared.version !== undefined ? [declared.version] : fromFiles,
-        choose: (wanted, installed) => installed.includes(wanted) ? wanted : undefined
-      }
-    }
+const nvmLayout = (declared: Managed, host: ManagerHost): Layout | Unseen => {
+  const { path, windows } = host
+  const root = windows && host.variable("NVM_DIR") === undefined
+    ? host.variable("NVM_HOME") ?? path.join(host.variable("APPDATA") ?? host.userHome, "nvm")
+    : rootOf(host, ["NVM_DIR"], ".nvm")
+  const first = (text: string | undefined) => linesOf(text).slice(0, 1)
+  const wanted = firstAsked([
+    () => declared.version === undefined ? [] : [declared.version],
+    () => nearest(host, ".nvmrc", first),
+    () => fromText(host, "nvm's alias default", path.join(root, "alias", "default"), first)
+  ])
+  if (wanted instanceof Unseen) return wanted
+  return {
+    root,
+    // nvm-windows keeps versions beside each other in its own folder, without a bin.
+    versions: windows ? root : path.join(root, "versions", "node"),
+    programs: windows ? [["node.exe"]] : [["bin", "node"]],
+    wanted,
+    choose: nvmChoice(host, root),
+    install: (version) => `nvm install ${version}`
   }
 }
+
+const envLayout = (declared: Managed, host: ManagerHost): Layout | Unseen => {
+  const { path, windows } = host
+  const isPython = declared.manager === "pyenv"
+  const program = isPython ? "python" : "ruby"
+  const prefix = isPython ? "PYENV" : "RBENV"
+  const root = isPython && windows
+    ? rootOf(host, ["PYENV", "PYENV_ROOT", "PYENV_HOME"], ".pyenv", "pyenv-win")
+    : rootOf(host, [`${prefix}_ROOT`], `.${declared.manager}`)
+  // pyenv takes every version that its file names, rbenv the first word.
+  const words = (text: string | undefined) => {
+    const all = linesOf(text).flatMap((l) => l.split(/\s+/)).map((v) => v.replace(/^(?:ruby|python)-(?=\d)/, ""))
+    return isPython ? all : all.slice(0, 1)
+  }
+  const wanted = firstAsked([
+    () => declared.version === undefined ? [] : [declared.version],
+    () => fromVariable(host, `${prefix}_VERSION`, /[:\s]+/),
+    () => nearest(host, `.${program}-version`, words),
+    () => fromText(host, `${declared.manager}'s global version`, path.join(root, "version"), words)
+  ])
+  if (wanted instanceof Unseen) return wanted
+  return {
+    root,
+    versions: path.join(root, "versions"),
+    programs: windows
+      ? [[`${program}.exe`], ["bin", `${program}.exe`], ["Scripts", `${program}.exe`]]
+      : [["bin", program]],
+    wanted,
+    choose: (version, installed) => pickVersion(installed, version) ?? (version.includes("/") ? version : undefined),
+    install: (version) => `${declared.manager} install ${version}`
+  }
+}
+
+const pluginPrograms: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["nodejs", ["bin", "node"]],
+  ["golang", ["go", "bin", "go"]]
+])
+
+const asdfLayout = (declared: Managed, host: ManagerHost): Layout | Unseen | { readonly missing: string } => {
+  const { plugin } = declared
+  const { path } = host
+  if (plugin === undefined || !/^[A-Za-z0-9_-]{1,64}$/.test(plugin)) {
+    return { missing: "asdf needs the name of a plugin" }
+  }
+  const root = rootOf(host, ["ASDF_DATA_DIR"], ".asdf")
+  const named = host.variable("ASDF_DEFAULT_TOOL_VERSIONS_FILENAME") ?? ".tool-versions"
+  // A file's name, and not a way to another folder.
+  const file = /^[A-Za-z0-9._-]+$/.test(named) && !named.includes("..") ? named : ".tool-versions"
+  const versions = (text: string | undefined) =>
+    linesOf(text).map((l) => l.split(/\s+/)).find(([name]) => name === plugin)?.slice(1) ?? []
+  const wanted = firstAsked([
+    () => declared.version === undefined ? [] : [declared.version],
+    () => fromVariable(host, asdfVersion(plugin), /\s+/),
+    () => nearest(host, file, versions),
+    () => fromText(host, `${file} in your home folder`, path.join(host.userHome, file), versions)
+  ])
+  if (wanted instanceof Unseen) return wanted
+  const program = pluginPrograms.get(plugin) ?? ["bin", plugin]
+  return {
+    root,
+    versions: path.join(root, "installs", plugin),
+    programs: [host.windows ? [...program.slice(0, -1), `${program.at(-1)}.exe`] : program],
+    wanted,
+    choose: (version, installed) => installed.includes(version) ? version : undefined,
+    install: (version) => `asdf install ${plugin} ${version}`
+  }
+}
+
+const layoutOf = (declared: Managed, host: ManagerHost) =>
+  declared.manager === "nvm"
+    ? nvmLayout(declared, host)
+    : declared.manager === "asdf"
+    ? asdfLayout(declared, host)
+    : envLayout(declared, host)
 
 /** The program of the version that is asked for. A version that is not installed is missing, never another one. */
 export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgram => {
   const layout = layoutOf(declared, host)
+  if (layout instanceof Unseen) return { unseen: layout.place }
   if ("missing" in layout) return layout
-  const { choose, program, root, versions, wanted } = layout
+  const { choose, install, programs, root, versions, wanted } = layout
   const { manager } = declared
   const { path } = host
   if (!path.isAbsolute(root)) return { missing: `the folder of ${manager} is not an absolute path` }
@@ -164,16 +278,24 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
   if (wanted.length === 0) return { system: true }
   const installed = host.list(versions)
   for (const version of wanted) {
-    if (version === "system") return { system: true }
     if (version !== "lts/*" && !isVersion(version)) return { missing: `what ${manager} is asked for is no version` }
-    const chosen = choose(version, installed)
-    if (chosen === undefined || !isVersion(chosen)) continue
-    const file = path.join(versions, ...chosen.split("/"), ...program)
-    const real = host.realPath(file)
+    const chosen = version === "system" ? version : choose(version, installed)
+    if (chosen === "system") return { system: true }
+    if (chosen === undefined || !isVersion(chosen)) {
+      host.look(`${version} of ${manager}`, "not installed", versions)
+      continue
+    }
+    const folder = path.join(versions, ...chosen.split("/"))
+    const file = programs.map((program) => path.join(folder, ...program)).find(host.isExecutable)
+    const real = file === undefined ? undefined : host.realPath(file)
     const realRoot = host.realPath(root)
-    if (real === undefined || realRoot === undefined || !host.isExecutable(file)) continue
+    if (file === undefined || real === undefined || realRoot === undefined) {
+      host.look(`${version} of ${manager}`, "has no program that runs", folder)
+      continue
+    }
     if (!isInside(path, realRoot, real)) return { missing: `${chosen} of ${manager} leads out of its folder` }
-    return { path: file, version: chosen.replace(/^v(?=\d)/, "") }
+    return { path: file, version: chosen.replace(/^v(?=\d)/, ""), folder }
   }
-  return { missing: `${manager} has not installed ${wanted.join(" or ")}` }
+  const [first = ""] = wanted
+  return { missing: `${manager} has not installed ${wanted.join(" or ")}`, remedy: install(first) }
 }

@@ -1,10 +1,10 @@
-// The form of a private key in a file: plain, for a file that only its owner can read, or sealed by a passphrase
-// (scrypt, AES-256-GCM, bound to the public key).
+// The form of a private key, or of another secret, in a file: plain, for a file that only its owner can read, or sealed by a passphrase
+// (scrypt, AES-256-GCM, bound to the public key or the name).
 import { Effect, Redacted, Result, Schema } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
 import type { KeyPair } from "./ed25519.ts"
 
-const Base64Url = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]+$/), Schema.isMaxLength(1024))
+const Base64Url = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]+$/), Schema.isMaxLength(262_144))
 const atMost = (n: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: n }))
 
 const KeyFile = Schema.fromJsonString(Schema.Union([

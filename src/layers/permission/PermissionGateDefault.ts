@@ -46,6 +46,30 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
   return Effect.succeed({ rule: by[0]?._tag === "System" ? "system-tools" : "signed-by-you" })
 }
 
-export const make = PermissionGate.of({ run: (_caller, chain, verified) => decide(chain, verified) })
+/** Signing shows the variables that a tool declares: who signed every link as a person has agreed to this. */
+const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: string) => {
+  const foreign = chain.links.findIndex((_, index) => {
+    const by = verified[index]?.by
+    return by === undefined || !isYours(by)
+  })
+  const link = chain.links[foreign]
+  if (link === undefined) return Effect.succeed({ rule: "secrets-for-your-own" })
+  const place = showLocation(link.tool.location)
+  return Effect.fail(
+    new PermissionDenied({
+      what: `give the secret ${name} to ${chain.leaf.tool.location.id}`,
+      rule: "secrets-for-your-own",
+      reason: `${place} is signed by ${
+        nameOf(verified[foreign]?.by)
+      }, and secrets go only to what you have signed yourself`,
+      hint: `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
+    })
+  )
+}
+
+export const make = PermissionGate.of({
+  run: (_caller, chain, verified) => decide(chain, verified),
+  useSecret: (_caller, chain, verified, name) => decideSecret(chain, verified, name)
+})
 
 export const layer = Layer.succeed(PermissionGate, make)

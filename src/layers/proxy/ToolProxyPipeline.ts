@@ -42,6 +42,7 @@ export const make = Effect.gen(function*() {
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
     { name: "checkLock", traced: true, run: lock.checkLock },
+    { name: "resolveSecrets", traced: false, run: input.resolveSecrets },
     { name: "pinCopies", traced: false, run: input.pinCopies },
     { name: "renderConfig", traced: false, run: input.renderConfig },
     { name: "validateConfig", traced: false, run: input.validateConfig },

@@ -5,9 +5,12 @@ import { mergeConfig } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { EnvConfigInvalid, EnvVariable, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import { namesSecret, secretsOf } from "../../services/env/secretVariables.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
+import { SecretMissing, SecretStore } from "../../services/identity/SecretStore.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import type { Tool } from "../../services/item/Item.ts"
+import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { places } from "../../services/primitive/places.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
@@ -15,7 +18,6 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
-import { namesSecret, secretsOf } from "./secrets.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
   const properties = schema["properties"]
@@ -62,7 +64,9 @@ const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): C
 export const make = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
   const environments = yield* EnvResolver
+  const gate = yield* PermissionGate
   const schemas = yield* SchemaValidator
+  const secrets = yield* SecretStore
 
   const validateParameters = Effect.fnUntraced(function*(run: Run) {
     const { leaf } = chainOf(run)
@@ -97,6 +101,36 @@ export const make = Effect.gen(function*() {
       ...run.warnings,
       ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
     ]
+  })
+
+  /** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
+  const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
+    chain.links.find(({ tool }) => tool.requires.environment.some((name) => variables.includes(name))) ??
+      chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
+
+  /** What `keychain:NAME` stands for, once it is certain that this tool may have it. Costs nothing where none is named. */
+  const resolveSecrets = Effect.fnUntraced(function*(run: Run) {
+    const { env } = run
+    if (env?.references === undefined) return
+    const chain = chainOf(run)
+    for (const name of env.references) yield* gate.useSecret(run.call.caller, chain, run.verified, name)
+    const opened = new Map<string, Redacted.Redacted>()
+    for (const name of env.references) {
+      const variables = [...new Set([...env.declared.values(), ...env.child.values()])]
+        .filter(({ secret }) => secret === name).map((one) => one.name)
+      const link = linkNaming(chain, variables)
+      const value = yield* Effect.mapError(secrets.get(name), (reason) => failedIn(run, link, reason))
+      if (value === undefined) {
+        return yield* failedIn(run, link, new SecretMissing({ name, variables: [...new Set(variables)] }))
+      }
+      opened.set(name, value)
+    }
+    const resolved = yield* Effect.mapError(
+      environments.resolve(chain, undefined, opened),
+      (reason) => failedIn(run, linkOf(chain, reason), reason)
+    )
+    run.env = resolved
+    run.secrets = secretsOf(resolved)
   })
 
   /** The verified bytes that will run are put where nothing else can write, before any config names them. */
@@ -200,5 +234,5 @@ export const make = Effect.gen(function*() {
     run.config = yield* validateAgainst(run, chain.primitive, run.config)
   })
 
-  return { validateParameters, resolveEnvironment, pinCopies, renderConfig, validateConfig }
+  return { validateParameters, resolveEnvironment, resolveSecrets, pinCopies, renderConfig, validateConfig }
 })

@@ -21,8 +21,9 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { variable } from "../process/variable.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
-import { inspectFolders, interpreterPlaces } from "./projectFolder.ts"
+import { inspectFolders, interpreterPlaces, uvPlace } from "./projectFolder.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
@@ -73,6 +74,7 @@ const withoutProject: ProjectTrust["Service"] = {
   state: Effect.succeed({ _tag: "NoProject" }),
   require: Effect.fail(noProject),
   controlFiles: Effect.succeed([]),
+  unseen: Effect.succeed([]),
   readControl: () => Effect.undefined,
   readNarrowing: () => Effect.succeed([]),
   propose: Effect.succeed({
@@ -96,6 +98,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
+  const further = uvPlace(project.root, Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT")))
   const state = relative(home, project.state)
   const decisionPath = `${state}/trust.json`
   const folders = { root: project.root, ai: project.ai, home }
@@ -145,8 +148,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     if (decision.folder !== report.folder) {
       return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
     }
-    const { unseen } = decision
-    return { state: { _tag: "Trusted", ...(unseen === undefined ? {} : { unseen }) }, decision }
+    return { state: { _tag: "Trusted", seen: decision.seenInterpreters ?? [] }, decision }
   })
 
   const require = Effect.gen(function*() {
@@ -239,8 +241,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const decision = yield* currentDecision()
     const compared = yield* withCopies(decision, yield* compare(decision))
     const usable = report._tag === "Usable" ? report : { folder: "", concerns: [] }
-    const proposal = yield* makeProposal(files, { root: project.root, ...usable, compared })
-    return { report, compared, proposal }
+    const interpreters = interpreterPlaces(project.root, further)
+    const proposal = yield* makeProposal(files, { root: project.root, ...usable, compared, interpreters })
+    return { report, compared, interpreters: interpreters.map(({ path }) => path), proposal }
   })
 
   const acceptedFile = (path: string, bytes: Uint8Array): AcceptedFile => ({
@@ -266,7 +269,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     by: TrustDecision["by"],
     report: { readonly folder: string; readonly concerns: ReadonlyArray<{ readonly code: string }> },
     found: ReadonlyArray<FoundControl>,
-    unseen: ReadonlyArray<string>
+    seenInterpreters: ReadonlyArray<string>
   ) {
     const kept: Array<AcceptedFile> = []
     for (const now of found) {
@@ -283,13 +286,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       time: DateTime.formatIso(yield* DateTime.now),
       by,
       files: kept,
-      ...(unseen.length === 0 ? {} : { unseen })
+      seenInterpreters
     })
   })
 
   const accept = Effect.fn("ProjectTrust.accept")(function*(proposal: TrustProposal, act: HumanAct) {
     return yield* locked(Effect.gen(function*() {
-      const { compared, proposal: fresh, report } = yield* gather()
+      const { compared, interpreters, proposal: fresh, report } = yield* gather()
       if (report._tag === "Unusable") {
         return yield* new ProjectRestricted({ reason: report.reason, remedy: report.remedy })
       }
@@ -297,7 +300,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       if (act.kind !== "trust-project" || act.digest !== digest || proposal.request.digest !== digest) {
         return yield* new ProjectRestricted({ reason: "it has changed since it was shown; look at it again" })
       }
-      return yield* decide(act.by, report, compared.flatMap(({ now }) => now === undefined ? [] : [now]), [])
+      const found = compared.flatMap(({ now }) => now === undefined ? [] : [now])
+      return yield* decide(act.by, report, found, interpreters)
     }))
   })
 
@@ -308,13 +312,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
     const hadAi = stamp(project.ai) !== undefined
     const before = yield* findControlFiles(files, project.root)
-    const unseen = yield* Effect.sync(() => interpreterPlaces(project.root).map(({ path }) => path))
     const value = yield* create
     const report = inspectFolders(folders)
     if (hadAi || report._tag === "Unusable" || report.concerns.length > 0) return { value, trusted: false }
     const made = (yield* findControlFiles(files, project.root))
       .filter((now) => !before.some((old) => old.path === now.path))
-    yield* locked(decide("init", report, made, unseen))
+    // What was there and what comes later is alike: nobody has been shown it.
+    yield* locked(decide("init", report, made, []))
     return { value, trusted: true }
   })
 
@@ -338,6 +342,10 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     controlFiles: Effect.gen(function*() {
       const compared = yield* compare(yield* currentDecision())
       return compared.map(({ file }) => file)
+    }),
+    unseen: Effect.gen(function*() {
+      const seen = (yield* currentDecision())?.seenInterpreters ?? []
+      return interpreterPlaces(project.root, further).map(({ path }) => path).filter((path) => !seen.includes(path))
     }),
     readControl,
     readNarrowing,

@@ -56,6 +56,7 @@ export const make = Effect.fnUntraced(function*(options: ProjectTrustMemoryOptio
     state: Ref.get(state),
     require: requireTrusted,
     controlFiles,
+    unseen: Effect.succeed([]),
     readControl: (path) =>
       Effect.map(Ref.get(state), (now) => now._tag === "Trusted" ? files.get(path)?.slice() : undefined),
     readNarrowing: (path) =>

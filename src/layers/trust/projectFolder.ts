@@ -4,7 +4,7 @@
 import { Effect, Result } from "effect"
 import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
-import { join } from "node:path"
+import { isAbsolute, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
@@ -125,19 +125,37 @@ const kind = (path: string): "folder" | "other" | "absent" => {
   }
 }
 
+export interface InterpreterPlace {
+  readonly kind: "Python" | "Node" | "version"
+  /** Relative to the project, forward slashes. */
+  readonly path: string
+}
+
 /** Every place in which EnvResolver looks for an interpreter of the project, or for the version of one. */
-const interpreters = [
+const interpreters: ReadonlyArray<InterpreterPlace> = [
   { kind: "Python", path: ".venv" },
   { kind: "Python", path: ".ai/scripts/.venv" },
   { kind: "Node", path: "node_modules" },
   { kind: "Node", path: ".ai/scripts/node_modules" },
   ...[".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
     .map((path) => ({ kind: "version", path } as const))
-] as const
+]
+
+/** Where uv keeps the project's environment, if that was moved to another place in the project. */
+export const uvPlace = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
+  if (named === undefined || named === "") return []
+  const path = relative(root, resolve(root, named))
+  const isOutside = path === "" || isAbsolute(path) || path.split(sep)[0] === ".."
+  return isOutside ? [] : [{ kind: "Python", path: path.split(sep).join("/") }]
+}
 
 /** Those that are there now. */
-export const interpreterPlaces = (root: string): ReadonlyArray<typeof interpreters[number]> =>
-  interpreters.filter(({ path }) => kind(join(root, path)) !== "absent")
+export const interpreterPlaces = (
+  root: string,
+  further: ReadonlyArray<InterpreterPlace>
+): ReadonlyArray<InterpreterPlace> =>
+  [...interpreters, ...further.filter((one) => interpreters.every(({ path }) => path !== one.path))]
+    .filter(({ path }) => kind(join(root, path)) !== "absent")
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 

@@ -10,8 +10,8 @@ import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { environmentNames, type FoundControl, interpreterPlaces } from "./projectFolder.ts"
-import type { FolderConcern } from "./projectFolder.ts"
+import { environmentNames, type FoundControl } from "./projectFolder.ts"
+import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
 import { parseProposedSigners, proposalPath } from "./signers.ts"
 
 /** A control file beside what was accepted of it. */
@@ -27,6 +27,7 @@ export interface ProposalInput {
   readonly folder: string
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
+  readonly interpreters: ReadonlyArray<InterpreterPlace>
 }
 
 const settingsPath = ".ai/config/kiwi.yaml"
@@ -35,11 +36,15 @@ const maxDiffLines = 400
 
 const word = (foreign: string): string => safeLine(foreign, 80)
 
-const folderEffects = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string) {
+const folderEffects = Effect.fnUntraced(function*(
+  files: SafeFiles["Service"],
+  root: string,
+  interpreters: ReadonlyArray<InterpreterPlace>
+) {
   const found: Array<string> = []
-  for (const { kind, path: name } of interpreterPlaces(root)) {
+  for (const { kind, path: name } of interpreters) {
     if (kind !== "version") {
-      found.push(`${kind} tools of the project would run with the ${kind} in its ${name}`)
+      found.push(`${kind} tools of the project would run with the ${kind} in its ${word(name)}`)
       continue
     }
     const read = yield* Effect.result(files.read(root, name, { maxBytes: 4_096 }))
@@ -154,7 +159,7 @@ export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Servic
   const effects = [
     ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi would go on all the same`),
     "Its tools and directives would run once you or a signer that you trust has signed them",
-    ...(yield* folderEffects(files, input.root)),
+    ...(yield* folderEffects(files, input.root, input.interpreters)),
     ...perFile.flat()
   ]
   const controlFiles = input.compared.map(({ file }) => file)

@@ -11,11 +11,20 @@ import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
 import { safeText } from "../../services/error/safeText.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
+import type { SecretStore } from "../../services/identity/SecretStore.ts"
 import type { Outbound } from "../../services/outbound/Outbound.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
 import { demoCommand } from "./commands/demo.ts"
+import {
+  envExplainCommand,
+  envGroup,
+  secretGroup,
+  secretListCommand,
+  secretRemoveCommand,
+  secretSetCommand
+} from "./commands/env.ts"
 import {
   auditAnchorCommand,
   auditGroup,
@@ -46,7 +55,7 @@ import type { TerminalDevice } from "./TerminalDevice.ts"
 import { toExitCode } from "./toExitCode.ts"
 
 /** What commands take from the process-level kernel. */
-export type KernelServices = Identity | Keychain | KiwiHome | Outbound | Projects | SafeFiles
+export type KernelServices = Identity | Keychain | KiwiHome | Outbound | Projects | SafeFiles | SecretStore
 
 const rootCommand = root.pipe(
   Command.withHandler(() =>
@@ -88,7 +97,19 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
           Command.provide(searchCommand, kernel),
           Command.provide(loadCommand, kernel),
           Command.provide(runCommand, kernel),
-          Command.provide(explainCommand, kernel)
+          Command.provide(explainCommand, kernel),
+          envGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(envExplainCommand, kernel),
+              secretGroup.pipe(
+                Command.withSubcommands([
+                  Command.provide(secretSetCommand, kernel),
+                  Command.provide(secretListCommand, kernel),
+                  Command.provide(secretRemoveCommand, kernel)
+                ])
+              )
+            ])
+          )
         ]
       },
       {

@@ -9,7 +9,9 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   commands: Schema.Array(Schema.String),
   variables: Schema.Array(Schema.String),
   /** The interpreter's declaration and where it was looked for; "" when it was found or none is declared. */
-  interpreter: Schema.String
+  interpreter: Schema.String,
+  /** What to do about the interpreter, where that is one command. */
+  interpreterRemedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     const parts = [
@@ -23,7 +25,7 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
     return [
       ...this.commands.map((c) => `install ${c}`),
       ...this.variables.map((v) => `set ${v} in the environment or in .env`),
-      ...(this.interpreter === "" ? [] : ["install the interpreter"])
+      ...(this.interpreter === "" ? [] : [this.interpreterRemedy ?? "install the interpreter"])
     ].join("; ")
   }
 }
@@ -57,6 +59,52 @@ export interface EnvVariable {
   /** Values from the process and from `.env` files are secrets until proven otherwise. */
   readonly value: Redacted.Redacted<string>
   readonly origin: EnvOrigin
+  /** The name in `keychain:NAME`, where the value is a reference or came from one. */
+  readonly secret?: string
+}
+
+/** A place in which an interpreter was looked for, and what was found there. */
+export interface LookedAt {
+  readonly where: string
+  readonly path?: string
+  readonly outcome: string
+}
+
+/** A value that a variable would have had, if nothing stronger had set it. */
+export interface EnvCandidate {
+  readonly origin: EnvOrigin
+  readonly value: Redacted.Redacted<string>
+  /** Of a `.env` file. */
+  readonly line?: number
+  /** Why it never counts, whatever else is set. */
+  readonly refused?: string
+}
+
+export interface ExplainedVariable {
+  readonly variable: EnvVariable
+  /** The child gets it under its name, or only the config that names it does. */
+  readonly reaches: "child" | "config"
+  /** Whether its value is to be shown to nobody, because of what it is or of what it was made from. */
+  readonly isSecret: boolean
+  readonly beat: ReadonlyArray<EnvCandidate>
+}
+
+/** Everything about an environment that a person may want to know; also of one that cannot be had. */
+export interface ExplainedEnv {
+  readonly variables: ReadonlyArray<ExplainedVariable>
+  readonly unset: ReadonlyArray<{
+    readonly name: string
+    readonly required: boolean
+    /** Values that are there and do not count. */
+    readonly refused: ReadonlyArray<EnvCandidate>
+  }>
+  readonly interpreter: ResolvedInterpreter | undefined
+  /** Where the interpreter was looked for before it was found, in order. */
+  readonly looked: ReadonlyArray<LookedAt>
+  /** Entries of PATH that do not count: relative, or in the project. */
+  readonly skippedPath: ReadonlyArray<string>
+  readonly problem: RequirementsMissing | undefined
+  readonly warnings: ReadonlyArray<EnvWarning>
 }
 
 export interface EnvWarning {
@@ -72,11 +120,20 @@ export interface ResolvedEnv {
   readonly declared: ReadonlyMap<string, EnvVariable>
   readonly interpreter: ResolvedInterpreter | undefined
   readonly warnings: ReadonlyArray<EnvWarning>
+  /** Secrets that variables refer to and that were not given: their values are still `keychain:NAME`. */
+  readonly references?: ReadonlySet<string>
 }
 
 export class EnvResolver extends Context.Service<EnvResolver, {
   readonly resolve: (
     chain: Chain,
-    overrides?: ReadonlyMap<string, string>
+    overrides?: ReadonlyMap<string, string>,
+    /** What `keychain:NAME` stands for. Whoever looks secrets up resolves once without, for `references`. */
+    secrets?: ReadonlyMap<string, Redacted.Redacted<string>>
   ) => Effect.Effect<ResolvedEnv, RequirementsMissing | EnvConfigInvalid>
+  /** The same, told in full and for a person: never on the way of a call. */
+  readonly explain: (
+    chain: Chain,
+    overrides?: ReadonlyMap<string, string>
+  ) => Effect.Effect<ExplainedEnv, EnvConfigInvalid>
 }>()("kiwi/services/env/EnvResolver") {}

@@ -31,4 +31,11 @@ export class PermissionGate extends Context.Service<PermissionGate, {
     chain: Chain,
     verified: ReadonlyArray<Verified>
   ) => Effect.Effect<Allowed, PermissionDenied>
+  /** Whether the chain's tool may have the secret of this name: the capability `secret.use{name}`. */
+  readonly useSecret: (
+    caller: Caller,
+    chain: Chain,
+    verified: ReadonlyArray<Verified>,
+    name: string
+  ) => Effect.Effect<Allowed, PermissionDenied>
 }>()("kiwi/services/permission/PermissionGate") {}

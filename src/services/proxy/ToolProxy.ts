@@ -5,6 +5,7 @@ import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
@@ -105,6 +106,8 @@ export type ChainReason =
   | SchemaUnusable
   | EnvConfigInvalid
   | RequirementsMissing
+  | SecretMissing
+  | SecretUnavailable
   | TemplateError
   | PrimitiveError
   | WriteRefused

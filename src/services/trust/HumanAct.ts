@@ -8,7 +8,8 @@ export const HumanActKind = Schema.Literals([
   "trust-signer",
   "revoke-signer",
   "identity",
-  "loosen-lock"
+  "loosen-lock",
+  "secret"
 ])
 export type HumanActKind = typeof HumanActKind.Type
 

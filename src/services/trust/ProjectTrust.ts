@@ -22,8 +22,11 @@ export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("
 export type TrustState =
   /** There is no project: only the user and system tiers. */
   | { readonly _tag: "NoProject" }
-  /** `unseen`: places of interpreters (".venv", ".nvmrc") that nobody was shown; nothing in them is used. */
-  | { readonly _tag: "Trusted"; readonly unseen?: ReadonlyArray<string> }
+  /**
+   * `seen`: places of interpreters (".venv", ".nvmrc") that a person was shown; nothing in any other is used. Absent
+   * where there is nobody to show them to: all of them.
+   */
+  | { readonly _tag: "Trusted"; readonly seen?: ReadonlyArray<string> }
   /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. `remedy`: where trusting would not help. */
   | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
 
@@ -52,6 +55,8 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   /** Succeeds when things of the project tier may be used, else `ProjectRestricted`. */
   readonly require: Effect.Effect<void, ProjectRestricted>
   readonly controlFiles: Effect.Effect<ReadonlyArray<ControlFile>>
+  /** Places of interpreters that are there now and that nobody has been shown. For messages: a call asks `state`. */
+  readonly unseen: Effect.Effect<ReadonlyArray<string>>
   /**
    * The bytes of a control file, if the project is trusted and a person accepted exactly these bytes; `undefined`
    * if it does not exist, is not accepted, or the project is restricted.
@@ -73,7 +78,7 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly revoke: Effect.Effect<void, WriteRefused | LockError>
   /**
    * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a
-   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` or an interpreter that was there before. For `kiwi init`.
+   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` that was there before, or any interpreter. For `kiwi init`.
    */
   readonly trustNew: <A, E, R>(
     create: Effect.Effect<A, E, R>

@@ -23,8 +23,8 @@ export const TrustDecision = Schema.Struct({
   time: Schema.String,
   by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "init"]),
   files: Schema.Array(AcceptedFile),
-  /** Places of interpreters that were there, and that nobody was shown. */
-  unseen: Schema.optionalKey(Schema.Array(Schema.String))
+  /** Places of interpreters that were there and that the person was shown; none in decisions that do not say. */
+  seenInterpreters: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type TrustDecision = typeof TrustDecision.Type
 

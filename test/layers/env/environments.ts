@@ -25,7 +25,8 @@ export const withRuntime = (envConfig: Items.ToolSpec["envConfig"], leaf: Partia
 
 export interface World extends EnvResolverMemory.MemoryHost {
   readonly trust?: TrustState["_tag"]
-  readonly unseen?: ReadonlyArray<string>
+  /** Places of interpreters that a person was shown. Default: all. */
+  readonly seen?: ReadonlyArray<string>
   /** Accepted control files. */
   readonly control?: Readonly<Record<string, string>>
   /** `undefined`: none. Default: /srv/project. */
@@ -33,14 +34,14 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly overrides?: Readonly<Record<string, string>>
 }
 
-export const trustLayer = (world: Pick<World, "trust" | "control" | "unseen">, asked: Array<string> = []) => {
+export const trustLayer = (world: Pick<World, "trust" | "control" | "seen">, asked: Array<string> = []) => {
   const tag = world.trust ?? "Trusted"
   return Layer.mock(ProjectTrust, {
     state: Effect.succeed(
       tag === "Restricted"
         ? { _tag: tag, reason: "not trusted", unsafe: false }
         : tag === "Trusted"
-        ? { _tag: tag, ...(world.unseen === undefined ? {} : { unseen: world.unseen }) }
+        ? { _tag: tag, ...(world.seen === undefined ? {} : { seen: world.seen }) }
         : { _tag: tag }
     ),
     readControl: (path) =>

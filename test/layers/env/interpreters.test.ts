@@ -52,24 +52,27 @@ describe("venv_python and node_modules", () => {
       }
     }))
 
-  it.effect("what nobody was shown is passed over", () =>
+  it.effect("what nobody was shown stops the search, and names the command: no other is taken without a word", () =>
     Effect.gen(function*() {
       const programs = Object.values(places)
-      const python = { type: "venv_python", search: all }
-      assert.strictEqual(yield* found(python, { programs, unseen: [".venv"] }), places.kiwi)
-      assert.strictEqual(yield* found(python, { programs, unseen: [".venv", ".ai/scripts/.venv"] }), places.user)
+      const python = { type: "venv_python", search: all, fallback: "python3" }
+      const stopped = (place: string) =>
+        `${place} is there, but nobody has been shown it since the project was trusted: kiwi trust project accepts it`
+      assert.include(yield* found(python, { programs, seen: [] }), stopped(".venv"))
       assert.include(
-        yield* found({ type: "venv_python", search: ["project"] }, { programs, unseen: [".venv"] }),
-        "not in .venv, which was there before kiwi init: kiwi trust project accepts it"
+        yield* found({ ...python, search: ["kiwi", "system"] }, { programs, seen: [".venv"] }),
+        stopped(".ai/scripts/.venv")
       )
+      assert.strictEqual(yield* found(python, { programs, seen: [".venv"] }), places.project)
+      // A place without an interpreter in it is none.
+      assert.strictEqual(yield* found(python, { programs: [places.user], seen: [] }), places.user)
       const node = { type: "node_modules", search: ["project"], fallback: "node" } as const
-      assert.strictEqual(
-        yield* found(node, {
-          programs: ["/srv/project/node_modules/.bin/node", "/usr/bin/node"],
-          unseen: ["node_modules"]
-        }),
-        "/usr/bin/node"
+      const installed = ["/srv/project/node_modules/.bin/node", "/usr/bin/node"]
+      assert.include(yield* found(node, { programs: installed, seen: [] }), stopped("node_modules"))
+      const failed = yield* Effect.flip(
+        resolve(withRuntime({ interpreter: { var: "X", ...node } }), { programs: installed, seen: [] })
       )
+      assert.strictEqual(failed.remediation, "kiwi trust project")
     }))
 
   it.effect("node_modules, and the fallback", () =>
@@ -92,8 +95,8 @@ describe("venv_python and node_modules", () => {
 
   it.effect("on Windows", () =>
     Effect.gen(function*() {
-      const world = {
-        windows: true,
+      const world: World = {
+        platform: "windows",
         project: "C:\\work",
         variables: { Path: "C:\\work\\bin;relative;C:\\Python", SystemRoot: "C:\\Windows" }
       }

@@ -25,6 +25,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "validateParameters",
       "resolveEnvironment",
       "checkLock",
+      "resolveSecrets",
       "pinCopies",
       "renderConfig",
       "validateConfig",

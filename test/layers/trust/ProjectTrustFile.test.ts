@@ -393,24 +393,29 @@ describe("ProjectTrustFile", () => {
       }).pipe(Effect.provide(w.layer))
     }))
 
-  it.effect("uses no interpreter that kiwi init found, until a person has been shown it", () =>
+  it.effect("uses no interpreter that was there before kiwi init or came later, until a person has been shown it", () =>
     Effect.gen(function*() {
       const w = yield* world
       fs.rmSync(join(w.root, ".ai"), { recursive: true })
-      fs.mkdirSync(join(w.root, ".venv"))
       fs.symlinkSync("elsewhere", join(w.root, "node_modules"))
       w.put(".nvmrc", "20\n")
       yield* Effect.gen(function*() {
         const trust = yield* ProjectTrust
         yield* trust.trustNew(Effect.sync(() => w.put(rules, "made\n")))
-        const unseen = [".venv", "node_modules", ".nvmrc"]
-        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", unseen })
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
+        assert.deepStrictEqual(yield* trust.unseen, ["node_modules", ".nvmrc"])
         const bytes = (value: string) => new TextEncoder().encode(value)
         w.put(rules, "edited\n")
         assert.isTrue(yield* trust.renew(rules, { before: bytes("made\n"), after: bytes("edited\n") }))
-        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", unseen })
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
+        yield* trustProject
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: ["node_modules", ".nvmrc"] })
+        assert.deepStrictEqual(yield* trust.unseen, [])
+        fs.mkdirSync(join(w.root, ".venv"))
+        assert.deepStrictEqual(yield* trust.unseen, [".venv"])
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: ["node_modules", ".nvmrc"] })
         assert.include((yield* trustProject).effects.join("\n"), "in its .venv")
-        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted" })
+        assert.deepStrictEqual(yield* trust.unseen, [])
       }).pipe(Effect.provide(w.layer))
     }))
 

@@ -49,7 +49,7 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
 - Colour appears on a terminal only, and never where \`NO_COLOR\` is set. Text that Kiwi did not write is shown with
   everything escaped that a terminal would act on or hide. Into a pipe, \`kiwi run\` writes a tool's text as it is, and
   whole, however long.
-- Signing, trusting and making a key are acts of a person. On a terminal you are asked there, not on stdin; without one,
+- Signing, trusting, making a key and storing a secret are acts of a person. On a terminal you are asked there, not on stdin; without one,
   typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
   \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\`), only the passphrase of your signing key
   counts, and \`--yes\` does not.

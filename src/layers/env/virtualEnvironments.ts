@@ -1,0 +1,98 @@
+// The virtual environments of a project beside its `.venv`: uv's, where `UV_PROJECT_ENVIRONMENT` says, and poetry's, in
+// poetry's own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
+import { createHash } from "node:crypto"
+import { newestFirst, tomlValue } from "../../services/env/versionText.ts"
+import { isInside, type PathModule } from "./searchPath.ts"
+
+export type Platform = "linux" | "macos" | "windows"
+
+export interface ProjectHost {
+  readonly path: PathModule
+  readonly platform: Platform
+  readonly project: string
+  readonly userHome: string
+  readonly variable: (name: string) => string | undefined
+  readonly realPath: (path: string) => string | undefined
+  readonly list: (path: string) => ReadonlyArray<string>
+  /** Text of a small file, or of one that does not leave the project if it is one of the project's. */
+  readonly text: (path: string) => string | undefined
+}
+
+export interface VirtualEnvironment {
+  readonly kind: "uv" | "poetry"
+  readonly folder: string
+  /** Relative to the project, forward slashes, where it lies in it: what a person has to have seen. */
+  readonly place: string | undefined
+  readonly where: string
+}
+
+/** What is asked of the process's environment. */
+export const virtualEnvironmentVariables: ReadonlyArray<string> = [
+  "UV_PROJECT_ENVIRONMENT",
+  "POETRY_VIRTUALENVS_PATH",
+  "POETRY_VIRTUALENVS_IN_PROJECT",
+  "POETRY_CACHE_DIR",
+  "XDG_CACHE_HOME",
+  "LOCALAPPDATA"
+]
+
+const isTrue = (value: string | undefined) => value !== undefined && /^(?:1|true)$/i.test(value)
+
+export const uvEnvironment = (host: ProjectHost): VirtualEnvironment | undefined => {
+  const { path, project } = host
+  const named = host.variable("UV_PROJECT_ENVIRONMENT")
+  if (named === undefined || host.text(path.join(project, "pyproject.toml")) === undefined) return undefined
+  const folder = path.resolve(project, named)
+  return {
+    kind: "uv",
+    folder,
+    place: isInside(path, project, folder) ? path.relative(project, folder).split(path.sep).join("/") : undefined,
+    where: "the place that UV_PROJECT_ENVIRONMENT names"
+  }
+}
+
+const poetryFolder = ({ path, platform, userHome, variable }: ProjectHost): string => {
+  const own = variable("POETRY_VIRTUALENVS_PATH")
+  if (own !== undefined) return own
+  const cache = variable("POETRY_CACHE_DIR") ?? {
+    linux: () => path.join(variable("XDG_CACHE_HOME") ?? path.join(userHome, ".cache"), "pypoetry"),
+    macos: () => path.join(userHome, "Library", "Caches", "pypoetry"),
+    windows: () => path.join(variable("LOCALAPPDATA") ?? path.join(userHome, "AppData", "Local"), "pypoetry", "Cache")
+  }[platform]()
+  return path.join(cache, "virtualenvs")
+}
+
+/** `<name>-<digest>`, as poetry makes it; older versions leave the name as it is written, newer ones normalise it. */
+const poetryNames = (host: ProjectHost, name: string): ReadonlyArray<string> => {
+  const real = host.realPath(host.project) ?? host.project
+  const place = host.platform === "windows" ? real.replaceAll("/", "\\").toLowerCase() : real
+  const digest = createHash("sha256").update(place).digest("base64url").slice(0, 8)
+  const lower = name.toLowerCase()
+  return [...new Set([lower.replace(/[-_.]+/g, "-"), lower])]
+    .map((one) => `${one.replace(/[ $`!*@"\\\r\n\t]/g, "_").slice(0, 42)}-${digest}`)
+}
+
+/** What poetry uses in this project: the one that `poetry env use` chose, else the newest. */
+export const poetryEnvironment = (host: ProjectHost): VirtualEnvironment | undefined => {
+  const { path, project } = host
+  if (isTrue(host.variable("POETRY_VIRTUALENVS_IN_PROJECT"))) return undefined
+  const manifest = host.text(path.join(project, "pyproject.toml"))
+  if (manifest === undefined) return undefined
+  const name = tomlValue(manifest, "project", "name") ?? tomlValue(manifest, "tool.poetry", "name")
+  const folder = poetryFolder(host)
+  // A folder that the project could have brought along is none of poetry's.
+  if (name === undefined || !path.isAbsolute(folder) || isInside(path, project, folder)) return undefined
+  const chosen = host.text(path.join(folder, "envs.toml"))
+  const installed = host.list(folder)
+  for (const base of poetryNames(host, name)) {
+    const version = (entry: string) => entry.slice(`${base}-py`.length)
+    const found = installed.filter((entry) => entry.startsWith(`${base}-py`) && /^\d+\.\d+$/.test(version(entry)))
+    const minor = tomlValue(chosen, base, "minor")
+    const entry = found.find((one) => version(one) === minor) ??
+      found.toSorted((a, b) => newestFirst(version(a), version(b)))[0]
+    if (entry !== undefined) {
+      return { kind: "poetry", folder: path.join(folder, entry), place: undefined, where: "poetry's folder" }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,147 @@
+// The environment of a tool as a person may see it: every variable with its value or a mask, where it came from and what
+// it beat, and the interpreter with every place that was looked at. No secret is in here, whatever happens to it later.
+import { Effect, Option, Redacted } from "effect"
+import { isAbsolute, relative } from "node:path"
+import { mark } from "../services/audit/redaction.ts"
+import { EnvResolver } from "../services/env/EnvResolver.ts"
+import type { EnvCandidate, ExplainedVariable } from "../services/env/EnvResolver.ts"
+import { isSecret } from "../services/env/secretVariables.ts"
+import { type ErrorObject, toErrorObject } from "../services/error/KiwiError.ts"
+import { SecretStore } from "../services/identity/SecretStore.ts"
+import { showLocation } from "../services/item/Item.ts"
+import type { Tier } from "../services/item/ItemId.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
+
+export interface BeatenValue {
+  readonly origin: string
+  /** Of a `.env` file. */
+  readonly line?: number
+  readonly value: string
+  /** Why it would not count even if nothing else were set. */
+  readonly refused?: string
+}
+
+export interface EnvExplanation {
+  readonly tool: string
+  /** `tier:folder/path`. */
+  readonly path: string
+  /** Everything is there. */
+  readonly ready: boolean
+  /** Paths here and below are relative to the project where they lie in it. */
+  readonly interpreter?: {
+    readonly variable: string
+    readonly path: string
+    readonly kind: string
+    readonly version?: string
+  }
+  /** Where the interpreter was looked for before it was found, in order. */
+  readonly looked: ReadonlyArray<{ readonly where: string; readonly path?: string; readonly outcome: string }>
+  readonly variables: ReadonlyArray<{
+    readonly name: string
+    /** Masked where `secret`. */
+    readonly value: string
+    readonly secret: boolean
+    readonly origin: string
+    /** `config`: only the tool's config may name it; the process does not get it. */
+    readonly reaches: "child" | "config"
+    /** The secret that it refers to. */
+    readonly keychain?: { readonly name: string; readonly stored: boolean }
+    readonly beat: ReadonlyArray<BeatenValue>
+  }>
+  /** Declared and set nowhere. */
+  readonly unset: ReadonlyArray<{
+    readonly name: string
+    readonly required: boolean
+    readonly refused: ReadonlyArray<BeatenValue>
+  }>
+  /** Entries of PATH that do not count: relative, or in the project. */
+  readonly path_skipped: ReadonlyArray<string>
+  readonly warnings: ReadonlyArray<{ readonly file: string; readonly line: number; readonly issue: string }>
+  /** What is missing. */
+  readonly problem?: ErrorObject
+  /** The tool would not run for another reason, which `kiwi explain` is about. */
+  readonly blocked?: ErrorObject
+}
+
+export const explainEnv = Effect.fn("explainEnv")(function*(
+  query: { readonly id: string; readonly tier?: Tier | undefined },
+  caller: Caller
+) {
+  const store = yield* ItemStore
+  const proxy = yield* ToolProxy
+  const resolver = yield* EnvResolver
+  const secrets = yield* SecretStore
+  const workspace = yield* Workspace
+  const { location } = yield* store.find({ id: query.id, type: "tool", tier: query.tier })
+  const item = location.category === "" ? location.id : `${location.category}/${location.id}`
+  const trace = yield* proxy.trace(caller, { item, tier: location.tier })
+  const { blocked, resolved } = trace
+  // Nothing of a restricted project is believed, not even what it says that it needs.
+  if (blocked !== undefined && (resolved === undefined || blocked.step === "requireTrustedProject")) {
+    return yield* blocked.error
+  }
+  if (resolved === undefined) return yield* Effect.die(new Error("a trace that nothing blocked has a chain"))
+
+  const found = yield* resolver.explain(resolved.chain)
+  const stored = new Set((yield* secrets.list).map(({ name }) => name))
+  const root = Option.getOrUndefined(workspace.project)?.root
+
+  const shorten = (path: string): string => {
+    if (root === undefined || !isAbsolute(path)) return path
+    const inside = relative(root, path)
+    return inside === "" ? "." : inside.startsWith("..") || isAbsolute(inside) ? path : inside
+  }
+  const beaten =
+    (name: string, isHidden: boolean) => ({ line, origin, refused, value }: EnvCandidate): BeatenValue => ({
+      origin,
+      ...(line === undefined ? {} : { line }),
+      // What ENV_CONFIG says is text of the item.
+      value: origin !== "declared" && (isHidden || isSecret({ name, origin, value })) ? mark : Redacted.value(value),
+      ...(refused === undefined ? {} : { refused })
+    })
+  const shown = ({ beat, isSecret: isHidden, reaches, variable }: ExplainedVariable) => ({
+    name: variable.name,
+    value: isHidden ? mark : shorten(Redacted.value(variable.value)),
+    secret: isHidden,
+    origin: variable.origin,
+    reaches,
+    ...(variable.secret === undefined
+      ? {}
+      : { keychain: { name: variable.secret, stored: stored.has(variable.secret) } }),
+    beat: beat.map(beaten(variable.name, isHidden))
+  })
+  const { interpreter } = found
+  const isReady = found.problem === undefined &&
+    found.variables.every(({ variable }) => variable.secret === undefined || stored.has(variable.secret))
+  return {
+    tool: location.id,
+    path: showLocation(location),
+    ready: isReady,
+    ...(interpreter === undefined ? {} : {
+      interpreter: {
+        variable: interpreter.variable,
+        path: shorten(interpreter.path),
+        kind: interpreter.kind,
+        ...(interpreter.version === undefined ? {} : { version: interpreter.version })
+      }
+    }),
+    looked: found.looked.map(({ outcome, path, where }) => ({
+      where,
+      ...(path === undefined ? {} : { path: shorten(path) }),
+      outcome
+    })),
+    variables: found.variables.map(shown),
+    unset: found.unset.map(({ name, refused, required }) => ({
+      name,
+      required,
+      refused: refused.map(beaten(name, true))
+    })),
+    path_skipped: found.skippedPath.map(shorten),
+    warnings: found.warnings,
+    ...(found.problem === undefined ? {} : { problem: toErrorObject(found.problem) }),
+    ...(blocked === undefined || blocked.step === "resolveEnvironment" ? {} : { blocked: toErrorObject(blocked.error) })
+  } satisfies EnvExplanation as EnvExplanation
+})

@@ -1,0 +1,61 @@
+// What a chain declares about its environment, worked out once per chain: the decoded ENV_CONFIG, the variables that it
+// names, and what has to be looked up in the process's own environment.
+import { Result } from "effect"
+import type { Chain } from "../chain/Chain.ts"
+import { isSecretReference, secretNameOf } from "../identity/SecretStore.ts"
+import { parseTemplate } from "../template/templateText.ts"
+import { type DeclaredVariables, declaredVariables } from "./declaredVariables.ts"
+import { decodeEnvConfig, type EnvConfig, type EnvConfigIssue } from "./EnvConfig.ts"
+import { EnvConfigInvalid } from "./EnvResolver.ts"
+import { isDeniedVariable, isKiwiVariable, variableName } from "./variableNames.ts"
+
+export interface EnvPlan {
+  readonly config: EnvConfig
+  readonly declared: DeclaredVariables
+  /** Names that the chain wants from the process's environment. */
+  readonly names: ReadonlyArray<string>
+}
+
+const issuesOfValue = (name: string, value: string): ReadonlyArray<EnvConfigIssue> => {
+  const field = `env.${name}`
+  if (isSecretReference(value) && secretNameOf(value) === undefined) {
+    return [{ field, error: "keychain: is followed by the name of one secret: letters, digits, . _ -" }]
+  }
+  return parseTemplate(value, { parameters: false }).flatMap((part) =>
+    typeof part === "object" && part._tag === "Malformed" ? [{ field, error: part.hint }] : []
+  )
+}
+
+const issuesOf = (config: EnvConfig, isSystem: boolean): ReadonlyArray<EnvConfigIssue> => {
+  const set = [
+    ...Object.keys(config.env ?? {}).map((name) => [`env.${name}`, name] as const),
+    ...(config.interpreter === undefined ? [] : [["interpreter.var", config.interpreter.var] as const])
+  ]
+  const denied = isSystem ? [] : set.filter(([, name]) => isDeniedVariable(name))
+  return [
+    ...denied.map(([field, name]) => ({ field, error: `only system items set ${name}` })),
+    ...Object.entries(config.env ?? {}).flatMap(([name, value]) => issuesOfValue(name, value))
+  ]
+}
+
+export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> => {
+  const declaring = chain.links.find((l) => l.tool.envConfig !== undefined) ?? chain.leaf
+  const invalid = (link: string, issues: ReadonlyArray<EnvConfigIssue>) =>
+    Result.fail(new EnvConfigInvalid({ link, issues: [...issues] }))
+  const decoded = decodeEnvConfig(chain.envConfig ?? {})
+  const link = declaring.tool.location.id
+  if (Result.isFailure(decoded)) return invalid(link, decoded.failure)
+  const config = decoded.success
+  const issues = issuesOf(config, declaring.tool.location.tier === "system")
+  if (issues.length > 0) return invalid(link, issues)
+  const unnamed = chain.requires.environment.filter((name) => !variableName.test(name))
+  if (unnamed.length > 0) {
+    return invalid(
+      chain.leaf.tool.location.id,
+      unnamed.map((name) => ({ field: "requires.environment", error: `${JSON.stringify(name)} is no variable's name` }))
+    )
+  }
+  const declared = declaredVariables(chain, config)
+  const names = new Set([...declared.required, ...declared.inConfig.keys(), ...declared.inEnvConfig])
+  return Result.succeed({ config, declared, names: [...names].filter((name) => !isKiwiVariable(name)) })
+}
