@@ -7,6 +7,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
+import * as DependenciesFile from "./dependency/DependenciesFile.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
@@ -84,6 +85,7 @@ export const layerProject = (dir: string | undefined) =>
     Layer.provideMerge(Layer.mergeAll(
       AuditLogFile.layer,
       ChainResolverStore.layer,
+      DependenciesFile.layer,
       EnvResolverNode.layer,
       ItemIndexSqlite.layer,
       layerPrimitives,

@@ -5,6 +5,7 @@ import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
+import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
 import type { MemoryHost } from "./env/EnvResolverMemory.ts"
 import * as EnvResolverMemory from "./env/EnvResolverMemory.ts"
 import * as ExtractorsMemory from "./format/ExtractorsMemory.ts"
@@ -56,6 +57,8 @@ export interface KernelMemoryOptions {
   /** Variables and installed programs that tools find. Default: everything in /usr/bin, PATH alone. */
   readonly host?: MemoryHost | undefined
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+  /** What a registry would have, by name. Default: nothing is installed and nothing can be. */
+  readonly packages?: ReadonlyMap<string, string> | undefined
 }
 
 export const layer = (options: KernelMemoryOptions = {}) => {
@@ -65,6 +68,7 @@ export const layer = (options: KernelMemoryOptions = {}) => {
     Layer.provideMerge(Layer.mergeAll(
       AuditLogMemory.layer,
       ChainResolverStore.layer,
+      DependenciesMemory.layerWith(options.packages ?? new Map()),
       EnvResolverMemory.layerWith(options.host ?? {}),
       ItemIndexMemory.layer,
       PermissionGateDefault.layer,

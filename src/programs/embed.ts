@@ -150,6 +150,18 @@ export {
   ChainResolver,
   ChainTooDeep
 } from "../services/chain/ChainResolver.ts"
+export type { EnvironmentQuery, SyncError, SyncOutcome, SyncRequest } from "../services/dependency/Dependencies.ts"
+export { Dependencies } from "../services/dependency/Dependencies.ts"
+export {
+  DependenciesInvalid,
+  DependenciesMissing,
+  InstallerMissing,
+  InstallFailed,
+  InterpreterUnsuitable,
+  PinsDiffer
+} from "../services/dependency/DependencyErrors.ts"
+export type { InstalledSet } from "../services/dependency/InstalledPackage.ts"
+export { Ecosystem, InstalledPackage } from "../services/dependency/InstalledPackage.ts"
 export type { EnvOrigin, EnvVariable, EnvWarning, ResolvedEnv } from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { OutboundError, OutboundRequest, OutboundResponse } from "../services/outbound/Outbound.ts"

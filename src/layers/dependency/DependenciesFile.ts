@@ -6,7 +6,6 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, utime
 import { arch, platform } from "node:os"
 import * as Path from "node:path"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { differencesFrom, sortPackages } from "../../services/dependency/comparePins.ts"
 import { type Declared, declaredBy } from "../../services/dependency/declaredDependencies.ts"
 import {
   Dependencies,
@@ -15,6 +14,7 @@ import {
   type SyncRequest
 } from "../../services/dependency/Dependencies.ts"
 import { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
+import { differencesFrom, sortPackages } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage, InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
@@ -254,7 +254,7 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
     }
   }
 
-  const build = Effect.fnUntraced(function*(plan: Declared, digest: string, request: SyncRequest) {
+  const build = Effect.fnUntraced(function*(plan: Declared, id: string, request: SyncRequest) {
     const tool = request.chain.leaf.tool.location.id
     const fresh = Path.join(root, `.new-${randomUUID()}`)
     const make = Effect.gen(function*() {
@@ -271,7 +271,7 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
       yield* bench.progress("Checking what was installed")
       const now = yield* Clock.currentTimeMillis
       yield* attempt(() => {
-        if (plan.ecosystem === "python") Files.moveScripts(fresh, placeOf(digest), windows)
+        if (plan.ecosystem === "python") Files.moveScripts(fresh, placeOf(id), windows)
         chmodSync(fresh, 0o700)
         const content = Files.contentOf(fresh)
         mkdirSync(Path.join(fresh, Files.copiesName), { mode: 0o700 })
@@ -279,7 +279,7 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
         touch(fresh, now)
         const manifest: Files.Manifest = {
           kind: "kiwi-environment-1",
-          digest,
+          digest: id,
           ecosystem: plan.ecosystem,
           requirements: plan.requirements,
           installer: built.installer,
@@ -289,10 +289,10 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
           content
         }
         writeFileSync(Path.join(fresh, Files.manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
-        replace(fresh, placeOf(digest))
+        replace(fresh, placeOf(id))
       })
-      known.delete(digest)
-      const found = yield* look(digest)
+      known.delete(id)
+      const found = yield* look(id)
       if (typeof found === "string") return yield* refusal(undefined)
       return found
     })
@@ -342,12 +342,12 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
     )
 
   const prune = Effect.fn("Dependencies.prune")(
-    function*(options: { readonly before: number; readonly keep: ReadonlySet<string> }) {
+    function*({ before, keep }: { readonly before: number; readonly keep: ReadonlySet<string> }) {
       return yield* alone(Effect.andThen(
         sweep,
         attempt(() => {
           const removed = readdirSync(root).filter((name) =>
-            shape.test(name) && !options.keep.has(name) && lastUse(placeOf(name)) < options.before
+            shape.test(name) && !keep.has(name) && lastUse(placeOf(name)) < before
           )
           for (const name of removed) {
             known.delete(name)

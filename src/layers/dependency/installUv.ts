@@ -4,8 +4,8 @@ import { Effect, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { differencesFrom, sortPackages } from "../../services/dependency/comparePins.ts"
 import { InstallFailed, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
+import { differencesFrom, sortPackages } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
 import { normalPythonName } from "../../services/dependency/requirements.ts"
 import { sitePackagesOf } from "./environmentFiles.ts"
@@ -110,7 +110,15 @@ export const installUv = Effect.fnUntraced(function*(bench: Workbench, uv: strin
   yield* Effect.sync(() => writeFileSync(wanted, `${requirementLines(plan).join("\n")}\n`, { mode: 0o600 }))
   yield* bench.progress(`${installer} looks up versions`)
   const compiled = yield* run(
-    ...["pip", "compile", "--quiet", "--format", "pylock.toml", "--output-file", lock, "--python", python],
+    "pip",
+    "compile",
+    "--quiet",
+    "--format",
+    "pylock.toml",
+    "--output-file",
+    lock,
+    "--python",
+    python,
     ...builds,
     ...(plan.pins === undefined ? [] : ["--no-deps"]),
     wanted
@@ -129,10 +137,13 @@ export const installUv = Effect.fnUntraced(function*(bench: Workbench, uv: strin
   yield* bench.progress(`${installer} installs ${exact.length}`)
   const install = ["pip", "install", "--quiet", "--python", python]
   const said = yield* run(
-    ...[...install, "--compile-bytecode", "--no-deps"],
+    ...install,
+    "--compile-bytecode",
+    "--no-deps",
     ...builds,
     ...(requireHashes ? ["--require-hashes"] : []),
-    ...["--requirement", wanted]
+    "--requirement",
+    wanted
   )
   if (said.code !== 0) return yield* orPinsDiffer(bench, installer, plan)(said)
   const sitePackages = sitePackagesOf(bench.folder, bench.windows)

@@ -38,6 +38,7 @@ export const make = Effect.gen(function*() {
     { name: "isolate", traced: true, run: trust.isolate },
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
+    { name: "requireDependencies", traced: true, run: input.requireDependencies },
     { name: "pinCopies", traced: false, run: input.pinCopies },
     { name: "renderConfig", traced: false, run: input.renderConfig },
     { name: "validateConfig", traced: false, run: input.validateConfig },
@@ -92,6 +93,7 @@ export const make = Effect.gen(function*() {
       verified: run.verified,
       rule: run.rule,
       env: run.env,
+      dependencies: run.dependencies,
       isolation: run.isolation
     } satisfies Trace as Trace
   })

@@ -16,6 +16,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
 import { demoCommand } from "./commands/demo.ts"
+import { envGroup, envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
 import {
   auditAnchorCommand,
   auditGroup,
@@ -88,7 +89,13 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
           Command.provide(searchCommand, kernel),
           Command.provide(loadCommand, kernel),
           Command.provide(runCommand, kernel),
-          Command.provide(explainCommand, kernel)
+          Command.provide(explainCommand, kernel),
+          envGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(envSyncCommand, kernel),
+              Command.provide(envPruneCommand, kernel)
+            ])
+          )
         ]
       },
       {

@@ -2,6 +2,8 @@
 import { Context, type Effect, Schema } from "effect"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
+import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
+import type { InstalledSet } from "../dependency/InstalledPackage.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
@@ -94,6 +96,8 @@ export type ChainReason =
   | SchemaUnusable
   | EnvConfigInvalid
   | RequirementsMissing
+  | DependenciesInvalid
+  | DependenciesMissing
   | TemplateError
   | PrimitiveError
   | WriteRefused
@@ -135,6 +139,8 @@ export interface Trace {
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string | undefined
   readonly env: ResolvedEnv | undefined
+  /** The packages that the tool would run with, where its chain declares any. */
+  readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation | undefined
 }
 

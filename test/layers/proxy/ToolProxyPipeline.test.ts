@@ -22,6 +22,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "isolate",
       "validateParameters",
       "resolveEnvironment",
+      "requireDependencies",
       "pinCopies",
       "renderConfig",
       "validateConfig",
