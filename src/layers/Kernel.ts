@@ -7,6 +7,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
+import * as DependenciesFile from "./dependency/DependenciesFile.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
@@ -93,7 +94,12 @@ export const layerProject = (dir: string | undefined) =>
       SignaturesFile.layer
     )),
     Layer.provideMerge(LockfilesKernel.layer),
-    Layer.provideMerge(Layer.mergeAll(ChainResolverStore.layer, EnvResolverNode.layer, LockfileStoreFile.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      ChainResolverStore.layer,
+      DependenciesFile.layer,
+      EnvResolverNode.layer,
+      LockfileStoreFile.layer
+    )),
     Layer.provideMerge(VerifiedCopiesFile.layer),
     Layer.provideMerge(ItemHistoryFile.layer),
     Layer.provideMerge(VerifierEd25519.layer),

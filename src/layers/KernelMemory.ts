@@ -5,6 +5,7 @@ import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
+import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
 import type { MemoryHost } from "./env/EnvResolverMemory.ts"
 import * as EnvResolverMemory from "./env/EnvResolverMemory.ts"
 import * as ExtractorsMemory from "./format/ExtractorsMemory.ts"
@@ -61,6 +62,8 @@ export interface KernelMemoryOptions {
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
   /** What `keychain:NAME` stands for, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
+  /** What a registry would have, by name. Default: nothing is installed and nothing can be. */
+  readonly packages?: ReadonlyMap<string, string> | undefined
 }
 
 export const layer = (options: KernelMemoryOptions = {}) => {
@@ -78,6 +81,7 @@ export const layer = (options: KernelMemoryOptions = {}) => {
     Layer.provideMerge(LockfilesKernel.layer),
     Layer.provideMerge(Layer.mergeAll(
       ChainResolverStore.layer,
+      DependenciesMemory.layerWith(options.packages ?? new Map()),
       EnvResolverMemory.layerWith(options.host ?? {}),
       LockfileStoreMemory.layer
     )),

@@ -3,6 +3,7 @@
 import { Context, Effect, Layer, LayerMap, Scope } from "effect"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { ChainResolver } from "../services/chain/ChainResolver.ts"
+import type { Dependencies } from "../services/dependency/Dependencies.ts"
 import type { EnvResolver } from "../services/env/EnvResolver.ts"
 import type { ItemParser } from "../services/format/ItemParser.ts"
 import type { Signatures } from "../services/integrity/Signatures.ts"
@@ -25,6 +26,7 @@ import type { ProjectNotFound, Workspace } from "../services/workspace/Workspace
 export type ProjectServices =
   | AuditLog
   | ChainResolver
+  | Dependencies
   | EnvResolver
   | ItemIndex
   | ItemParser

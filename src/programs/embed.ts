@@ -171,6 +171,18 @@ export type {
   LookedAt,
   ResolvedEnv
 } from "../services/env/EnvResolver.ts"
+export type { EnvironmentQuery, SyncError, SyncOutcome, SyncRequest } from "../services/dependency/Dependencies.ts"
+export { Dependencies } from "../services/dependency/Dependencies.ts"
+export {
+  DependenciesInvalid,
+  DependenciesMissing,
+  InstallerMissing,
+  InstallFailed,
+  InterpreterUnsuitable,
+  PinsDiffer
+} from "../services/dependency/DependencyErrors.ts"
+export type { InstalledSet } from "../services/dependency/InstalledPackage.ts"
+export { Ecosystem, InstalledPackage } from "../services/dependency/InstalledPackage.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 export { InterpreterIdentity, InterpreterKind } from "../services/env/ResolvedInterpreter.ts"

@@ -30,7 +30,8 @@ const states: ReadonlyMap<string, ItemState> = new Map<string, ItemState>([
   ["PERMISSION_DENIED", "denied"],
   ["GOES_BACK", "denied"],
   ["HIDES_ITEM", "denied"],
-  ["REQUIREMENTS_MISSING", "missing_command"]
+  ["REQUIREMENTS_MISSING", "missing_command"],
+  ["DEPENDENCIES_MISSING", "missing_command"]
 ])
 
 /** The state that an error of verifying or tracing stands for. */

@@ -11,6 +11,7 @@ import { makeKiwiOver } from "./Kiwi.ts"
 
 export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
 export * as ChainResolverStore from "../layers/chain/ChainResolverStore.ts"
+export * as DependenciesMemory from "../layers/dependency/DependenciesMemory.ts"
 export type { MemoryHost } from "../layers/env/EnvResolverMemory.ts"
 export * as EnvResolverMemory from "../layers/env/EnvResolverMemory.ts"
 export * as ExtractorsMemory from "../layers/format/ExtractorsMemory.ts"

@@ -166,9 +166,9 @@ export const make = Effect.gen(function*() {
     }
   }
 
-  const nameFor = (digest: string, fileName: string | undefined): string => {
+  const nameFor = (base: string, digest: string, fileName: string | undefined): string => {
     const [plain, own] = namesOf(digest, fileName)
-    return own !== undefined && fileName !== undefined && isOthers(join(verified, plain), fileName) ? own : plain
+    return own !== undefined && fileName !== undefined && isOthers(join(base, plain), fileName) ? own : plain
   }
 
   const isUnchanged = ({ stamps }: Checked): boolean => {
@@ -179,29 +179,29 @@ export const make = Effect.gen(function*() {
     return true
   }
 
-  const sweep = (now: number): void => {
-    for (const name of readdirSync(verified)) {
+  const sweep = (base: string, now: number): void => {
+    for (const name of readdirSync(base)) {
       if (!name.startsWith(".")) continue
-      const stat = statOf(join(verified, name))
-      if (stat !== undefined && now - Number(stat.ctimeMs) > leftoverAge) discard(join(verified, name))
+      const stat = statOf(join(base, name))
+      if (stat !== undefined && now - Number(stat.ctimeMs) > leftoverAge) discard(join(base, name))
     }
   }
 
   /** Puts a whole copy at `name`, in place of what is there. Another process may be first: its copy is as good. */
-  const place = (name: string, content: ReadonlyMap<string, FolderFile>): void => {
-    const fresh = join(verified, `.new-${randomUUID()}`)
+  const place = (base: string, name: string, content: ReadonlyMap<string, FolderFile>): void => {
+    const fresh = join(base, `.new-${randomUUID()}`)
     try {
       writeAll(fresh, content)
       try {
-        renameSync(fresh, join(verified, name))
+        renameSync(fresh, join(base, name))
         return
       } catch (error) {
         if (!isTaken(error)) throw error
       }
-      const old = join(verified, `.old-${randomUUID()}`)
+      const old = join(base, `.old-${randomUUID()}`)
       try {
-        renameSync(join(verified, name), old)
-        renameSync(fresh, join(verified, name))
+        renameSync(join(base, name), old)
+        renameSync(fresh, join(base, name))
       } catch (error) {
         if (!isTaken(error) && errorCode(error) !== "ENOENT") throw error
       }
@@ -212,9 +212,9 @@ export const make = Effect.gen(function*() {
   }
 
   /** What lies at `name`, if it is what it should be. */
-  const look = (name: string, content: ReadonlyMap<string, FolderFile>): Found | undefined => {
+  const look = (base: string, name: string, content: ReadonlyMap<string, FolderFile>): Found | undefined => {
     try {
-      const found = survey(join(verified, name))
+      const found = survey(join(base, name))
       return holds(found, content) ? found : undefined
     } catch (error) {
       // There is none, or another process is just replacing it.
@@ -225,6 +225,7 @@ export const make = Effect.gen(function*() {
 
   const prepare = Effect.fnUntraced(function*(
     key: string,
+    below: string,
     digest: string,
     fileName: string | undefined,
     content: ReadonlyMap<string, FolderFile>
@@ -232,19 +233,20 @@ export const make = Effect.gen(function*() {
     if (![...content.keys()].every(isPlain)) {
       return yield* new WriteRefused({ path: `verified/${digest}`, issue: "outside", detail: "a path leaves the item" })
     }
-    yield* safe.makeDirectory(home, "verified", { mode: 0o700 })
+    yield* safe.makeDirectory(home, below, { mode: 0o700 })
+    const base = join(home, below)
     const now = yield* Clock.currentTimeMillis
     return yield* attempt(digest, () => {
-      const name = nameFor(digest, fileName)
-      let found = look(name, content)
-      if (found === undefined) sweep(now)
+      const name = nameFor(base, digest, fileName)
+      let found = look(base, name, content)
+      if (found === undefined) sweep(base, now)
       for (let round = 0; found === undefined && round < rounds; round++) {
-        place(name, content)
-        found = look(name, content)
+        place(base, name, content)
+        found = look(base, name, content)
       }
       if (found === undefined) throw new Error("a copy that was just made is already another")
       const entry: Checked = {
-        folder: join(verified, name),
+        folder: join(base, name),
         stamps: found.stamps,
         settled: now - found.changed >= settled
       }
@@ -253,7 +255,11 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  const materialize = Effect.fnUntraced(function*({ snapshot }: Verified, entrypoint: string | undefined) {
+  const materialize = Effect.fnUntraced(function*(
+    { snapshot }: Verified,
+    entrypoint: string | undefined,
+    below: string = "verified"
+  ) {
     const { digest, executable, files, location } = snapshot
     const fileName = location.kind === "file" ? basename(location.path) : undefined
     if (entrypoint !== undefined && entrypoint !== fileName && !files.some((file) => file.path === entrypoint)) {
@@ -263,11 +269,11 @@ export const make = Effect.gen(function*() {
         detail: `the entrypoint "${entrypoint}" is none of the item's files`
       })
     }
-    const key = `${digest} ${executable} ${fileName ?? ""}`
+    const key = `${below} ${digest} ${executable} ${fileName ?? ""}`
     const known = checked.get(key)
     const current = known !== undefined && known.settled && (yield* attempt(digest, () => isUnchanged(known)))
       ? known
-      : yield* prepare(key, digest, fileName, contentOf(snapshot))
+      : yield* prepare(key, below, digest, fileName, contentOf(snapshot))
     return {
       folder: current.folder,
       file: entrypoint === undefined ? undefined : join(current.folder, entrypoint)

@@ -5,7 +5,7 @@ import type { ItemSnapshot } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 
 export const make = Effect.gen(function*() {
-  const { verified } = yield* KiwiHome
+  const { home, verified } = yield* KiwiHome
   const kept = new Map<string, ItemSnapshot>()
   const find = (digest: string, kind: "file" | "folder") =>
     Effect.sync(() => {
@@ -14,10 +14,10 @@ export const make = Effect.gen(function*() {
     })
 
   return VerifiedCopies.of({
-    materialize: ({ snapshot }, entrypoint) =>
+    materialize: ({ snapshot }, entrypoint, below) =>
       Effect.sync(() => {
         kept.set(snapshot.digest, snapshot)
-        const folder = `${verified}/${snapshot.digest}`
+        const folder = `${below === undefined ? verified : `${home}/${below}`}/${snapshot.digest}`
         return { folder, file: entrypoint === undefined ? undefined : `${folder}/${entrypoint}` }
       }),
     recall: (digest) => Effect.map(find(digest, "file"), (snapshot) => snapshot?.bytes),

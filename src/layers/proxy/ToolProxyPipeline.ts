@@ -41,6 +41,7 @@ export const make = Effect.gen(function*() {
     { name: "isolate", traced: true, run: trust.isolate },
     { name: "validateParameters", traced: false, run: input.validateParameters },
     { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
+    { name: "requireDependencies", traced: true, run: input.requireDependencies },
     { name: "checkLock", traced: true, run: lock.checkLock },
     { name: "resolveSecrets", traced: false, run: input.resolveSecrets },
     { name: "pinCopies", traced: false, run: input.pinCopies },
@@ -101,6 +102,7 @@ export const make = Effect.gen(function*() {
       verified: run.verified,
       rule: run.rule,
       env: run.env,
+      dependencies: run.dependencies,
       isolation: run.isolation,
       warnings: run.warnings
     } satisfies Trace as Trace

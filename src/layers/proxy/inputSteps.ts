@@ -16,6 +16,8 @@ import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
+import * as DependencySteps from "./dependencySteps.ts"
+import { copiesBelow } from "./dependencySteps.ts"
 import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
@@ -67,6 +69,7 @@ export const make = Effect.gen(function*() {
   const gate = yield* PermissionGate
   const schemas = yield* SchemaValidator
   const secrets = yield* SecretStore
+  const { requireDependencies, withDependencies } = yield* DependencySteps.make
 
   const validateParameters = Effect.fnUntraced(function*(run: Run) {
     const { leaf } = chainOf(run)
@@ -90,9 +93,11 @@ export const make = Effect.gen(function*() {
       const denied = deniedIn(link)
       if (denied !== undefined) return yield* failedIn(run, link, denied)
     }
-    const env = yield* Effect.mapError(
-      environments.resolve(chain),
-      (reason) => failedIn(run, linkOf(chain, reason), reason)
+    const env = yield* environments.resolve(chain).pipe(
+      Effect.catchTag("RequirementsMissing", (reason) => Effect.flatMap(withDependencies(run, reason), Effect.fail)),
+      Effect.mapError((reason) =>
+        reason._tag === "ToolChainError" ? reason : failedIn(run, linkOf(chain, reason), reason)
+      )
     )
     run.env = env
     run.secrets = secretsOf(env)
@@ -139,7 +144,7 @@ export const make = Effect.gen(function*() {
       const verified = run.verified[index]
       if (link.tool.entrypoint === undefined || verified === undefined) continue
       const copy = yield* Effect.mapError(
-        copies.materialize(verified, link.tool.entrypoint),
+        copies.materialize(verified, link.tool.entrypoint, copiesBelow(run.dependencies)),
         (reason) => failedIn(run, link, reason)
       )
       run.toolFile = copy.file
@@ -234,5 +239,13 @@ export const make = Effect.gen(function*() {
     run.config = yield* validateAgainst(run, chain.primitive, run.config)
   })
 
-  return { validateParameters, resolveEnvironment, resolveSecrets, pinCopies, renderConfig, validateConfig }
+  return {
+    validateParameters,
+    resolveEnvironment,
+    requireDependencies,
+    resolveSecrets,
+    pinCopies,
+    renderConfig,
+    validateConfig
+  }
 })

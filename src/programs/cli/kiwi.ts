@@ -17,6 +17,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
 import { demoCommand } from "./commands/demo.ts"
+import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
 import {
   envExplainCommand,
   envGroup,
@@ -107,7 +108,9 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
                   Command.provide(secretListCommand, kernel),
                   Command.provide(secretRemoveCommand, kernel)
                 ])
-              )
+              ),
+              Command.provide(envSyncCommand, kernel),
+              Command.provide(envPruneCommand, kernel)
             ])
           )
         ]

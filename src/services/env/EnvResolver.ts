@@ -11,13 +11,17 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   /** The interpreter's declaration and where it was looked for; "" when it was found or none is declared. */
   interpreter: Schema.String,
   /** What to do about the interpreter, where that is one command. */
-  interpreterRemedy: Schema.optionalKey(Schema.String)
+  interpreterRemedy: Schema.optionalKey(Schema.String),
+  /** Packages that are declared and not installed. */
+  dependencies: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message() {
+    const packages = this.dependencies ?? []
     const parts = [
       this.interpreter,
       this.commands.length === 0 ? "" : `commands not found on PATH: ${this.commands.join(", ")}`,
-      this.variables.length === 0 ? "" : `variables not set: ${this.variables.join(", ")}`
+      this.variables.length === 0 ? "" : `variables not set: ${this.variables.join(", ")}`,
+      packages.length === 0 ? "" : `packages not installed: ${packages.join(", ")}`
     ].filter((p) => p !== "")
     return `${this.tool} cannot run here: ${parts.join("; ")}`
   }
@@ -25,7 +29,8 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
     return [
       ...this.commands.map((c) => `install ${c}`),
       ...this.variables.map((v) => `set ${v} in the environment or in .env`),
-      ...(this.interpreter === "" ? [] : [this.interpreterRemedy ?? "install the interpreter"])
+      ...(this.interpreter === "" ? [] : [this.interpreterRemedy ?? "install the interpreter"]),
+      ...((this.dependencies ?? []).length === 0 ? [] : [`kiwi env sync ${this.tool}`])
     ].join("; ")
   }
 }

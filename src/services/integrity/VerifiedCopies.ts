@@ -8,10 +8,12 @@ export class VerifiedCopies extends Context.Service<VerifiedCopies, {
   /**
    * The copy's folder and, for a tool with an entrypoint, that file in it (absolute). Made when it is missing, and
    * hashed again whenever its stat differs from the one of the last check; a copy that does not match is made anew.
+   * `below` names another folder of $KIWI_HOME for it than `verified`, by its path there.
    */
   readonly materialize: (
     verified: Verified,
-    entrypoint: string | undefined
+    entrypoint: string | undefined,
+    below?: string
   ) => Effect.Effect<{ readonly folder: string; readonly file: string | undefined }, WriteRefused>
   /** The canonical bytes of a file that was once verified or signed here; `undefined` if there is no such copy. */
   readonly recall: (digest: string, fileName: string) => Effect.Effect<Uint8Array | undefined>

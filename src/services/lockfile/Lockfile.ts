@@ -2,6 +2,7 @@
 // nothing: a lock can refuse a call, and never makes an item trusted.
 import { Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
+import { Ecosystem, InstalledPackage } from "../dependency/InstalledPackage.ts"
 import { Tier } from "../item/ItemId.ts"
 
 const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
@@ -39,18 +40,10 @@ export const LockedRuntime = Schema.Struct({
 })
 export type LockedRuntime = typeof LockedRuntime.Type
 
-export const LockedPackage = Schema.Struct({
-  name: Schema.NonEmptyString,
-  version: Schema.NonEmptyString,
-  /** Hash of the artifact as its index gives it ("sha256:…", "sha512-…"); null where the installer tells none. */
-  hash: Schema.NullOr(Schema.String)
-})
-export type LockedPackage = typeof LockedPackage.Type
-
 export const LockedDependencies = Schema.Struct({
-  ecosystem: Schema.Literals(["python", "node"]),
+  ecosystem: Ecosystem,
   /** Sorted by name, then version. */
-  packages: Schema.Array(LockedPackage)
+  packages: Schema.Array(InstalledPackage)
 })
 export type LockedDependencies = typeof LockedDependencies.Type
 

@@ -3,6 +3,8 @@ import { Context, type Effect, Schema } from "effect"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
+import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
+import type { InstalledSet } from "../dependency/InstalledPackage.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
@@ -108,6 +110,8 @@ export type ChainReason =
   | RequirementsMissing
   | SecretMissing
   | SecretUnavailable
+  | DependenciesInvalid
+  | DependenciesMissing
   | TemplateError
   | PrimitiveError
   | WriteRefused
@@ -149,6 +153,8 @@ export interface Trace {
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string | undefined
   readonly env: ResolvedEnv | undefined
+  /** The packages that the tool would run with, where its chain declares any. */
+  readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation | undefined
   /** What would be told with a result. */
   readonly warnings: ReadonlyArray<CallWarning>

@@ -24,6 +24,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "isolate",
       "validateParameters",
       "resolveEnvironment",
+      "requireDependencies",
       "checkLock",
       "resolveSecrets",
       "pinCopies",

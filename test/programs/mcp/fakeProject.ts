@@ -6,6 +6,7 @@ import type { ProjectServices } from "../../../src/layers/Projects.ts"
 import type { AuditRecord } from "../../../src/services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
+import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
 import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"
 import { ItemParser } from "../../../src/services/format/ItemParser.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -205,6 +206,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
         verified: [],
         rule: undefined,
         env: undefined,
+        dependencies: undefined,
         isolation: undefined,
         warnings: []
       }),
@@ -337,6 +339,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
       cwd: "/fake/project"
     }),
     Layer.mock(ChainResolver, {}),
+    Layer.mock(Dependencies, {}),
     Layer.mock(EnvResolver, {}),
     Layer.mock(PermissionGate, {}),
     Layer.mock(SignerTrust, {

@@ -257,7 +257,14 @@ export const secretGroup = Command.make("secret").pipe(
 
 /** What `env` is for. */
 export const envGroup = Command.make("env").pipe(
-  Command.withDescription("See what a tool gets from its environment and why, and keep the secrets that it refers to."),
+  Command.withDescription(
+    "See what a tool gets from its environment and why, install the packages that it declares, and keep the secrets " +
+      "that it refers to."
+  ),
   Command.withShortDescription("What tools get from their environment"),
-  Command.withExamples([{ command: "kiwi env explain add" }, { command: "kiwi env secret set github" }])
+  Command.withExamples([
+    { command: "kiwi env explain add" },
+    { command: "kiwi env sync" },
+    { command: "kiwi env secret set github" }
+  ])
 )

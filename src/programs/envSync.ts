@@ -1,0 +1,228 @@
+// The one act that installs packages: for one tool, or for all that declare some. A tool is held to everything that a
+// call of it would be held to before anything is fetched; what is refused installs nothing.
+import { Clock, Duration, Effect, Result } from "effect"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Chain } from "../services/chain/Chain.ts"
+import type { Declared } from "../services/dependency/declaredDependencies.ts"
+import { Dependencies } from "../services/dependency/Dependencies.ts"
+import type { InstalledPackage } from "../services/dependency/InstalledPackage.ts"
+import { interpreterOnly } from "../services/dependency/interpreterOnly.ts"
+import { EnvResolver } from "../services/env/EnvResolver.ts"
+import { toErrorObject } from "../services/error/KiwiError.ts"
+import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
+import { showLocation } from "../services/item/Item.ts"
+import type { ItemLocation } from "../services/item/Item.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { outcomeOf } from "../services/proxy/callOutcome.ts"
+import type { Caller } from "../services/proxy/ToolCall.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { newCallId } from "./callId.ts"
+
+/** Versions and hashes that a lock has for a chain, where one is kept. */
+export type PinsOf = (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
+
+export interface EnvSyncInput {
+  /** Without one: every tool of the project and of your user space. */
+  readonly tool?: string | undefined
+  readonly upgrade: boolean
+  readonly allowBuild: boolean
+  readonly pinsOf?: PinsOf | undefined
+  /** Told before the first one is installed. */
+  readonly plan: (planned: ReadonlyArray<Planned>) => Effect.Effect<void>
+  readonly progress: (what: string) => Effect.Effect<void>
+}
+
+export interface Planned {
+  readonly tool: string
+  readonly path: string
+  readonly declared: Declared
+}
+
+export interface Synced {
+  readonly tool: string
+  /** `tier:folder/path`. */
+  readonly path: string
+  /** `refused`: it may not run here, so nothing was fetched. `nothing`: it declares none. */
+  readonly state: "installed" | "up-to-date" | "refused" | "failed" | "nothing"
+  readonly ecosystem?: string
+  readonly requirements?: ReadonlyArray<string>
+  readonly packages?: ReadonlyArray<InstalledPackage>
+  readonly installer?: string
+  readonly environment?: string
+  readonly error?: ErrorObject
+}
+
+/** What a tool may lack and still have its packages installed: these, and what is no package. */
+const curable: ReadonlySet<string> = new Set(["RequirementsMissing", "DependenciesMissing"])
+
+const nameOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
+
+interface Ready extends Planned {
+  readonly chain: Chain
+}
+
+type Candidate =
+  | { readonly _tag: "Ready"; readonly ready: Ready }
+  | { readonly _tag: "Nothing" }
+  | { readonly _tag: "Refused"; readonly error: KiwiError }
+
+/** Walks a call's own steps up to the one that asks for packages. */
+const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: Caller) {
+  const proxy = yield* ToolProxy
+  const dependencies = yield* Dependencies
+  const tool = nameOf(location)
+  const { blocked, resolved } = yield* proxy.trace(caller, { item: tool, tier: location.tier })
+  if (resolved === undefined) {
+    return (blocked === undefined ? { _tag: "Nothing" } : { _tag: "Refused", error: blocked.error }) satisfies Candidate
+  }
+  const { chain } = resolved
+  const declared = yield* Effect.result(dependencies.declared(chain))
+  if (Result.isSuccess(declared) && declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
+  const reason = blocked?.error._tag === "ToolChainError" ? blocked.error.reason : blocked?.error
+  if (reason !== undefined && blocked !== undefined && !curable.has(reason._tag)) {
+    return { _tag: "Refused", error: blocked.error } satisfies Candidate
+  }
+  if (Result.isFailure(declared)) return { _tag: "Refused", error: declared.failure } satisfies Candidate
+  if (declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
+  return {
+    _tag: "Ready",
+    ready: { tool, path: showLocation(location), declared: declared.success, chain }
+  } satisfies Candidate
+})
+
+/** Before and after, like every other call: what is fetched is an effect. */
+const audited = <A, E extends KiwiError, R>(
+  location: ItemLocation,
+  { chain, declared, tool }: Ready,
+  input: EnvSyncInput,
+  caller: Caller,
+  effect: Effect.Effect<A, E, R>
+) =>
+  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+    const audit = yield* AuditLog
+    const call = yield* newCallId
+    const started = yield* Clock.currentTimeMillis
+    const leaf = chain.leaf.tool
+    const subject = { type: "tool", item: tool, tier: location.tier, version: leaf.version, digest: leaf.digest }
+    yield* audit.append({
+      kind: "request",
+      call,
+      caller,
+      operation: "env sync",
+      subject,
+      parameters: {
+        requirements: [...declared.requirements],
+        ...(input.upgrade ? { upgrade: true } : {}),
+        ...(input.allowBuild ? { allow_build: true } : {})
+      }
+    })
+    const exit = yield* Effect.exit(restore(effect))
+    yield* audit.append({
+      kind: "result",
+      call,
+      subject: { ...subject, chain_digest: chain.digest },
+      ...outcomeOf(exit),
+      duration_ms: (yield* Clock.currentTimeMillis) - started
+    })
+    return yield* exit
+  }))
+
+const install = Effect.fnUntraced(
+  function*(location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) {
+    const dependencies = yield* Dependencies
+    const environments = yield* EnvResolver
+    const { chain } = ready
+    const env = yield* environments.resolve(interpreterOnly(chain))
+    const outcome = yield* audited(
+      location,
+      ready,
+      input,
+      caller,
+      dependencies.sync({
+        chain,
+        interpreter: env.interpreter?.path,
+        pins: yield* input.pinsOf?.(chain) ?? Effect.undefined,
+        upgrade: input.upgrade,
+        allowBuild: input.allowBuild,
+        progress: (what) => input.progress(`${ready.tool}: ${what}`)
+      })
+    )
+    return outcome
+  }
+)
+
+const synced = Effect.fnUntraced(
+  function*(location: ItemLocation, candidate: Candidate, input: EnvSyncInput, caller: Caller) {
+    const head = { tool: nameOf(location), path: showLocation(location) }
+    if (candidate._tag === "Nothing") return { ...head, state: "nothing" } satisfies Synced as Synced
+    if (candidate._tag === "Refused") {
+      return { ...head, state: "refused", error: toErrorObject(candidate.error) } satisfies Synced as Synced
+    }
+    const { declared } = candidate.ready
+    const about = { ...head, ecosystem: declared.ecosystem, requirements: declared.requirements }
+    return yield* install(location, candidate.ready, input, caller).pipe(
+      Effect.map((outcome): Synced =>
+        outcome === undefined ? { ...head, state: "nothing" } : {
+          ...about,
+          state: outcome.state,
+          installer: outcome.installer,
+          packages: outcome.set.packages,
+          environment: outcome.set.digest
+        }
+      ),
+      Effect.catch((error) => Effect.succeed<Synced>({ ...about, state: "failed", error: toErrorObject(error) }))
+    )
+  }
+)
+
+const locationsOf = Effect.fnUntraced(function*(tool: string | undefined) {
+  const store = yield* ItemStore
+  if (tool !== undefined) return [(yield* store.find({ id: tool, type: "tool" })).location]
+  return (yield* store.list({ type: "tool" })).filter(({ tier }) => tier !== "system")
+})
+
+/** Of all tools, only those that declare packages are in the answer; a tool that was asked for always is. */
+export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, caller: Caller) {
+  const locations = yield* locationsOf(input.tool)
+  const candidates: Array<readonly [ItemLocation, Candidate]> = []
+  for (const location of locations) candidates.push([location, yield* candidateOf(location, caller)])
+  const wanted = candidates.flatMap(([, candidate]) => candidate._tag === "Ready" ? [candidate.ready] : [])
+  yield* input.plan(wanted)
+  const all: Array<Synced> = []
+  for (const [location, candidate] of candidates) all.push(yield* synced(location, candidate, input, caller))
+  return input.tool === undefined
+    ? all.filter(({ state }) => state === "installed" || state === "up-to-date" || state === "failed")
+    : all
+})
+
+/** Digests of the environments that tools of the project and of your user space have a use for. */
+const wantedDigests = Effect.fnUntraced(function*(caller: Caller, pinsOf: PinsOf | undefined) {
+  const dependencies = yield* Dependencies
+  const environments = yield* EnvResolver
+  const found = new Set<string>()
+  for (const location of yield* locationsOf(undefined)) {
+    const candidate = yield* candidateOf(location, caller)
+    if (candidate._tag !== "Ready") continue
+    const { chain } = candidate.ready
+    const env = yield* Effect.option(environments.resolve(interpreterOnly(chain)))
+    if (env._tag === "None") continue
+    const interpreter = env.value.interpreter?.path
+    for (const pins of [undefined, yield* pinsOf?.(chain) ?? Effect.undefined]) {
+      const digest = yield* Effect.option(dependencies.digest({ chain, interpreter, pins }))
+      if (digest._tag === "Some" && digest.value !== undefined) found.add(digest.value)
+    }
+  }
+  return found
+})
+
+/** Removes environments that have not been used for so long and that no tool here wants. */
+export const envPrune = Effect.fn("envPrune")(function*(
+  unused: Duration.Duration,
+  caller: Caller,
+  pinsOf?: PinsOf
+) {
+  const dependencies = yield* Dependencies
+  const keep = yield* wantedDigests(caller, pinsOf)
+  const now = yield* Clock.currentTimeMillis
+  return yield* dependencies.prune({ before: now - Duration.toMillis(unused), keep })
+})
