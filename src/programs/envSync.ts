@@ -5,7 +5,8 @@ import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import type { Declared } from "../services/dependency/declaredDependencies.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
-import type { InstalledPackage } from "../services/dependency/InstalledPackage.ts"
+import type { SyncOutcome } from "../services/dependency/Dependencies.ts"
+import type { InstalledPackage, InstalledSet } from "../services/dependency/InstalledPackage.ts"
 import { interpreterOnly } from "../services/dependency/interpreterOnly.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
@@ -13,20 +14,18 @@ import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { outcomeOf } from "../services/proxy/callOutcome.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { newCallId } from "./callId.ts"
-
-/** Versions and hashes that a lock has for a chain, where one is kept. */
-export type PinsOf = (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
+import { asHuman } from "./humanAct.ts"
 
 export interface EnvSyncInput {
   /** Without one: every tool of the project and of your user space. */
   readonly tool?: string | undefined
   readonly upgrade: boolean
   readonly allowBuild: boolean
-  readonly pinsOf?: PinsOf | undefined
   /** Told before the first one is installed. */
   readonly plan: (planned: ReadonlyArray<Planned>) => Effect.Effect<void>
   readonly progress: (what: string) => Effect.Effect<void>
@@ -49,6 +48,9 @@ export interface Synced {
   readonly packages?: ReadonlyArray<InstalledPackage>
   readonly installer?: string
   readonly environment?: string
+  /** Where versions and hashes were written; absent where the lock had them. */
+  readonly lockfile?: string
+  /** Why it was refused or failed; of what is installed, why the lock does not say so. */
   readonly error?: ErrorObject
 }
 
@@ -130,6 +132,7 @@ const audited = <A, E extends KiwiError, R>(
 const install = Effect.fnUntraced(
   function*(location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) {
     const dependencies = yield* Dependencies
+    const lockfiles = yield* Lockfiles
     const environments = yield* EnvResolver
     const { chain } = ready
     const env = yield* environments.resolve(interpreterOnly(chain))
@@ -141,13 +144,30 @@ const install = Effect.fnUntraced(
       dependencies.sync({
         chain,
         interpreter: env.interpreter?.path,
-        pins: yield* input.pinsOf?.(chain) ?? Effect.undefined,
+        pins: yield* lockfiles.packagesOf(chain),
         upgrade: input.upgrade,
         allowBuild: input.allowBuild,
         progress: (what) => input.progress(`${ready.tool}: ${what}`)
       })
     )
     return outcome
+  }
+)
+
+/**
+ * Keeps what is installed in the tool's lock. A lock that says something else stays: replacing it is a person's, who is
+ * asked where packages were resolved anew.
+ */
+const record = Effect.fnUntraced(
+  function*(location: ItemLocation, { chain, tool }: Ready, set: InstalledSet, caller: Caller) {
+    const lockfiles = yield* Lockfiles
+    const plan = yield* lockfiles.planFreeze({ id: tool, tier: location.tier, installed: set })
+    const before = yield* lockfiles.packagesOf(chain)
+    if (plan.request === undefined && before !== undefined) return undefined
+    const saved = plan.request === undefined
+      ? yield* lockfiles.freeze(plan, undefined)
+      : yield* asHuman(plan.request, caller, (act) => lockfiles.freeze(plan, act))
+    return `${saved.scope}:lockfiles/${saved.path}`
   }
 )
 
@@ -160,15 +180,22 @@ const synced = Effect.fnUntraced(
     }
     const { declared } = candidate.ready
     const about = { ...head, ecosystem: declared.ecosystem, requirements: declared.requirements }
+    const done = Effect.fnUntraced(function*(outcome: SyncOutcome) {
+      const recorded = yield* Effect.result(record(location, candidate.ready, outcome.set, caller))
+      return {
+        ...about,
+        state: outcome.state,
+        installer: outcome.installer,
+        packages: outcome.set.packages,
+        environment: outcome.set.digest,
+        ...(Result.isSuccess(recorded)
+          ? recorded.success === undefined ? {} : { lockfile: recorded.success }
+          : { error: toErrorObject(recorded.failure) })
+      } satisfies Synced as Synced
+    })
     return yield* install(location, candidate.ready, input, caller).pipe(
-      Effect.map((outcome): Synced =>
-        outcome === undefined ? { ...head, state: "nothing" } : {
-          ...about,
-          state: outcome.state,
-          installer: outcome.installer,
-          packages: outcome.set.packages,
-          environment: outcome.set.digest
-        }
+      Effect.flatMap((outcome) =>
+        outcome === undefined ? Effect.succeed<Synced>({ ...head, state: "nothing" }) : done(outcome)
       ),
       Effect.catch((error) => Effect.succeed<Synced>({ ...about, state: "failed", error: toErrorObject(error) }))
     )
@@ -196,7 +223,8 @@ export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, calle
 })
 
 /** Digests of the environments that tools of the project and of your user space have a use for. */
-const wantedDigests = Effect.fnUntraced(function*(caller: Caller, pinsOf: PinsOf | undefined) {
+const wantedDigests = Effect.fnUntraced(function*(caller: Caller) {
+  const lockfiles = yield* Lockfiles
   const dependencies = yield* Dependencies
   const environments = yield* EnvResolver
   const found = new Set<string>()
@@ -207,7 +235,7 @@ const wantedDigests = Effect.fnUntraced(function*(caller: Caller, pinsOf: PinsOf
     const env = yield* Effect.option(environments.resolve(interpreterOnly(chain)))
     if (env._tag === "None") continue
     const interpreter = env.value.interpreter?.path
-    for (const pins of [undefined, yield* pinsOf?.(chain) ?? Effect.undefined]) {
+    for (const pins of [undefined, yield* lockfiles.packagesOf(chain)]) {
       const digest = yield* Effect.option(dependencies.digest({ chain, interpreter, pins }))
       if (digest._tag === "Some" && digest.value !== undefined) found.add(digest.value)
     }
@@ -218,11 +246,10 @@ const wantedDigests = Effect.fnUntraced(function*(caller: Caller, pinsOf: PinsOf
 /** Removes environments that have not been used for so long and that no tool here wants. */
 export const envPrune = Effect.fn("envPrune")(function*(
   unused: Duration.Duration,
-  caller: Caller,
-  pinsOf?: PinsOf
+  caller: Caller
 ) {
   const dependencies = yield* Dependencies
-  const keep = yield* wantedDigests(caller, pinsOf)
+  const keep = yield* wantedDigests(caller)
   const now = yield* Clock.currentTimeMillis
   return yield* dependencies.prune({ before: now - Duration.toMillis(unused), keep })
 })

@@ -3,6 +3,8 @@
 import { Duration, Effect, Layer, Option, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
+import { Dependencies } from "../../services/dependency/Dependencies.ts"
+import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
@@ -11,6 +13,7 @@ import { compareLock, type LockFinding, showFinding } from "../../services/lockf
 import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
 import {
   type FreezePlan,
+  type FreezeQuery,
   type LockCheck,
   Lockfiles,
   LockMismatch,
@@ -78,14 +81,18 @@ const queryOf = ({ lockfile: { resolved_chain: [leaf], root } }: StoredLock): Lo
 const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
   a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable)
 
+const asLocked = (installed: InstalledSet | undefined): LockedDependencies | null =>
+  installed === undefined ? null : { ecosystem: installed.ecosystem, packages: installed.packages }
+
 interface Remembered {
   readonly interpreter: Interpreter
-  readonly dependencies: LockedDependencies | null
+  readonly installed: LockedDependencies | null
   readonly now: Frozen
 }
 
 export const make = Effect.gen(function*() {
   const chains = yield* ChainResolver
+  const dependencies = yield* Dependencies
   const environments = yield* EnvResolver
   const settings = yield* Settings
   const store = yield* LockfileStore
@@ -93,11 +100,13 @@ export const make = Effect.gen(function*() {
   const verifier = yield* Verifier
 
   const remembered = new WeakMap<Chain, Remembered>()
-  const frozenOf = (chain: Chain, interpreter: Interpreter, dependencies: LockedDependencies | null): Frozen => {
+  const frozenOf = (chain: Chain, interpreter: Interpreter, installed: LockedDependencies | null): Frozen => {
     const known = remembered.get(chain)
-    if (known?.dependencies === dependencies && sameInterpreter(known.interpreter, interpreter)) return known.now
-    const now = freeze({ chain, interpreter, dependencies }, sha256)
-    remembered.set(chain, { interpreter, dependencies, now })
+    if (known?.installed?.packages === installed?.packages && sameInterpreter(known?.interpreter, interpreter)) {
+      if (known !== undefined) return known.now
+    }
+    const now = freeze({ chain, interpreter, dependencies: installed }, sha256)
+    remembered.set(chain, { interpreter, installed, now })
     return now
   }
 
@@ -118,20 +127,41 @@ export const make = Effect.gen(function*() {
   const check = Effect.fnUntraced(function*(
     chain: Chain,
     env: { readonly interpreter: Interpreter } | undefined,
-    dependencies: LockedDependencies | null
+    installed: InstalledSet | undefined
   ) {
-    const found = yield* hold(chain, frozenOf(chain, env?.interpreter, dependencies))
+    const found = yield* hold(chain, frozenOf(chain, env?.interpreter, asLocked(installed)))
     if (found._tag === "Locked") yield* store.held(found.lock)
     return found
   })
 
+  const packagesOf = Effect.fnUntraced(function*(chain: Chain) {
+    const { chain_hash: hash, root: { category, tool_id: toolId, version } } = frozenOf(chain, undefined, null)
+    const scopes = yield* store.locksFor({ toolId, version, category }, hash)
+    const first = scopes.find(({ invalid, locks }) => invalid.length > 0 || locks.length > 0)
+    // Of several locks of a version, the one that is named after this chain.
+    const locks = first?.invalid.length === 0 ? first.locks : []
+    const lock = locks.find(({ lockfile }) => lockfile.chain_hash === hash) ?? locks[0]
+    return lock?.lockfile.dependencies?.packages
+  })
+
+  /** What is installed for a chain, as far as it is. */
+  const installedFor = Effect.fnUntraced(function*(chain: Chain, interpreter: string | undefined) {
+    const installed = yield* Effect.option(
+      dependencies.installed({ chain, interpreter, pins: yield* packagesOf(chain) })
+    )
+    return asLocked(Option.getOrUndefined(installed))
+  })
+
   /** The chain as it would run: resolved, of a trusted project, every link verified. */
-  const resolve = Effect.fnUntraced(function*(query: LockQuery) {
-    const { chain } = yield* chains.resolve(query)
+  const resolve = Effect.fnUntraced(function*({ id, tier }: LockQuery, packages?: InstalledSet) {
+    const { chain } = yield* chains.resolve({ id, tier })
     if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
     for (const link of chain.links) yield* verifier.verify(link.snapshot)
     const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))
-    return { chain, now: frozenOf(chain, env?.interpreter, null) }
+    const installed = packages === undefined
+      ? yield* installedFor(chain, env?.interpreter?.path)
+      : asLocked(packages)
+    return { chain, now: frozenOf(chain, env?.interpreter, installed) }
   })
 
   const validate = Effect.fn("Lockfiles.validate")(function*(query: LockQuery) {
@@ -168,10 +198,8 @@ export const make = Effect.gen(function*() {
     return { findings, request }
   })
 
-  const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(
-    query: LockQuery & { readonly scope?: LockScope | undefined; readonly variant?: boolean | undefined }
-  ) {
-    const { chain, now } = yield* resolve({ id: query.id, tier: query.tier })
+  const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(query: FreezeQuery) {
+    const { chain, now } = yield* resolve(query, query.installed)
     const scope = query.scope ?? scopeOf(chain)
     const variant = query.variant ?? false
     const { findings, request } = yield* replacement(now, scope, variant)
@@ -299,6 +327,7 @@ export const make = Effect.gen(function*() {
 
   return Lockfiles.of({
     check,
+    packagesOf,
     validate,
     planFreeze,
     freeze: save,

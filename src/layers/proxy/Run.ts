@@ -5,7 +5,7 @@ import type { Schema } from "effect"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
-import type { InstalledPackage, InstalledSet } from "../../services/dependency/InstalledPackage.ts"
+import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import type { ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { KiwiError, ValidationIssue } from "../../services/error/KiwiError.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
@@ -28,8 +28,6 @@ export interface Run {
   readonly lockMode: LockMode
   toolFile: string | undefined
   env: ResolvedEnv | undefined
-  /** Packages that a lock names, where one is followed. */
-  pins: ReadonlyArray<InstalledPackage> | undefined
   /** The packages that the chain runs with, where it declares any. */
   dependencies: InstalledSet | undefined
   parameters: Schema.JsonObject
@@ -62,7 +60,6 @@ export const begin = (call: ToolCall, lockMode: LockMode, startedAt: number): Ru
   lockMode,
   toolFile: undefined,
   env: undefined,
-  pins: undefined,
   dependencies: undefined,
   parameters: call.parameters,
   config: {},

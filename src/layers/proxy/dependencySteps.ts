@@ -7,6 +7,7 @@ import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts
 import { interpreterOnly } from "../../services/dependency/interpreterOnly.ts"
 import type { EnvVariable, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import { EnvResolver, RequirementsMissing } from "../../services/env/EnvResolver.ts"
+import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { chainOf, failedIn } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
@@ -37,6 +38,7 @@ export const copiesBelow = (set: InstalledSet | undefined): string | undefined =
 export const make = Effect.gen(function*() {
   const dependencies = yield* Dependencies
   const environments = yield* EnvResolver
+  const lockfiles = yield* Lockfiles
 
   const linkOf = (chain: Chain, id: string | undefined): ChainLink =>
     chain.links.find((link) => link.tool.location.id === id) ?? chain.leaf
@@ -46,12 +48,15 @@ export const make = Effect.gen(function*() {
       Effect.mapError((reason) => failedIn(run, linkOf(chainOf(run), reason.link), reason))
     )
 
+  const pinsOf = (run: Run) => run.lockMode === "off" ? Effect.undefined : lockfiles.packagesOf(chainOf(run))
+
   /** For a chain that declares nothing: one look into a map. */
   const requireDependencies = Effect.fnUntraced(function*(run: Run) {
     const plan = yield* declared(run)
     if (plan === undefined) return
     const chain = chainOf(run)
-    const set = yield* dependencies.installed({ chain, interpreter: run.env?.interpreter?.path, pins: run.pins }).pipe(
+    const pins = yield* pinsOf(run)
+    const set = yield* dependencies.installed({ chain, interpreter: run.env?.interpreter?.path, pins }).pipe(
       Effect.mapError((reason) => failedIn(run, linkOf(chain, plan.links[0]), reason))
     )
     if (set === undefined) return
@@ -69,7 +74,7 @@ export const make = Effect.gen(function*() {
     const found = env._tag === "None"
       ? env
       : yield* Effect.option(
-        dependencies.installed({ chain, interpreter: env.value.interpreter?.path, pins: run.pins })
+        dependencies.installed({ chain, interpreter: env.value.interpreter?.path, pins: yield* pinsOf(run) })
       )
     if (found._tag === "Some") return reason
     const { commands, interpreter, tool, variables } = reason

@@ -26,7 +26,7 @@ export const make = Effect.gen(function*() {
 
   const checkLock = Effect.fnUntraced(function*(run: Run) {
     if (run.lockMode === "off") return
-    const found = yield* lockfiles.check(chainOf(run), run.env, null)
+    const found = yield* lockfiles.check(chainOf(run), run.env, run.dependencies)
     if (found._tag !== "Problem") return
     const { problem } = found
     if (run.lockMode === "strict") return yield* failedIn(run, linkOf(run, problem), problem)

@@ -2,6 +2,7 @@
 // pipe. Without one, typing the command was the act. When the environment says that an agent runs the command, neither
 // a yes nor a flag counts: only the passphrase of the signing key, typed on the terminal.
 import { Effect, Layer, Redacted } from "effect"
+import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
@@ -76,3 +77,13 @@ export const make = Effect.fnUntraced(function*(options: {
 })
 
 export const layer = (options: { readonly yes: boolean }) => Layer.effect(HumanGate, make(options))
+
+/** Lets the person at the terminal answer; `yes`: they have said so with the command. */
+export const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, make({ yes }))
+
+export const yesFlag = Flag.Boolean("yes").pipe(
+  Flag.withoutNegation,
+  Flag.withAlias("y"),
+  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
+  Flag.withDefault(false)
+)

@@ -3,6 +3,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import type { ResolveError } from "../chain/ChainResolver.ts"
+import type { InstalledPackage, InstalledSet } from "../dependency/InstalledPackage.ts"
 import type { ResolvedEnv } from "../env/EnvResolver.ts"
 import type { FailedAt, ValidationIssue } from "../error/KiwiError.ts"
 import type { SignedItem } from "../integrity/Signatures.ts"
@@ -11,7 +12,7 @@ import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
 import { type LockFinding, showFinding } from "./compareLock.ts"
-import type { Frozen, LockedDependencies } from "./Lockfile.ts"
+import type { Frozen } from "./Lockfile.ts"
 import type { LockFilter, LockInvalid, LockListing, LockScope, LockWriteError, StoredLock } from "./LockfileStore.ts"
 
 const Finding = Schema.Struct({
@@ -81,6 +82,15 @@ export interface LockState {
   readonly check: LockCheck
 }
 
+export interface FreezeQuery extends LockQuery {
+  /** Default: where the tool lies. */
+  readonly scope?: LockScope | undefined
+  /** Beside the lock that is there. Default: in its place. */
+  readonly variant?: boolean | undefined
+  /** The packages to lock. Default: those that are installed for the chain. */
+  readonly installed?: InstalledSet | undefined
+}
+
 export interface FreezePlan {
   readonly frozen: Frozen
   readonly scope: LockScope
@@ -132,19 +142,18 @@ export interface Outdated {
 export class Lockfiles extends Context.Service<Lockfiles, {
   /**
    * Holds a resolved and verified chain against its locks. For every call: cheap, no effect but remembering that a
-   * lock held. `env` and `dependencies` are compared where they are given.
+   * lock held. `env` and `installed` are compared where they are given.
    */
   readonly check: (
     chain: Chain,
     env: Pick<ResolvedEnv, "interpreter"> | undefined,
-    dependencies: LockedDependencies | null
+    installed: InstalledSet | undefined
   ) => Effect.Effect<LockCheck>
+  /** The packages that the chain's lock names; undefined where no usable lock names any. */
+  readonly packagesOf: (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
   /** Resolves, verifies, resolves the environment as far as it can be, and checks. For `validate` and `diff`. */
   readonly validate: (query: LockQuery) => Effect.Effect<LockState, LockQueryError>
-  /** `scope` by default where the tool lies. */
-  readonly planFreeze: (
-    query: LockQuery & { readonly scope?: LockScope | undefined; readonly variant?: boolean | undefined }
-  ) => Effect.Effect<FreezePlan, LockQueryError>
+  readonly planFreeze: (query: FreezeQuery) => Effect.Effect<FreezePlan, LockQueryError>
   /** Writes the lock. Without an act only what asks for none; else `HumanRequired`. */
   readonly freeze: (
     plan: FreezePlan,

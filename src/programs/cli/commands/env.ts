@@ -5,13 +5,12 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { SecretStore } from "../../../services/identity/SecretStore.ts"
-import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import type { BeatenValue, EnvExplanation } from "../../envExplain.ts"
 import { explainEnv } from "../../envExplain.ts"
 import { removeSecret, setSecret } from "../../secrets.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
-import * as HumanGateTerminal from "../HumanGateTerminal.ts"
+import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { TerminalDevice } from "../TerminalDevice.ts"
@@ -118,15 +117,6 @@ export const envExplainCommand = Command.make("explain", {
     ]),
     withNext(["kiwi explain TOOL", "why it does not run"], ["kiwi env secret set NAME", "store a secret"])
   )
-
-const yesFlag = Flag.Boolean("yes").pipe(
-  Flag.withoutNegation,
-  Flag.withAlias("y"),
-  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
-  Flag.withDefault(false)
-)
-
-const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes }))
 
 const nameArgument = Argument.String("name").pipe(
   Argument.withDescription("What tools call it: keychain:NAME. Letters, digits, . _ and -")

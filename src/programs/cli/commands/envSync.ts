@@ -7,6 +7,7 @@ import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { envPrune, envSync } from "../../envSync.ts"
 import type { Synced } from "../../envSync.ts"
 import { withNext } from "../help.ts"
+import { withGate } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, plural } from "../text.ts"
@@ -77,7 +78,7 @@ export const envSyncCommand = Command.make("sync", {
             ),
           progress: (what) => progress(safeLine(what))
         }, by)
-      ))
+      ).pipe(withGate(false)))
     const isBad = ({ state }: Synced) => state === "failed" || state === "refused"
     if (tools.some(isBad)) yield* output.failed
     yield* output.answer({ tools }, (paint) => tools.map((one) => syncedText(one, paint)).join("\n"))

@@ -6,7 +6,6 @@ import * as Flag from "effect/cli/Flag"
 import { sha256 } from "../../../layers/identity/sha256.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity } from "../../../services/identity/Identity.ts"
-import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
@@ -14,20 +13,11 @@ import { asHuman } from "../../humanAct.ts"
 import { sign } from "../../sign.ts"
 import { trustProject, trustSigner, untrustSigner } from "../../trust.ts"
 import { withNext } from "../help.ts"
-import * as HumanGateTerminal from "../HumanGateTerminal.ts"
+import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { definitions, indented, table } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
-
-const yesFlag = Flag.Boolean("yes").pipe(
-  Flag.withoutNegation,
-  Flag.withAlias("y"),
-  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
-  Flag.withDefault(false)
-)
-
-const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes }))
 
 export const signCommand = Command.make("sign", {
   type: typeArgument,
