@@ -34,7 +34,8 @@ describe("makeCapture", () => {
         create: Effect.succeed({
           uri: "kiwi://output/x",
           append: () => room-- > 0 ? Effect.void : Effect.fail(full),
-          close: Effect.void
+          close: Effect.void,
+          discard: Effect.void
         }),
         read: () => Effect.die("read")
       })
