@@ -9,6 +9,7 @@ import {
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"
@@ -69,8 +70,17 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
     )
 }
 
-export const makeWith = Effect.fnUntraced(function*(subprocess: Subprocess, options: PrimitivesOptions) {
-  const http = yield* HttpClientNode.make({ ...options.output, timeout: options.timeout.http_client })
+export const makeWith = Effect.fnUntraced(function*(
+  subprocess: Subprocess,
+  options: PrimitivesOptions,
+  /** Reads files that requests send; without it none can be sent. */
+  read?: SafeFiles["Service"]["read"]
+) {
+  const http = yield* HttpClientNode.make({
+    ...options.output,
+    timeout: options.timeout.http_client,
+    ...(read === undefined ? {} : { read })
+  })
   const builtin = yield* BuiltinRegistry.make
   const table = new Map<string, Entry>([
     ["subprocess", {
@@ -115,7 +125,8 @@ export const make = Effect.fnUntraced(function*(options: PrimitivesOptions) {
     timeout: options.timeout.subprocess,
     limits: options.limits ?? {}
   })
-  return yield* makeWith(subprocess, options)
+  const files = yield* SafeFiles
+  return yield* makeWith(subprocess, options, files.read)
 })
 
 export const layerWith = (options: PrimitivesOptions) => Layer.effect(Primitives, make(options))

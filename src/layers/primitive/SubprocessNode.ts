@@ -263,7 +263,7 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
   const machine = makeHost(platform())
   return yield* makeWith({
     folder: workingDirectory,
-    program: makeFindProgram(platform() === "win32"),
+    program: makeFindProgram(),
     limited: (argv, limits, env) => limited(argv, limits, env, `kiwi-${randomBytes(12).toString("hex")}`, machine),
     run: (spec, sinks) => runChild(spec, live, sinks)
   }, options)

@@ -2,6 +2,7 @@
 // operating system: what is shown and locked is then what runs, and a file of the project is never found by its name.
 import { Result } from "effect"
 import * as Fs from "node:fs"
+import { platform } from "node:os"
 import * as Path from "node:path"
 import * as HostFiles from "../env/HostFiles.ts"
 import { makePrograms, type Programs } from "../env/searchPath.ts"
@@ -17,10 +18,12 @@ export interface ProgramQuery {
   readonly searchPath: string | undefined
 }
 
+const usual = { posix: "/usr/local/bin:/usr/bin:/bin", windows: "C:\\Windows\\System32;C:\\Windows" }
+
 const notFound = "no such program on PATH, where entries inside the project do not count"
 
 /** An absolute file, or what is wrong; `issue` may be a code of the operating system. */
-export const makeFindProgram = (windows: boolean) => {
+export const makeFindProgram = (windows = platform() === "win32") => {
   const path = windows ? Path.win32 : Path.posix
   let latest: { readonly key: string; readonly programs: Programs } | undefined
   const programsOn = (searchPath: string, project: string): Programs => {
@@ -32,7 +35,7 @@ export const makeFindProgram = (windows: boolean) => {
   }
   return ({ command, folder, project, searchPath }: ProgramQuery): Result.Result<string, string> => {
     if (!/[/\\]/.test(command)) {
-      const found = programsOn(searchPath ?? "", project).find(command)
+      const found = programsOn(searchPath ?? usual[windows ? "windows" : "posix"], project).find(command)
       return found === undefined ? Result.fail(notFound) : Result.succeed(found)
     }
     const file = path.resolve(folder, command)

@@ -97,6 +97,15 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
   return !command.variableFirst && hasParameters && (input === "args" || input === "stdin") ? "input" : undefined
 }
 
+/** Files are named part by part, so that data in a path has its place there. */
+const inRequest = (config: Schema.JsonObject): string | undefined => {
+  if (read(config["url"]).chosenFirst) return "url"
+  const parts = config["multipart"]
+  if (!Array.isArray(parts)) return read(parts).chosen ? "multipart" : undefined
+  const at = parts.findIndex((part: Schema.Json) => !isJsonObject(part) && read(part).chosen)
+  return at === -1 ? undefined : `multipart[${at}]`
+}
+
 /** The field of the config by which a caller chooses what runs or whom it talks to; `undefined` if there is none. */
 export const callerChoice = (
   primitive: string,
@@ -104,5 +113,5 @@ export const callerChoice = (
   hasParameters: boolean
 ): string | undefined => {
   if (primitive === "subprocess") return inSubprocess(config, hasParameters)
-  return primitive === "http_client" && read(config["url"]).chosenFirst ? "url" : undefined
+  return primitive === "http_client" ? inRequest(config) : undefined
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
@@ -57,8 +58,10 @@ describe("makeCapture", () => {
         const all = Buffer.concat(chunks)
         const output = yield* captured(outputs, 64, chunks)
         assert.strictEqual(output.bytes, all.length)
+        const isText = isUtf8(all)
+        assert.strictEqual(output.binary === true, !isText)
         if (all.length <= 64) {
-          assert.isUndefined(output.spilled)
+          assert.strictEqual(output.spilled === undefined, isText)
           assert.strictEqual(output.text, new TextDecoder("utf-8", { ignoreBOM: true }).decode(all))
         } else {
           const { bytes } = yield* outputs.read(output.spilled ?? "", { offset: 0, length: 1_000_000 })
