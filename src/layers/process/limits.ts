@@ -22,7 +22,7 @@ export const notStarted = 125
 
 // $1 cpu, $2 memory, $3 open files, $4 file size, $5 processes; "-" is none. `-p` is what dash and ash call `-u`.
 const prelude = `refuse() { echo "$0 $1" >&2; exit ${notStarted}; }
-has() { [ "$1" != unlimited ] && [ "$1" -le "$2" ]; }
+has() { [ "$1" != unlimited ] && [ "$1" -le "$2" ] 2>/dev/null; }
 ulimit -c 0
 [ "$1" = - ] || ulimit -t "$1" 2>/dev/null || has "$(ulimit -H -t)" "$1" || refuse cpu
 [ "$2" = - ] || ulimit -v "$2" 2>/dev/null || has "$(ulimit -H -v)" "$2" || refuse memory

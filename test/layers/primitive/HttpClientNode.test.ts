@@ -54,7 +54,7 @@ const codeOf = (result: { readonly _tag: string; readonly failure?: { readonly _
 describe("retry", () => {
   it.effect("repeats what says \"not now\", up to three attempts", () =>
     Effect.gen(function*() {
-      for (const status of [408, 425, 429, 500, 502, 503, 504]) {
+      for (const status of [408, 425, 429, 500, 502, 503, 504, 507, 520, 599]) {
         const { result, times } = yield* scripted({}, [{ status }, { status }, { body: "ok" }])
         assert.deepStrictEqual([codeOf(result), times.length], ["ok", 3], String(status))
       }
@@ -64,7 +64,7 @@ describe("retry", () => {
 
   it.effect("does not repeat what is final", () =>
     Effect.gen(function*() {
-      for (const status of [400, 401, 404, 409, 501]) {
+      for (const status of [400, 401, 404, 409, 501, 505]) {
         const { times } = yield* scripted({}, [{ status }])
         assert.strictEqual(times.length, 1, String(status))
       }
