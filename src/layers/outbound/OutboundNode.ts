@@ -21,14 +21,7 @@ import {
 import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 import { exchange, type PinnedAddress } from "./exchange.ts"
-import {
-  noProxy,
-  portOf,
-  proxyAddress,
-  proxyFor,
-  proxyFromEnvironment,
-  type ProxySettings
-} from "./proxyChoice.ts"
+import { noProxy, portOf, proxyAddress, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
 
 export interface OutboundOptions {
   /** How names are looked up; the operating system's way by default. */
@@ -175,12 +168,16 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     const known = yield* Effect.option(lookUp(url))
     if (Option.isSome(known)) yield* Effect.fromResult(judge(url, known.value, false))
     const address = proxyAddress(proxy)
-    const agent = address === undefined ? Option.none() : yield* Effect.option(Effect.try(() => proxyAgent(url, address)))
+    const agent = address === undefined
+      ? Option.none()
+      : yield* Effect.option(Effect.try(() => proxyAgent(url, address)))
     if (Option.isNone(agent)) {
       return yield* new OutboundRefused({
         target: url.origin,
         issue: "the proxy that the environment names for it is no http or https proxy",
-        hint: `Correct ${url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY"} (or ALL_PROXY), or name the host in NO_PROXY`
+        hint: `Correct ${
+          url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY"
+        } (or ALL_PROXY), or name the host in NO_PROXY`
       })
     }
     return { addresses: undefined, agent: agent.value }

@@ -228,7 +228,9 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       if (body.bytes === 0 && output === "auto") return { data: null, metadata }
       const parsed = body.spilled === undefined && body.dropped === 0
         ? parseJsonOutput(body.text)
-        : Result.fail(body.binary === true ? "it is not UTF-8" : `it is ${body.bytes.toLocaleString("en-US")} bytes long`)
+        : Result.fail(
+          body.binary === true ? "it is not UTF-8" : `it is ${body.bytes.toLocaleString("en-US")} bytes long`
+        )
       if (Result.isSuccess(parsed)) return { data: yield* picked(input, plan, parsed.success), metadata }
       if (output === "json") {
         return yield* new ToolOutputInvalid({

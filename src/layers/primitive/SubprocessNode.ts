@@ -2,7 +2,7 @@
 // come from it. Output is taken in as it comes and shaped when the child has exited.
 import { Duration, Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
-import { randomBytes } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
 import { platform } from "node:os"
 import * as Path from "node:path"
@@ -244,7 +244,9 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       )
       yield* report.finish
       if (refusal !== "" && exit.code === notStarted) {
-        const [, which] = stderr.tail(errorTail).split("\n").find((line) => line.startsWith(`${refusal} `))?.split(" ") ??
+        const [, which] = stderr.tail(errorTail).split("\n").find((line) =>
+          line.startsWith(`${refusal} `)
+        )?.split(" ") ??
           []
         if (which !== undefined) {
           return yield* cannotStart(input, config.command, `its limit ${which} cannot be set on this machine`)
@@ -264,7 +266,7 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
   return yield* makeWith({
     folder: workingDirectory,
     program: makeFindProgram(),
-    limited: (argv, limits, env) => limited(argv, limits, env, `kiwi-${randomBytes(12).toString("hex")}`, machine),
+    limited: (argv, limits, env) => limited(argv, limits, env, randomUUID, machine),
     run: (spec, sinks) => runChild(spec, live, sinks)
   }, options)
 })

@@ -190,9 +190,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     return appendBelowLimit(safe)
   }
 
-  const close = Effect.suspend(() =>
-    writer === undefined ? Effect.void : finished ? writer.close : writer.discard
-  )
+  const close = Effect.suspend(() => writer === undefined ? Effect.void : finished ? writer.close : writer.discard)
 
   /** Small and not text: kept like a large one. */
   const keepBinary = Effect.suspend(() => {

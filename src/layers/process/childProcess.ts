@@ -3,7 +3,7 @@
 // so this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
 import { Clock, Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import type { Readable } from "node:stream"
 import { endTree, isLeft, killNow, markName, type Root } from "./processTree.ts"
 
@@ -86,7 +86,7 @@ const start = <E>(
   sinks: ChildSinks<E>
 ): Effect.Effect<Running<E>, SpawnFailure> =>
   Effect.callback((resume) => {
-    const mark = randomBytes(16).toString("hex")
+    const mark = randomUUID()
     let child: ChildProcess
     try {
       child = spawn(spec.argv[0] ?? "", spec.argv.slice(1), {

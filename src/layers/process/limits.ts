@@ -41,7 +41,7 @@ export const limited = (
   argv: ReadonlyArray<string>,
   limits: ProcessLimits,
   env: Readonly<Record<string, string>>,
-  token: string,
+  makeToken: () => string,
   host: LimitsHost
 ): Result.Result<Limited, string> => {
   const asked = Object.values(limits).some((value) => value !== undefined)
@@ -52,6 +52,7 @@ export const limited = (
     return Result.fail("macOS cannot limit its memory")
   }
   if (!asked && !host.leavesCores()) return Result.succeed({ argv, refusal: "" })
+  const token = makeToken()
   // A shell adds variables of its own, which are none of the program's.
   const strange = ["u", "PWD", "OLDPWD", "SHLVL"].filter((name) => !Object.hasOwn(env, name))
   return Result.succeed({

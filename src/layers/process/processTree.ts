@@ -129,16 +129,14 @@ const fewIds = 256
 /** The id that was given out last; 0 where it is not known. */
 const latestId = (): number => {
   try {
-    return Number(/ (\d+)\s*$/.exec(Fs.readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0)
+    return Number(/ (\d+)\s*$/.exec(Fs.readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0)
   } catch {
     return 0
   }
 }
 
-/** Whether something that left group and session lives on: nothing can, where nothing was started since the child. */
-const escaped = (root: Root): boolean => {
-  const latest = latestId()
-  if (latest === root.pid) return false
+/** Whether something that left group and session lives on: only what was started since the child can. */
+const escaped = (root: Root, latest: number): boolean => {
   if (latest > root.pid && latest - root.pid <= fewIds) {
     for (let pid = root.pid + 1; pid <= latest; pid++) {
       if (Fs.existsSync(`/proc/${pid}`) && carries(pid, root.mark)) return true
@@ -148,16 +146,17 @@ const escaped = (root: Root): boolean => {
   return readAll().some(({ pid }) => pid !== root.pid && carries(pid, root.mark))
 }
 
-/** Whether anything is left of a child that has exited: a system call and a small file when nothing is. */
+/** Whether anything is left of a child that has exited: one small file says no, where nothing was started since. */
 export const isLeft = (root: Root): boolean => {
-  const inGroup = groupAlive(root)
-  if (!linux) return inGroup
-  if (inGroup) {
+  if (!linux) return groupAlive(root)
+  const latest = latestId()
+  if (latest === root.pid) return false
+  if (groupAlive(root)) {
     const tree = makeTree()
     look(root, tree)
     if (alive(tree).length > 0) return true
   }
-  return escaped(root)
+  return escaped(root, latest)
 }
 
 /** At once and without waiting: for the exit of this process. */

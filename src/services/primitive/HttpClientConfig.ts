@@ -54,7 +54,9 @@ export const HttpClientConfig = Schema.Struct({
     /** In place of those that promise something by themselves. A tool that lists them means its own method. */
     retryable_errors: Schema.optionalKey(Schema.Array(RetryableError)),
     /** Seconds for one attempt, so that one that hangs leaves time for another. */
-    attempt_timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))),
+    attempt_timeout: Schema.optionalKey(
+      Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))
+    ),
     /** Methods that may be repeated; by default those that are idempotent. */
     methods: Schema.optionalKey(Schema.Array(Schema.Literals(methods)))
   })),

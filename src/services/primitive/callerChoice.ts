@@ -50,7 +50,8 @@ const listOf = (value: Schema.Json | undefined): ReadonlyArray<Schema.Json> => A
 const nameOf = (command: string): string =>
   (command.split(/[/\\]/).at(-1) ?? "").toLowerCase().replace(/\.(?:exe|cmd|bat)$/, "")
 
-const isRelativePath = (text: Text) => !text.variableFirst && /^[^/\\]+[/\\]/.test(text.start) && !/^[A-Za-z]:/.test(text.start)
+const isRelativePath = (text: Text) =>
+  !text.variableFirst && /^[^/\\]+[/\\]/.test(text.start) && !/^[A-Za-z]:/.test(text.start)
 
 /** Whether the folder decides what runs, so that whoever chooses the one chooses the other. */
 const folderDecides = (config: Schema.JsonObject): boolean => {

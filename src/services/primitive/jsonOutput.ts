@@ -47,7 +47,9 @@ export const parsePath = (text: string): Result.Result<ReadonlyArray<string>, st
   if (text === "") return Result.fail("is empty")
   if (!text.startsWith("/")) {
     const keys = text.split(".")
-    return keys.includes("") ? Result.fail("has an empty name in it; a key with a dot is written /a.b") : Result.succeed(keys)
+    return keys.includes("")
+      ? Result.fail("has an empty name in it; a key with a dot is written /a.b")
+      : Result.succeed(keys)
   }
   const keys = text.slice(1).split("/")
   return keys.some((key) => /~(?![01])/.test(key))

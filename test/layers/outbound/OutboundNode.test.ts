@@ -142,7 +142,10 @@ describe("Outbound", () => {
       const inner = yield* localServer((_request, response) => response.end("inside"))
       const outbound = yield* OutboundNode.make({
         resolve: () =>
-          Effect.succeed([{ address: "127.0.0.1", family: 4 as const }, { address: "255.255.255.255", family: 4 as const }])
+          Effect.succeed([{ address: "127.0.0.1", family: 4 as const }, {
+            address: "255.255.255.255",
+            family: 4 as const
+          }])
       })
       const error = yield* Effect.flip(text(outbound, request(`http://mixed.example:${inner.port}/`)))
       assert.strictEqual(error._tag, "OutboundRefused")
@@ -432,7 +435,9 @@ describe("Outbound", () => {
           "http://wildexample/"
         ]
         for (const url of proxied) assert.strictEqual(proxyFor(new URL(url), settings), "http://p:1", url)
-        assert.isUndefined(proxyFor(new URL("https://a.example/"), yield* environment({ HTTPS_PROXY: "p", NO_PROXY: "*" })))
+        assert.isUndefined(
+          proxyFor(new URL("https://a.example/"), yield* environment({ HTTPS_PROXY: "p", NO_PROXY: "*" }))
+        )
       }))
 
     it.live("that is none is refused, not gone around", () =>

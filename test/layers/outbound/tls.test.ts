@@ -33,12 +33,36 @@ const world = Effect.gen(function*() {
   )
   const file = (name: string) => Path.join(folder, name)
   const ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-  openssl("req", "-x509", ...ec, "-days", "2", "-subj", "/CN=Private CA", "-keyout", file("ca.key"), "-out", file("ca.pem"))
+  openssl(
+    "req",
+    "-x509",
+    ...ec,
+    "-days",
+    "2",
+    "-subj",
+    "/CN=Private CA",
+    "-keyout",
+    file("ca.key"),
+    "-out",
+    file("ca.pem")
+  )
   openssl("req", ...ec, "-subj", "/CN=localhost", "-keyout", file("key.pem"), "-out", file("request.pem"))
   Fs.writeFileSync(file("names"), "subjectAltName=DNS:localhost\n")
   openssl(
-    "x509", "-req", "-in", file("request.pem"), "-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-days", "2",
-    "-extfile", file("names"), "-out", file("cert.pem")
+    "x509",
+    "-req",
+    "-in",
+    file("request.pem"),
+    "-CA",
+    file("ca.pem"),
+    "-CAkey",
+    file("ca.key"),
+    "-days",
+    "2",
+    "-extfile",
+    file("names"),
+    "-out",
+    file("cert.pem")
   )
   const server = Https.createServer({
     key: Fs.readFileSync(file("key.pem")),
@@ -65,7 +89,9 @@ const inProcess = (port: number, env: Record<string, string>) =>
     const script = `
       import { Effect, Stream } from "effect"
       import { layer } from ${JSON.stringify(`${source}OutboundNode.ts`)}
-      import { Outbound } from ${JSON.stringify(new URL("../../../src/services/outbound/Outbound.ts", import.meta.url).href)}
+      import { Outbound } from ${
+      JSON.stringify(new URL("../../../src/services/outbound/Outbound.ts", import.meta.url).href)
+    }
       const url = "https://localhost:${port}/"
       const ask = Effect.scoped(Effect.gen(function*() {
         const outbound = yield* Outbound

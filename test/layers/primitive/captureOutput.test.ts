@@ -1,6 +1,6 @@
-import { isUtf8 } from "node:buffer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
+import { isUtf8 } from "node:buffer"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"

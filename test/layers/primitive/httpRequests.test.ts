@@ -32,7 +32,10 @@ const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {})
   ...more
 })
 
-const scripted = (config: Schema.JsonObject, answers: ReadonlyArray<OutboundMemory.MemoryAnswer | OutboundFailed | "hang">) =>
+const scripted = (
+  config: Schema.JsonObject,
+  answers: ReadonlyArray<OutboundMemory.MemoryAnswer | OutboundFailed | "hang">
+) =>
   Effect.gen(function*() {
     const times: Array<number> = []
     const outbound = OutboundMemory.layerWith(() =>
@@ -327,8 +330,14 @@ describe("http_client", () => {
       for (const name of ["set-cookie", "WWW-Authenticate", "authorization", "{header}", "a b"]) {
         assert.strictEqual((yield* Effect.flip(run({ response_headers: [name] })))._tag, "PrimitiveConfigInvalid")
       }
-      const config = { url: `${server.url}/`, private_hosts: [server.host], response_headers: ["x-ratelimit-remaining"] }
-      const filled = yield* Effect.flip(http.run(inputFor(config, { signed: { ...config, response_headers: ["{h}"] } })))
+      const config = {
+        url: `${server.url}/`,
+        private_hosts: [server.host],
+        response_headers: ["x-ratelimit-remaining"]
+      }
+      const filled = yield* Effect.flip(
+        http.run(inputFor(config, { signed: { ...config, response_headers: ["{h}"] } }))
+      )
       assert.strictEqual(filled._tag, "PrimitiveConfigInvalid")
     }))
 })

@@ -93,7 +93,10 @@ describe("limits", () => {
     Effect.gen(function*() {
       const { run } = yield* setup()
       const code = "x = bytearray(800_000_000); print('had it')"
-      assert.strictEqual((yield* run({ command: "python3", args: ["-c", "print(1)"], limits: { memory: "512MiB" } })).data, "1\n")
+      assert.strictEqual(
+        (yield* run({ command: "python3", args: ["-c", "print(1)"], limits: { memory: "512MiB" } })).data,
+        "1\n"
+      )
       const error = yield* Effect.flip(run({ command: "python3", args: ["-c", code], limits: { memory: "512MiB" } }))
       assert.include(sayOf(error), "MemoryError")
     }))
@@ -110,9 +113,15 @@ describe("limits", () => {
     Effect.gen(function*() {
       const { bash, run } = yield* setup()
       const limits = { files: 64 }
-      assert.strictEqual((yield* run({ command: "printf", args: ["%s|", "$(id)", "a b", ""], limits })).data, "$(id)|a b||")
+      assert.strictEqual(
+        (yield* run({ command: "printf", args: ["%s|", "$(id)", "a b", ""], limits })).data,
+        "$(id)|a b||"
+      )
       assert.include(sayOf(yield* Effect.flip(bash("echo why >&2; exit 125", { limits }))), "exit code 125:\nwhy")
-      assert.strictEqual((yield* run({ command: "cat", limits, input: "stdin" }, { parameters: { a: 1 } })).data, "{\"a\":1}\n")
+      assert.strictEqual(
+        (yield* run({ command: "cat", limits, input: "stdin" }, { parameters: { a: 1 } })).data,
+        "{\"a\":1}\n"
+      )
       const error = yield* Effect.flip(run({ command: "kiwi-no-such-program", limits }))
       assert.include(sayOf(error), "no such program")
     }))

@@ -47,10 +47,14 @@ describe("a path into an answer", () => {
   })
 
   const Key = Schema.NonEmptyString
-  it.effect.prop("finds every member that a pointer is written for", [Schema.Array(Key), Schema.Json], ([keys, value]) =>
-    Effect.sync(() => {
-      const nested = keys.reduceRight<Schema.Json>((inner, key) => Object.fromEntries([[key, inner]]), value)
-      const pointer = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
-      if (keys.length > 0) assert.deepStrictEqual(at(nested, pointer), value)
-    }))
+  it.effect.prop(
+    "finds every member that a pointer is written for",
+    [Schema.Array(Key), Schema.Json],
+    ([keys, value]) =>
+      Effect.sync(() => {
+        const nested = keys.reduceRight<Schema.Json>((inner, key) => Object.fromEntries([[key, inner]]), value)
+        const pointer = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+        if (keys.length > 0) assert.deepStrictEqual(at(nested, pointer), value)
+      })
+  )
 })

@@ -94,7 +94,9 @@ describe("parts", () => {
     ])
     const [first] = parts
     assert.isTrue(first?.content._tag === "Bytes")
-    if (first?.content._tag === "Bytes") assert.strictEqual(new TextDecoder().decode(first.content.bytes), "{\"b\":[1]}")
+    if (first?.content._tag === "Bytes") {
+      assert.strictEqual(new TextDecoder().decode(first.content.bytes), "{\"b\":[1]}")
+    }
   })
 
   it("cannot make another part, or another header, by their names", () => {
@@ -111,7 +113,9 @@ describe("base64", () => {
   it.effect.prop("gives back every byte, in both alphabets", [Schema.Uint8Array], ([bytes]) =>
     Effect.sync(() => {
       const text = Buffer.from(bytes).toString("base64")
-      for (const written of [text, text.replaceAll("+", "-").replaceAll("/", "_"), `${text.slice(0, 4)}\n${text.slice(4)}`]) {
+      for (
+        const written of [text, text.replaceAll("+", "-").replaceAll("/", "_"), `${text.slice(0, 4)}\n${text.slice(4)}`]
+      ) {
         assert.deepStrictEqual([...Result.getOrThrow(fromBase64(written))], [...bytes])
       }
     }))
