@@ -78,7 +78,7 @@ const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
       subprocess: Duration.toMillis(subprocessTimeout),
       http_client: Duration.toMillis(httpTimeout)
     },
-    concurrency: { ...PrimitivesTable.defaults.concurrency, subprocess: callsConcurrency }
+    concurrency: { subprocess: callsConcurrency, http_client: callsConcurrency }
   }).pipe(Layer.provideMerge(OutputsFile.layer({ keep: outputKeep })))
 }))
 

@@ -5,6 +5,8 @@ import type { Path } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { statfsSync } from "node:fs"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { makeFindProgram } from "../layers/process/programFile.ts"
+import { variable } from "../layers/process/variable.ts"
 import type { ProjectServices } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { safeText } from "../services/error/safeText.ts"
@@ -17,6 +19,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
 import { standingOf } from "./itemState.ts"
 import { version } from "./version.ts"
@@ -34,10 +37,23 @@ const ok = (check: string, found: string): Finding => ({ check, result: "ok", fo
 const warn = (check: string, found: string, remedy: string): Finding => ({ check, result: "warn", found, remedy })
 const fail = (check: string, found: string, remedy: string): Finding => ({ check, result: "fail", found, remedy })
 
-/** First line of what a command says about its version; `undefined` when it does not run. */
+const findProgram = makeFindProgram()
+
+/** First line of what a command says about its version, found as tools find it; `undefined` when it does not run. */
 const versionOf = Effect.fnUntraced(function*(command: string) {
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
-  const said = yield* spawner.string(ChildProcess.make(command, ["--version"], { stdin: "ignore", stderr: "ignore" }))
+  const searchPath = yield* variable("PATH")
+  const workspace = yield* Workspace
+  const file = findProgram({
+    command,
+    folder: workspace.cwd,
+    project: Option.match(workspace.project, { onNone: () => workspace.cwd, onSome: ({ root }) => root }),
+    searchPath: Option.getOrUndefined(searchPath)
+  })
+  if (Result.isFailure(file)) return undefined
+  const said = yield* spawner.string(
+    ChildProcess.make(file.success, ["--version"], { stdin: "ignore", stderr: "ignore" })
+  )
     .pipe(
       Effect.timeoutOption("10 seconds"),
       Effect.orElseSucceed(() => Option.none<string>())

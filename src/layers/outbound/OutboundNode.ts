@@ -21,7 +21,7 @@ import {
 import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 import { exchange, type PinnedAddress } from "./exchange.ts"
-import { noProxy, portOf, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
+import { noProxy, portOf, proxyAddress, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
 
 export interface OutboundOptions {
   /** How names are looked up; the operating system's way by default. */
@@ -64,6 +64,7 @@ const explain: Readonly<Record<string, string>> = {
   loopback: "is this machine",
   private: "is in a private network",
   "link-local": "is link-local, where clouds keep their credentials",
+  metadata: "is where clouds keep their credentials",
   multicast: "is a multicast address",
   reserved: "is not a public address",
   invalid: "is no address"
@@ -166,7 +167,20 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     // proxy can look up is the proxy's to judge.
     const known = yield* Effect.option(lookUp(url))
     if (Option.isSome(known)) yield* Effect.fromResult(judge(url, known.value, false))
-    return { addresses: undefined, agent: proxyAgent(url, proxy) }
+    const address = proxyAddress(proxy)
+    const agent = address === undefined
+      ? Option.none()
+      : yield* Effect.option(Effect.try(() => proxyAgent(url, address)))
+    if (Option.isNone(agent)) {
+      return yield* new OutboundRefused({
+        target: url.origin,
+        issue: "the proxy that the environment names for it is no http or https proxy",
+        hint: `Correct ${
+          url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY"
+        } (or ALL_PROXY), or name the host in NO_PROXY`
+      })
+    }
+    return { addresses: undefined, agent: agent.value }
   })
 
   const send = Effect.fn("Outbound.send")(

@@ -33,8 +33,11 @@ export interface Answer {
   readonly body: Stream.Stream<Uint8Array, OutboundFailed>
 }
 
-/** Bytes of a response's head. */
+/** Bytes and lines of a response's head. */
 const maxHead = 32_768
+const maxHeaders = 200
+
+const tooManyHeaders = "KIWI_TOO_MANY_HEADERS"
 
 const issues: Readonly<Record<string, readonly [issue: string, transient: boolean]>> = {
   ECONNREFUSED: ["nothing listens there", true],
@@ -47,6 +50,7 @@ const issues: Readonly<Record<string, readonly [issue: string, transient: boolea
   ENOTFOUND: ["there is no such host", false],
   ERR_INVALID_CHAR: ["a header holds a character that no header can hold", false],
   ERR_INVALID_HTTP_TOKEN: ["a header's name or the method is none", false],
+  [tooManyHeaders]: ["its answer has more headers than Kiwi reads", false],
   HPE_HEADER_OVERFLOW: ["its answer has more headers than Kiwi reads", false],
   Z_BUF_ERROR: ["its answer was cut off", true],
   ERR_STREAM_PREMATURE_CLOSE: ["its answer was cut off", true],
@@ -55,6 +59,15 @@ const issues: Readonly<Record<string, readonly [issue: string, transient: boolea
   SELF_SIGNED_CERT_IN_CHAIN: ["its certificate is not signed by a known authority", false],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["its certificate is not signed by a known authority", false],
   ERR_TLS_CERT_ALTNAME_INVALID: ["its certificate is for another host", false]
+}
+
+const kinds: Readonly<Record<string, NonNullable<OutboundFailed["kind"]>>> = {
+  ECONNREFUSED: "CONNECTION_REFUSED",
+  ECONNRESET: "CONNECTION_RESET",
+  EPIPE: "CONNECTION_RESET",
+  ETIMEDOUT: "TIMEOUT",
+  Z_BUF_ERROR: "STREAM_INCOMPLETE",
+  ERR_STREAM_PREMATURE_CLOSE: "STREAM_INCOMPLETE"
 }
 
 const failureOf = (target: string, cause: unknown, sent: boolean): OutboundFailed => {
@@ -67,7 +80,7 @@ const failureOf = (target: string, cause: unknown, sent: boolean): OutboundFaile
     code === "" ? "the connection failed" : `the connection failed (${code})`,
     false
   ])
-  return new OutboundFailed({ target, issue, transient, sent })
+  return new OutboundFailed({ target, issue, transient, sent, kind: kinds[code] ?? "OTHER" })
 }
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -168,8 +181,14 @@ export const exchange = (hop: Hop): Effect.Effect<Answer, OutboundFailed, Scope.
       else socket.once("connect", () => (sent = true))
     })
     request.on("error", (cause) => resume(Effect.fail(failureOf(target, cause, sent))))
+    // Node would leave out those beyond its own limit, without a word.
+    request.maxHeadersCount = 0
     request.on("response", (message) => {
       message.on("error", () => {})
+      if (message.rawHeaders.length > 2 * maxHeaders) {
+        request.destroy(Object.assign(new Error("too many headers"), { code: tooManyHeaders }))
+        return
+      }
       resume(Effect.succeed({ request, message, body: decodedBody(hop, message) }))
     })
     request.end(hop.body)

@@ -1,12 +1,13 @@
 // Which proxy, if any, a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as curl reads them. A person set
 // them, so the proxy itself may have any address.
 import { Effect, Option } from "effect"
+import { addressKind, isInNetwork } from "../../services/outbound/Address.ts"
 import { variable } from "../process/variable.ts"
 
 export interface ProxySettings {
   readonly http: string | undefined
   readonly https: string | undefined
-  /** Hosts that are reached directly: `host`, `.domain`, `host:port`, `*`. */
+  /** Hosts that are reached directly: `host`, `.domain`, `host:port`, `10.0.0.0/8`, `[::1]:80`, `*`. */
   readonly except: ReadonlyArray<string>
 }
 
@@ -34,12 +35,22 @@ export const proxyFor = (url: URL, settings: ProxySettings): string | undefined 
   const proxy = url.protocol === "https:" ? settings.https : settings.http
   if (proxy === undefined) return undefined
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
+  const isAddress = addressKind(host) !== "invalid"
   const direct = settings.except.some((entry) => {
     if (entry === "*") return true
-    const [, name, port] = /^(.*?)(?::([0-9]+))?$/.exec(entry) ?? []
+    if (isAddress && (isInNetwork(host, entry) || host === entry)) return true
+    const [, bracketed, bare, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::([0-9]+))?$/.exec(entry) ?? []
+    const name = bracketed ?? bare
     if (name === undefined || (port !== undefined && Number(port) !== portOf(url))) return false
-    const domain = name.replace(/^\*?\./, "")
-    return host === domain || host.endsWith(`.${domain}`)
+    const domain = name.replace(/^\*?\./, "").replace(/\.$/, "")
+    return domain !== "" && (host === domain || (!isAddress && host.endsWith(`.${domain}`)))
   })
   return direct ? undefined : proxy
+}
+
+/** The address of a proxy as Node's agents read it, or nothing: without a scheme it is http, as for curl. */
+export const proxyAddress = (proxy: string): string | undefined => {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`
+  const url = URL.parse(text)
+  return url === null || url.hostname === "" || !["http:", "https:"].includes(url.protocol) ? undefined : text
 }

@@ -21,6 +21,7 @@ const decodeConfig = Schema.decodeUnknownResult(Config)
 
 const Range = Schema.Struct({
   id: Schema.String,
+  encoding: Schema.optionalKey(Schema.Literals(["text", "base64"])),
   offset: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   length: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxOutputRange })))
 })
@@ -34,10 +35,10 @@ const wrongParameters = (input: PrimitiveInput, error: Schema.SchemaError) =>
 /** Answers with nothing at all: what a call costs without what it does. */
 const noop: PrimitiveHandler = () => Effect.succeed({ data: null, metadata: {} })
 
-/** A range of a kept output as text. A character that a range splits is a replacement character in both. */
+/** A range of a kept output, as text or as it is. A character that a range splits is a replacement character in both. */
 const outputRead = (outputs: Outputs["Service"]): PrimitiveHandler =>
   Effect.fnUntraced(function*(input) {
-    const { id, length, offset } = yield* Effect.fromResult(
+    const { encoding, id, length, offset } = yield* Effect.fromResult(
       Result.mapError(decodeRange(input.parameters), (error) => wrongParameters(input, error))
     )
     const from = offset ?? 0
@@ -46,8 +47,11 @@ const outputRead = (outputs: Outputs["Service"]): PrimitiveHandler =>
       (error) => new BuiltinFailed({ tool: input.tool, issue: error.message, hint: error.remediation })
     )
     const next = from + bytes.length
+    const content = encoding === "base64"
+      ? { base64: Buffer.from(bytes).toString("base64") }
+      : { text: decodeText(bytes) }
     return {
-      data: { text: decodeText(bytes), offset: from, length: bytes.length, total, next: next < total ? next : null },
+      data: { ...content, offset: from, length: bytes.length, total, next: next < total ? next : null },
       metadata: {}
     }
   })

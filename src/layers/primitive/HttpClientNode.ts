@@ -1,6 +1,7 @@
 // The `http_client` primitive: one request over Outbound, repeated where that is safe and promising, its answer shaped
 // into data. Everything happens within the tool's timeout.
-import { Clock, Duration, Effect, Option, Random, Result, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Option, Random, Result, type Schema, type Scope, Stream } from "effect"
+import { randomBytes } from "node:crypto"
 import { redactText } from "../../services/audit/redaction.ts"
 import {
   Outbound,
@@ -8,13 +9,16 @@ import {
   OutboundFailed,
   type OutboundResponse
 } from "../../services/outbound/Outbound.ts"
+import { promises, retryAfter } from "../../services/outbound/retry.ts"
 import {
   defaultAttempts,
   type HttpClientPlan,
   idempotent,
-  planRequest
+  longestWait,
+  planRequest,
+  type ResponsePath
 } from "../../services/primitive/HttpClientConfig.ts"
-import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
+import { parseJsonOutput, pick } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import {
   type CapturedOutput,
@@ -23,30 +27,22 @@ import {
   type PrimitiveResult,
   RequestFailed,
   RequestRefused,
+  ResponsePathMissing,
   ToolFailed,
-  ToolOutputInvalid
+  ToolOutputInvalid,
+  UploadRefused
 } from "../../services/primitive/Primitive.ts"
+import { type FilledPart, unsendable, writeParts } from "../../services/primitive/requestBody.ts"
+import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
-
-/** Statuses that say "not now". */
-const promising: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /** Milliseconds. */
 const firstWait = 500
-const longestWait = 30_000
+
+/** Bytes of one request's files together. */
+const maxUpload = 67_108_864
 
 const safeHeaders = ["content-type", "content-length", "etag", "last-modified", "link", "retry-after", "x-request-id"]
-
-const httpDate = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/
-
-/** Milliseconds that the server asks to wait: seconds or a date. `Date.parse` alone reads "-5" as a year. */
-export const retryAfter = (value: string | undefined, now: number): number | undefined => {
-  if (value === undefined) return undefined
-  const text = value.trim()
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1_000
-  const date = httpDate.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
 
 const mediaType = (contentType: string | undefined): string =>
   (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
@@ -78,6 +74,14 @@ type Attempt = Result.Result<Answer, OutboundError>
 export interface HttpClientOptions extends CaptureLimits {
   /** Milliseconds for a tool that does not say. */
   readonly timeout: number
+  /** Reads files that a request sends; without it none can be sent. */
+  readonly read?: SafeFiles["Service"]["read"]
+}
+
+/** A request's body as it goes out. */
+interface Content {
+  readonly bytes: Uint8Array | undefined
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
@@ -105,13 +109,45 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
     )
   })
 
-  const attempt = (plan: HttpClientPlan, input: PrimitiveInput): Effect.Effect<Answer, OutboundError> =>
+  const fill = Effect.fnUntraced(function*(plan: HttpClientPlan, input: PrimitiveInput) {
+    const { body } = plan
+    if (body === undefined) return { bytes: undefined, headers: plan.headers } satisfies Content as Content
+    if (body._tag === "Bytes") return { bytes: body.bytes, headers: plan.headers } satisfies Content as Content
+    const filled: Array<FilledPart> = []
+    let left = maxUpload
+    for (const part of body.parts) {
+      const { content } = part
+      if (content._tag === "Bytes") {
+        filled.push({ part, bytes: content.bytes })
+        continue
+      }
+      const { field, path } = content
+      const refused = (issue: string) => new UploadRefused({ tool: input.tool, field, path, issue })
+      const issue = options.read === undefined ? "this kernel reads no files" : unsendable(path)
+      if (issue !== undefined || options.read === undefined) return yield* refused(issue ?? "")
+      const bytes = yield* options.read(input.cwd, path, { maxBytes: left }).pipe(
+        Effect.mapError((error) => refused(error.detail))
+      )
+      if (bytes === undefined) return yield* refused("there is no such file")
+      left -= bytes.length
+      filled.push({ part, bytes })
+    }
+    const boundary = yield* Effect.sync(() => `kiwi-${randomBytes(18).toString("hex")}`)
+    const headers = { ...plan.headers, "content-type": `multipart/form-data; boundary=${boundary}` }
+    return { bytes: writeParts(filled, boundary), headers } satisfies Content as Content
+  })
+
+  const attempt = (
+    plan: HttpClientPlan,
+    input: PrimitiveInput,
+    content: Content
+  ): Effect.Effect<Answer, OutboundError> =>
     Effect.scoped(Effect.gen(function*(): Effect.fn.Return<Answer, OutboundError, Scope.Scope> {
       const response = yield* outbound.send({
         method: plan.method,
         url: plan.url,
-        headers: plan.headers,
-        body: plan.body === undefined ? undefined : new TextEncoder().encode(plan.body),
+        headers: content.headers,
+        body: content.bytes,
         privateHosts: plan.privateHosts,
         maxBytes: options.spill
       })
@@ -119,22 +155,30 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       return { status: response.status, origin: response.origin, headers: response.headers, body }
     }))
 
-  const backOff = Effect.fnUntraced(function*(plan: HttpClientPlan, attempts: number) {
-    const growth = plan.config.retry?.backoff === "constant" ? 1 : 2 ** (attempts - 1)
+  const backOff = Effect.fnUntraced(function*({ config: { retry } }: HttpClientPlan, attempts: number) {
+    const random = yield* Random.next
+    const listed = retry?.backoff_ms
+    if (listed !== undefined) return Math.round((listed[attempts - 1] ?? listed.at(-1) ?? 0) * (1 + random / 10))
+    const growth = retry?.backoff === "constant" ? 1 : 2 ** (attempts - 1)
     const most = Math.min(longestWait, firstWait * growth)
-    return Math.round(most / 2 + (yield* Random.next) * (most / 2))
+    return Math.round(most / 2 + random * (most / 2))
   })
+
+  const mostAttempts = ({ retry }: HttpClientPlan["config"]): number =>
+    retry?.max_attempts ?? (retry?.backoff_ms === undefined ? defaultAttempts : retry.backoff_ms.length + 1)
 
   /** Milliseconds until another attempt; `undefined` when this one stands. */
   const waitAfter = Effect.fnUntraced(
     function*(plan: HttpClientPlan, outcome: Attempt, attempts: number, left: number) {
-      if (attempts >= (plan.config.retry?.max_attempts ?? defaultAttempts)) return undefined
-      const repeatable = (plan.config.retry?.methods ?? idempotent).includes(plan.method)
+      const { retry } = plan.config
+      if (attempts >= mostAttempts(plan.config)) return undefined
+      const named = retry?.retryable_errors
+      const repeatable = (retry?.methods ?? (named === undefined ? idempotent : [plan.method])).includes(plan.method)
       if (Result.isFailure(outcome)) {
         const { failure } = outcome
-        if (failure._tag === "OutboundRefused" || !failure.transient) return undefined
+        if (failure._tag === "OutboundRefused" || !promises.failure(failure, named)) return undefined
         if (failure.sent && !repeatable) return undefined
-      } else if (!repeatable || !promising.has(outcome.success.status)) return undefined
+      } else if (!repeatable || !promises.status(outcome.success.status, named)) return undefined
       const asked = Result.isSuccess(outcome)
         ? retryAfter(outcome.success.headers.get("retry-after"), yield* Clock.currentTimeMillis)
         : undefined
@@ -143,6 +187,20 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       return wait > longestWait || wait >= left ? undefined : wait
     }
   )
+
+  /** The data that `response_path` wants of an answer. */
+  const picked = Effect.fnUntraced(function*(input: PrimitiveInput, plan: HttpClientPlan, data: Schema.Json) {
+    if (plan.pick === undefined) return data
+    const one = ({ keys, text }: ResponsePath) =>
+      Effect.mapError(
+        Effect.fromResult(pick(data, keys)),
+        ({ at, found }) => new ResponsePathMissing({ tool: input.tool, path: text, at, found })
+      )
+    if (!(plan.pick instanceof Map)) return yield* one(plan.pick as ResponsePath)
+    const entries: Array<readonly [string, Schema.Json]> = []
+    for (const [name, path] of plan.pick) entries.push([name, yield* one(path)])
+    return Object.fromEntries(entries)
+  })
 
   const shape = Effect.fnUntraced(function*(
     input: PrimitiveInput,
@@ -160,18 +218,20 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
     }
     const type = mediaType(answer.headers.get("content-type"))
     const headers: Record<string, string> = {}
-    for (const name of safeHeaders) {
+    for (const name of [...safeHeaders, ...plan.responseHeaders]) {
       const value = answer.headers.get(name)
       if (value !== undefined) headers[name] = value
     }
     const metadata = { status_code: status, attempts, headers, body }
-    const output = plan.config.output ?? "auto"
+    const output = plan.pick === undefined ? plan.config.output ?? "auto" : "json"
     if (output === "json" || (output === "auto" && isJson(type) && body.spilled === undefined)) {
       if (body.bytes === 0 && output === "auto") return { data: null, metadata }
       const parsed = body.spilled === undefined && body.dropped === 0
         ? parseJsonOutput(body.text)
-        : Result.fail(`it is ${body.bytes.toLocaleString("en-US")} bytes long`)
-      if (Result.isSuccess(parsed)) return { data: parsed.success, metadata }
+        : Result.fail(
+          body.binary === true ? "it is not UTF-8" : `it is ${body.bytes.toLocaleString("en-US")} bytes long`
+        )
+      if (Result.isSuccess(parsed)) return { data: yield* picked(input, plan, parsed.success), metadata }
       if (output === "json") {
         return yield* new ToolOutputInvalid({
           tool: input.tool,
@@ -201,19 +261,26 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       const plan = yield* Effect.fromResult(planRequest(input))
       const timeout = plan.config.timeout === undefined ? options.timeout : plan.config.timeout * 1_000
       const deadline = (yield* Clock.currentTimeMillis) + timeout
+      const content = yield* fill(plan, input)
+      const perAttempt = (plan.config.retry?.attempt_timeout ?? Number.POSITIVE_INFINITY) * 1_000
       for (let attempts = 1;; attempts++) {
         const left = deadline - (yield* Clock.currentTimeMillis)
-        const done = yield* attempt(plan, input).pipe(Effect.result, Effect.timeoutOption(Duration.millis(left)))
+        const within = Math.min(left, perAttempt)
+        const done = yield* attempt(plan, input, content).pipe(
+          Effect.result,
+          Effect.timeoutOption(Duration.millis(within))
+        )
         const outcome = Option.getOrElse(done, (): Attempt =>
           Result.fail(
             new OutboundFailed({
               target: new URL(plan.url).origin,
-              issue: `there was no complete answer within ${timeout / 1_000} s`,
+              issue: `there was no complete answer within ${(within < left ? within : timeout) / 1_000} s`,
               transient: true,
-              sent: true
+              sent: true,
+              kind: "TIMEOUT"
             })
           ))
-        const wait = Option.isNone(done)
+        const wait = Option.isNone(done) && within === left
           ? undefined
           : yield* waitAfter(plan, outcome, attempts, deadline - (yield* Clock.currentTimeMillis))
         if (wait === undefined) {

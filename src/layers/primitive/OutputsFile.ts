@@ -1,6 +1,6 @@
 // Outputs as files with random names: below `<project>/.ai/outputs`, or below Kiwi's own state without a project. The
 // folder is made by SafeFiles, so no component of it is a link; the file is created, never opened over another.
-import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -59,6 +59,11 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
       catch: refusal(name)
     })
     let open = true
+    const close = Effect.sync(() => {
+      if (!open) return
+      open = false
+      Fs.closeSync(fd)
+    })
     return {
       uri: outputUri(id),
       append: (bytes: Uint8Array) =>
@@ -68,11 +73,8 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
           },
           catch: refusal(name)
         }),
-      close: Effect.sync(() => {
-        if (!open) return
-        open = false
-        Fs.closeSync(fd)
-      })
+      close,
+      discard: Effect.andThen(close, Effect.ignore(files.remove(root, name)))
     }
   })
 
@@ -101,7 +103,7 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
     }
   )
 
-  /** Removes what is older than `keep`. What it cannot remove stays until the next start. */
+  /** Removes what is older than `keep`. What it cannot remove stays until the next time. */
   const sweep = Effect.gen(function*() {
     const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(Duration.fromInputUnsafe(options.keep))
     const names = yield* Effect.try(() => realFolder() ? Fs.readdirSync(folder) : [])
@@ -114,7 +116,7 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
       }))
     }
   }).pipe(Effect.ignore)
-  yield* Effect.forkScoped(sweep)
+  yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced("1 hour")))
 
   return Outputs.of({ create, read })
 })

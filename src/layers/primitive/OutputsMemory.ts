@@ -4,9 +4,10 @@ import { maxOutputRange, outputId, OutputNotFound, Outputs, outputUri } from "..
 
 export const make = Effect.sync(() => {
   const kept = new Map<string, Array<Uint8Array>>()
+  let made = 0
   return Outputs.of({
     create: Effect.sync(() => {
-      const id = (kept.size + 1).toString(16).padStart(32, "0")
+      const id = (++made).toString(16).padStart(32, "0")
       const chunks: Array<Uint8Array> = []
       kept.set(id, chunks)
       return {
@@ -15,7 +16,10 @@ export const make = Effect.sync(() => {
           Effect.sync(() => {
             chunks.push(Uint8Array.from(bytes))
           }),
-        close: Effect.void
+        close: Effect.void,
+        discard: Effect.sync(() => {
+          kept.delete(id)
+        })
       }
     }),
     read: Effect.fnUntraced(function*(asked, range) {

@@ -26,6 +26,8 @@ export const make = Effect.fnUntraced(function*(programs: ReadonlyMap<string, Pr
   const { defaults } = PrimitivesTable
   const subprocess = yield* SubprocessNode.makeWith({
     folder: (root) => Result.succeed(root),
+    program: ({ command }) => Result.succeed(command),
+    limited: (argv) => Result.succeed({ argv, refusal: "" }),
     run: Effect.fnUntraced(function*(spec, sinks) {
       const program = programs.get(spec.argv[0] ?? "")
       if (program === undefined) return yield* Effect.fail({ _tag: "SpawnFailure" as const, code: "ENOENT" })

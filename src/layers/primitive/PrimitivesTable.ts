@@ -8,6 +8,8 @@ import {
   Primitives,
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
+import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"
@@ -17,6 +19,8 @@ export interface PrimitivesOptions {
   readonly output: Pick<CaptureLimits, "inline" | "spill">
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
+  /** What every program is held to. */
+  readonly limits?: ProcessLimits
   /** Milliseconds for tools that do not say. */
   readonly timeout: { readonly subprocess: number; readonly http_client: number }
   readonly concurrency: { readonly subprocess: number; readonly http_client: number }
@@ -26,7 +30,7 @@ export const defaults: PrimitivesOptions = {
   output: { inline: 1_048_576, spill: 268_435_456 },
   grace: 2_000,
   timeout: { subprocess: 300_000, http_client: 30_000 },
-  concurrency: { subprocess: 16, http_client: 64 }
+  concurrency: { subprocess: 16, http_client: 16 }
 }
 
 type Subprocess = Effect.Success<ReturnType<typeof SubprocessNode.make>>
@@ -44,14 +48,39 @@ const timed = (run: PrimitiveHandler): PrimitiveHandler =>
     return { ...result, metadata: { ...result.metadata, duration_ms: millis } }
   })
 
+/** First come, first served. Who waits is told; who is interrupted while it waits has not been there. */
 const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
   const turns = Semaphore.makeUnsafe(permits)
   const measured = timed(run)
-  return (input) => turns.withPermit(measured(input))
+  let present = 0
+  return (input) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => ++present - permits),
+      (ahead) => {
+        const turn = turns.withPermit(measured(input))
+        if (ahead <= 0) return turn
+        const message = `waiting: ${permits} calls run already, and ${ahead - 1} wait before this one`
+        // Whoever listens slowly does not lose the place in the queue.
+        return Effect.andThen(Effect.forkChild(input.emit({ _tag: "Progress", message })), turn)
+      },
+      () =>
+        Effect.sync(() => {
+          present--
+        })
+    )
 }
 
-export const makeWith = Effect.fnUntraced(function*(subprocess: Subprocess, options: PrimitivesOptions) {
-  const http = yield* HttpClientNode.make({ ...options.output, timeout: options.timeout.http_client })
+export const makeWith = Effect.fnUntraced(function*(
+  subprocess: Subprocess,
+  options: PrimitivesOptions,
+  /** Reads files that requests send; without it none can be sent. */
+  read?: SafeFiles["Service"]["read"]
+) {
+  const http = yield* HttpClientNode.make({
+    ...options.output,
+    timeout: options.timeout.http_client,
+    ...(read === undefined ? {} : { read })
+  })
   const builtin = yield* BuiltinRegistry.make
   const table = new Map<string, Entry>([
     ["subprocess", {
@@ -93,9 +122,11 @@ export const make = Effect.fnUntraced(function*(options: PrimitivesOptions) {
   const subprocess = yield* SubprocessNode.make({
     ...options.output,
     grace: options.grace,
-    timeout: options.timeout.subprocess
+    timeout: options.timeout.subprocess,
+    limits: options.limits ?? {}
   })
-  return yield* makeWith(subprocess, options)
+  const files = yield* SafeFiles
+  return yield* makeWith(subprocess, options, files.read)
 })
 
 export const layerWith = (options: PrimitivesOptions) => Layer.effect(Primitives, make(options))

@@ -2,7 +2,9 @@
 // come from it. Output is taken in as it comes and shaped when the child has exited.
 import { Duration, Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
+import { randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
+import { platform } from "node:os"
 import * as Path from "node:path"
 import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
@@ -16,7 +18,12 @@ import {
   ToolTimeout,
   ToolUnstartable
 } from "../../services/primitive/Primitive.ts"
-import { planSubprocess, type SubprocessPlan } from "../../services/primitive/SubprocessConfig.ts"
+import {
+  limitsOf,
+  planSubprocess,
+  type ProcessLimits,
+  type SubprocessPlan
+} from "../../services/primitive/SubprocessConfig.ts"
 import {
   type ChildExit,
   type ChildSinks,
@@ -25,6 +32,8 @@ import {
   runChild,
   type SpawnFailure
 } from "../process/childProcess.ts"
+import { type Limited, limited, makeHost, notStarted } from "../process/limits.ts"
+import { makeFindProgram, type ProgramQuery } from "../process/programFile.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
 import { makeReporter } from "./reportLines.ts"
 
@@ -35,6 +44,14 @@ const errorTail = 4_096
 export interface ProcessHost {
   /** The folder `asked` below `root`, or `root` itself; what is wrong with it otherwise. */
   readonly folder: (root: string, asked: string | undefined) => Result.Result<string, string>
+  /** The file that a command stands for; what is wrong otherwise, as text or as a code of the operating system. */
+  readonly program: (query: ProgramQuery) => Result.Result<string, string>
+  /** The argv that runs another one within limits. */
+  readonly limited: (
+    argv: ReadonlyArray<string>,
+    limits: ProcessLimits,
+    env: Readonly<Record<string, string>>
+  ) => Result.Result<Limited, string>
   readonly run: <E>(spec: ChildSpec, sinks: ChildSinks<E>) => Effect.Effect<ChildExit, SpawnFailure | E>
 }
 
@@ -74,6 +91,9 @@ const startIssues: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: "an argument or a variable holds a NUL character"
 }
 
+const cannotStart = (input: PrimitiveInput, command: string, issue: string): PrimitiveError =>
+  new ToolUnstartable({ tool: input.tool, command: Path.isAbsolute(command) ? Path.basename(command) : command, issue })
+
 const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: SpawnFailure): PrimitiveError => {
   const rest = Object.entries(input.parameters).map(([name, value]) => [name, JSON.stringify(value).length] as const)
   const largest = rest.toSorted(([, a], [, b]) => b - a)[0]
@@ -82,16 +102,13 @@ const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: Spawn
       tool: input.tool,
       issues: [{
         field: largest[0],
-        error: `is too long for an argument or a variable (${largest[1].toLocaleString("en-US")} characters)`
+        error: `is too long for an argument or a variable (${
+          largest[1].toLocaleString("en-US")
+        } characters); with input: stdin it has any length`
       }]
     })
   }
-  const { command } = plan.config
-  return new ToolUnstartable({
-    tool: input.tool,
-    command: Path.isAbsolute(command) ? Path.basename(command) : command,
-    issue: startIssues[failure.code] ?? failure.code
-  })
+  return cannotStart(input, plan.config.command, startIssues[failure.code] ?? failure.code)
 }
 
 const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
@@ -109,14 +126,26 @@ const both = <E>(
 ): Effect.Effect<void, E> | undefined =>
   first === undefined ? second : second === undefined ? first : Effect.andThen(first, second)
 
+/** Signals that say which limit was hit. */
+const limitSignals: Readonly<Record<string, string>> = {
+  SIGXCPU: " (its limit on CPU time)",
+  SIGXFSZ: " (its limit on the size of a file)"
+}
+
 const howItEnded = (exit: ChildExit): string | undefined =>
-  exit.signal !== null ? `signal ${exit.signal}` : exit.code === 0 ? undefined : `exit code ${exit.code}`
+  exit.signal !== null
+    ? `signal ${exit.signal}${limitSignals[exit.signal] ?? ""}`
+    : exit.code === 0
+    ? undefined
+    : `exit code ${exit.code}`
 
 export interface SubprocessOptions extends CaptureLimits {
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
   /** Milliseconds for a tool that does not say. */
   readonly timeout: number
+  /** What every tool is held to, unless it asks for less. Where it cannot be set, nothing runs. */
+  readonly limits?: ProcessLimits
 }
 
 export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: SubprocessOptions) {
@@ -139,7 +168,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       if (!json) return { data: out.text, metadata }
       const parsed = out.spilled === undefined && out.dropped === 0
         ? parseJsonOutput(out.text)
-        : Result.fail(`it is ${out.bytes.toLocaleString("en-US")} bytes long`)
+        : Result.fail(out.binary === true ? "it is not UTF-8" : `it is ${out.bytes.toLocaleString("en-US")} bytes long`)
       if (Result.isFailure(parsed)) {
         return yield* new ToolOutputInvalid({
           tool: input.tool,
@@ -167,15 +196,29 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       for (const [name, variable] of input.env) env[name] = Redacted.value(variable.value)
       for (const [name, value] of plan.env) env[name] = value
 
+      const program = host.program({
+        command: config.command,
+        folder: cwd.success,
+        project: input.cwd,
+        searchPath: env["PATH"]
+      })
+      if (Result.isFailure(program)) {
+        return yield* cannotStart(input, config.command, startIssues[program.failure] ?? program.failure)
+      }
+      const argv = [program.success, ...plan.argv.slice(1)]
+      const within = host.limited(argv, limitsOf(config.limits, options.limits ?? {}), env)
+      if (Result.isFailure(within)) return yield* cannotStart(input, config.command, within.failure)
+      const { refusal } = within.success
+
       const json = config.output === "json"
       const millis = config.timeout === undefined ? options.timeout : Math.max(1, Math.round(config.timeout * 1_000))
-      const limits = { ...options, secrets: input.secrets }
+      const limits = { inline: options.inline, spill: options.spill, secrets: input.secrets }
       const stdout = makeCapture(outputs, limits)
       const stderr = makeCapture(outputs, limits)
       yield* Effect.addFinalizer(() => Effect.andThen(stdout.close, stderr.close))
       const report = makeReporter(input.emit, yield* Effect.scope)
 
-      const spec = { argv: plan.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
+      const spec = { argv: within.success.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
       const exit = yield* host.run(spec, {
         stdout: (chunk) => both(json ? undefined : report.push("stdout", chunk), stdout.take(chunk)),
         stderr: (chunk) => both(report.push("stderr", chunk), stderr.take(chunk))
@@ -200,6 +243,15 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         })
       )
       yield* report.finish
+      if (refusal !== "" && exit.code === notStarted) {
+        const [, which] = stderr.tail(errorTail).split("\n").find((line) =>
+          line.startsWith(`${refusal} `)
+        )?.split(" ") ??
+          []
+        if (which !== undefined) {
+          return yield* cannotStart(input, config.command, `its limit ${which} cannot be set on this machine`)
+        }
+      }
       return yield* shape(input, json, exit, stdout, stderr)
     },
     Effect.scoped
@@ -210,5 +262,11 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
 
 export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
   const live = yield* makeLiveChildren
-  return yield* makeWith({ folder: workingDirectory, run: (spec, sinks) => runChild(spec, live, sinks) }, options)
+  const machine = makeHost(platform())
+  return yield* makeWith({
+    folder: workingDirectory,
+    program: makeFindProgram(),
+    limited: (argv, limits, env) => limited(argv, limits, env, randomUUID, machine),
+    run: (spec, sinks) => runChild(spec, live, sinks)
+  }, options)
 })

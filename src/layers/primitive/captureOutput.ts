@@ -2,6 +2,7 @@
 // its head and tail. What the disk refuses is counted and said, never silently lost: what the tool does is not undone
 // by a full disk. Whatever is cut or kept has no secret in it: half of one at an edge could not be found later.
 import { Effect, type Redacted } from "effect"
+import { isUtf8 } from "node:buffer"
 import { mark, patternsOf } from "../../services/audit/redaction.ts"
 import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
@@ -30,8 +31,9 @@ export interface Capture {
   readonly take: (chunk: Buffer) => Effect.Effect<void, OutputTooLarge> | undefined
   /** The last bytes as text, at any time. */
   readonly tail: (bytes: number) => string
-  /** Closes what was written; the output is complete then. */
+  /** Closes what was written; the output is complete then. What is not UTF-8 is kept as it is, however small. */
   readonly finish: Effect.Effect<CapturedOutput>
+  /** Leaves nothing behind of an output that has not been finished. */
   readonly close: Effect.Effect<void>
 }
 
@@ -86,6 +88,22 @@ const makeConcealer = (secrets: CaptureLimits["secrets"]): Concealer => {
   }
 }
 
+/** Whether bytes that come in pieces are UTF-8, so far. */
+const makeUtf8Check = () => {
+  let open: Buffer = Buffer.alloc(0)
+  let valid = true
+  return {
+    push: (chunk: Buffer): void => {
+      if (!valid) return
+      const all = open.length === 0 ? chunk : Buffer.concat([open, chunk])
+      const end = completeLength(all)
+      valid = isUtf8(all.subarray(0, end))
+      open = Buffer.from(all.subarray(end))
+    },
+    end: () => valid && open.length === 0
+  }
+}
+
 export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits): Capture => {
   const decode = limits.decode ?? decodeText
   const lastText = (all: Buffer, count: number): string => {
@@ -105,6 +123,9 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
   let last: Buffer = Buffer.alloc(0)
   let writer: OutputWriter | undefined
   let problem = ""
+  let finished = false
+  // Text in another encoding is none of these.
+  const utf8 = limits.decode === undefined ? makeUtf8Check() : undefined
 
   const append = Effect.fnUntraced(function*(chunk: Buffer) {
     if (writer !== undefined && problem === "") {
@@ -146,25 +167,40 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       : Buffer.concat([last.subarray(Math.min(last.length, Math.max(0, last.length + chunk.length - edge))), chunk])
   }
 
+  const spillWhole = (chunks: ReadonlyArray<Buffer>): Buffer => {
+    const all = Buffer.concat(chunks)
+    utf8?.push(all)
+    const safe = concealer.push(all)
+    whole = undefined
+    head = Buffer.from(safe.subarray(0, edge))
+    addToLast(safe)
+    return safe
+  }
+
   const take: Capture["take"] = (chunk) => {
     bytes += chunk.length
     if (whole !== undefined) {
       whole.push(chunk)
       if (bytes <= limits.inline) return undefined
-      const all = concealer.push(Buffer.concat(whole))
-      whole = undefined
-      head = Buffer.from(all.subarray(0, edge))
-      addToLast(all)
-      return overflow(all)
+      return overflow(spillWhole(whole))
     }
+    utf8?.push(chunk)
     const safe = concealer.push(chunk)
     addToLast(safe)
     return appendBelowLimit(safe)
   }
 
-  const close = Effect.suspend(() => writer === undefined ? Effect.void : writer.close)
+  const close = Effect.suspend(() => writer === undefined ? Effect.void : finished ? writer.close : writer.discard)
+
+  /** Small and not text: kept like a large one. */
+  const keepBinary = Effect.suspend(() => {
+    if (whole === undefined || utf8 === undefined || whole.every((chunk) => isUtf8(chunk))) return Effect.void
+    const all = Buffer.concat(whole)
+    return isUtf8(all) ? Effect.void : Effect.ignore(overflow(spillWhole([all])))
+  })
 
   const complete = Effect.suspend(() => {
+    finished = true
     if (whole !== undefined) return Effect.void
     const rest = concealer.rest()
     if (head.length < edge) head = Buffer.concat([head, rest]).subarray(0, edge)
@@ -172,7 +208,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     return append(rest)
   })
 
-  const finish = Effect.map(Effect.andThen(complete, close), (): CapturedOutput => {
+  const finish = Effect.map(Effect.andThen(keepBinary, Effect.andThen(complete, close)), (): CapturedOutput => {
     if (whole !== undefined) {
       return { text: decode(Buffer.concat(whole)), bytes, spilled: undefined, dropped: 0 }
     }
@@ -181,9 +217,17 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
       ? ""
       : `, ${dropped === 0 ? "all of it" : `the first ${amount(written)}`} in ${spilled}`
     const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
-    const start = decode(head.subarray(0, completeLength(head)))
+    const binary = utf8 !== undefined && !utf8.end()
+    const flag = binary ? { binary } : {}
+    // Head and tail overlap, where that is all there is.
     const left = Math.max(0, passed - head.length - last.length)
+    if (left === 0) {
+      const text = decode(Buffer.concat([head, lastBytes(last, Math.max(0, passed - head.length))]))
+      return { text, bytes: passed, spilled, dropped, ...flag }
+    }
+    const start = decode(head.subarray(0, completeLength(head)))
     return {
+      ...flag,
       text: `${start}\n[… ${amount(left)} of ${amount(passed)} left out${kept}${lost} …]\n${
         decode(last.subarray(cutAfter(last, 0)))
       }`,

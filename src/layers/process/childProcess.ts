@@ -1,10 +1,11 @@
 // One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
 // by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
-// so this is a small adapter of our own. A call owns its group: what is left of it when the child exits is ended too.
+// so this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
 import { Clock, Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import type { Readable } from "node:stream"
-import { endTree, groupLeft, killNow } from "./processTree.ts"
+import { endTree, isLeft, killNow, markName, type Root } from "./processTree.ts"
 
 export interface ChildSpec {
   readonly argv: ReadonlyArray<string>
@@ -35,7 +36,7 @@ const failure = (cause: unknown): SpawnFailure => ({
 
 interface Running<E> {
   readonly child: ChildProcess
-  readonly pid: number
+  readonly root: Root
   readonly stdout: Readable
   readonly stderr: Readable
   exit: ChildExit | undefined
@@ -46,6 +47,9 @@ interface Running<E> {
   /** Set while somebody waits for the exit, a job, or the end of the streams. */
   wake: (() => void) | undefined
 }
+
+/** Children that run, by their process's id. */
+export type LiveChildren = Map<number, Root>
 
 type Consume<E> = (chunk: Buffer) => Effect.Effect<void, E> | undefined
 
@@ -78,15 +82,16 @@ export interface ChildSinks<E> {
 
 const start = <E>(
   spec: ChildSpec,
-  live: Set<number>,
+  live: LiveChildren,
   sinks: ChildSinks<E>
 ): Effect.Effect<Running<E>, SpawnFailure> =>
   Effect.callback((resume) => {
+    const mark = randomUUID()
     let child: ChildProcess
     try {
       child = spawn(spec.argv[0] ?? "", spec.argv.slice(1), {
         cwd: spec.cwd,
-        env: spec.env,
+        env: { ...spec.env, [markName]: mark },
         detached: true,
         shell: false,
         windowsHide: true,
@@ -98,8 +103,9 @@ const start = <E>(
     child.on("error", (cause) => resume(Effect.fail(failure(cause))))
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
-    const running: Running<E> = { child, pid, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
-    live.add(pid)
+    const root = { pid, mark }
+    const running: Running<E> = { child, root, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
+    live.set(pid, root)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
       running.wake?.()
@@ -145,10 +151,10 @@ const finish = Effect.fnUntraced(function*<E>(running: Running<E>) {
   }
 })
 
-/** Ids of running children; they are killed when this process exits by itself, however that comes about. */
+/** Running children; they are killed when this process exits by itself, however that comes about. */
 export const makeLiveChildren = Effect.acquireRelease(
   Effect.sync(() => {
-    const live = new Set<number>()
+    const live: LiveChildren = new Map()
     const onExit = () => live.forEach(killNow)
     process.on("exit", onExit)
     return { live, onExit }
@@ -162,15 +168,15 @@ export const makeLiveChildren = Effect.acquireRelease(
  */
 export const runChild = <E>(
   spec: ChildSpec,
-  live: Set<number>,
+  live: LiveChildren,
   sinks: ChildSinks<E>
 ): Effect.Effect<ChildExit, SpawnFailure | E> =>
   Effect.acquireUseRelease(
     start(spec, live, sinks),
     finish,
     Effect.fnUntraced(function*(running) {
-      if (running.exit === undefined || groupLeft(running.pid)) yield* endTree(running.pid, spec.grace)
-      live.delete(running.pid)
+      if (running.exit === undefined || isLeft(running.root)) yield* endTree(running.root, spec.grace)
+      live.delete(running.root.pid)
       running.stdout.destroy()
       running.stderr.destroy()
       running.child.stdin?.destroy()

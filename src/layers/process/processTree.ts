@@ -1,7 +1,8 @@
 // Ends everything that a process has started. The group alone is not enough: a grandchild may have left it by setpgid
-// or setsid. On Linux /proc tells who descends from whom and who shares the session; elsewhere it is the group.
-// Zombies count as ended: in a container nobody may reap them. A process that was adopted by init and left group and
-// session cannot be told from a stranger, and is not touched.
+// or setsid. On Linux /proc tells who descends from whom, who shares the session, and who was started with a call's
+// mark in its environment: a daemon that nothing else connects to the call any more. Elsewhere it is the group. Zombies
+// count as ended: in a container nobody may reap them. Who changed its environment as well is a stranger, and is not
+// touched.
 import { Clock, Effect } from "effect"
 import * as Fs from "node:fs"
 
@@ -52,6 +53,18 @@ const readAll = (): ReadonlyArray<ProcessStat> => {
   return all
 }
 
+/** The variable that every child gets, with a value of its call alone. */
+export const markName = "KIWI_CALL"
+
+/** Whether a process, or one that it was forked from, was started with the mark. */
+const carries = (pid: number, mark: string): boolean => {
+  try {
+    return Fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes(`${markName}=${mark}`)
+  } catch {
+    return false
+  }
+}
+
 const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     process.kill(pid, name)
@@ -61,65 +74,110 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   }
 }
 
-/** Members of the tree by id, with their start times; grown by every look, so that orphans are not lost. */
-type Tree = Map<number, string>
+/** A child: its process, which leads a group and session of its own, and its mark. */
+export interface Root {
+  readonly pid: number
+  readonly mark: string
+}
 
-const look = (root: number, tree: Tree): void => {
+interface Tree {
+  /** Members by id, with their start times; grown by every look, so that orphans are not lost. */
+  readonly members: Map<number, string>
+  /** The others that were looked at, likewise: a mark comes with the start. */
+  readonly strangers: Map<number, string>
+}
+
+const makeTree = (): Tree => ({ members: new Map(), strangers: new Map() })
+
+const look = (root: Root, { members, strangers }: Tree): void => {
   const all = readAll()
   const byPid = new Map(all.map((p) => [p.pid, p]))
-  const known = (pid: number) => tree.has(pid) && byPid.get(pid)?.started === tree.get(pid)
+  const known = (pid: number) => members.has(pid) && byPid.get(pid)?.started === members.get(pid)
+  const belongs = (p: ProcessStat): boolean => {
+    if (p.pid === root.pid || p.group === root.pid || p.session === root.pid || known(p.parent)) return true
+    if (strangers.get(p.pid) === p.started) return false
+    if (carries(p.pid, root.mark)) return true
+    strangers.set(p.pid, p.started)
+    return false
+  }
   let grew = true
   while (grew) {
     grew = false
     for (const p of all) {
       if (p.pid === process.pid || known(p.pid)) continue
-      if (p.pid === root || p.group === root || p.session === root || known(p.parent)) {
-        tree.set(p.pid, p.started)
-        grew = true
-      }
+      if (!belongs(p)) continue
+      members.set(p.pid, p.started)
+      grew = true
     }
   }
 }
 
-const alive = (tree: Tree): ReadonlyArray<number> => {
+const alive = ({ members }: Tree): ReadonlyArray<number> => {
   const pids: Array<number> = []
-  for (const [pid, started] of tree) {
+  for (const [pid, started] of members) {
     const stat = readStat(pid)
     if (stat !== undefined && stat.started === started && stat.state !== "Z" && stat.state !== "X") pids.push(pid)
   }
   return pids
 }
 
-const groupAlive = (root: number) => signal(-root, 0)
+const groupAlive = (root: Root) => signal(-root.pid, 0)
 
-/** Whether anything of the group is left once its leader has exited: one system call when nothing is. */
-export const groupLeft = (root: number): boolean => {
-  if (!groupAlive(root)) return false
-  if (!linux) return true
-  const tree: Tree = new Map()
-  look(root, tree)
-  return alive(tree).length > 0
+/** More ids than this are not tried one by one. */
+const fewIds = 256
+
+/** The id that was given out last; 0 where it is not known. */
+const latestId = (): number => {
+  try {
+    return Number(/ (\d+)\s*$/.exec(Fs.readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** Whether something that left group and session lives on: only what was started since the child can. */
+const escaped = (root: Root, latest: number): boolean => {
+  if (latest > root.pid && latest - root.pid <= fewIds) {
+    for (let pid = root.pid + 1; pid <= latest; pid++) {
+      if (Fs.existsSync(`/proc/${pid}`) && carries(pid, root.mark)) return true
+    }
+    return false
+  }
+  return readAll().some(({ pid }) => pid !== root.pid && carries(pid, root.mark))
+}
+
+/** Whether anything is left of a child that has exited: one small file says no, where nothing was started since. */
+export const isLeft = (root: Root): boolean => {
+  if (!linux) return groupAlive(root)
+  const latest = latestId()
+  if (latest === root.pid) return false
+  if (groupAlive(root)) {
+    const tree = makeTree()
+    look(root, tree)
+    if (alive(tree).length > 0) return true
+  }
+  return escaped(root, latest)
 }
 
 /** At once and without waiting: for the exit of this process. */
-export const killNow = (root: number): void => {
-  const tree: Tree = new Map()
+export const killNow = (root: Root): void => {
+  const tree = makeTree()
   if (linux) look(root, tree)
-  signal(-root, "SIGKILL")
+  signal(-root.pid, "SIGKILL")
   for (const pid of alive(tree)) signal(pid, "SIGKILL")
 }
 
-/** TERM, a grace in milliseconds, KILL until nothing is left. `root` leads its own group. */
-export const endTree = Effect.fnUntraced(function*(root: number, grace: number) {
-  const tree: Tree = new Map()
+/** TERM, a grace in milliseconds, KILL until nothing is left. */
+export const endTree = Effect.fnUntraced(function*(root: Root, grace: number) {
+  const tree = makeTree()
   const remaining = (): boolean => {
     if (!linux) return groupAlive(root)
     look(root, tree)
     return alive(tree).length > 0
   }
   const send = (name: NodeJS.Signals) => {
-    signal(-root, name)
-    for (const pid of alive(tree)) if (readStat(pid)?.group !== root) signal(pid, name)
+    signal(-root.pid, name)
+    for (const pid of alive(tree)) if (readStat(pid)?.group !== root.pid) signal(pid, name)
   }
   if (!remaining()) return
   send("SIGTERM")

@@ -18,6 +18,9 @@ const noVariables: ReadonlyMap<string, EnvVariable> = new Map()
 /** How much of stderr goes into a result. */
 const stderrTail = 4_096
 
+const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Run["secrets"]) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
+
 /** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
 const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
   const chain = chainOf(run)
@@ -103,7 +106,14 @@ export const make = Effect.gen(function*() {
         ...(metadata.status_code === undefined ? {} : { status_code: metadata.status_code }),
         ...(metadata.attempts === undefined ? {} : { attempts: metadata.attempts }),
         ...(stderr === "" ? {} : { stderr }),
-        ...(spilled?.spilled === undefined ? {} : { output: { uri: spilled.spilled, bytes: spilled.bytes } })
+        ...(metadata.headers === undefined ? {} : { headers: shownHeaders(metadata.headers, secrets) }),
+        ...(spilled?.spilled === undefined ? {} : {
+          output: {
+            uri: spilled.spilled,
+            bytes: spilled.bytes,
+            ...(spilled.binary === true ? { binary: true as const } : {})
+          }
+        })
       }
       run.result = {
         status: run.call.dryRun ? "validation_passed" : "success",

@@ -266,6 +266,10 @@ const folderEntrypoint = (
   )
 }
 
+/** Older HTTP tools say beside `config` how they are repeated. What `config` says wins. */
+const withRetry = (config: Schema.JsonObject, toolType: string, retry: Schema.Json | undefined): Schema.JsonObject =>
+  isJsonObject(retry) && (toolType === "http" || toolType === "api") ? { retry, ...config } : config
+
 export interface ToolSource {
   readonly snapshot: ItemSnapshot
   readonly metadata: Metadata
@@ -316,7 +320,7 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
       ...yield* readExecutor(metadata, toolType),
       childSchemas: yield* readChildSchemas(metadata.get("validation")),
       parameters,
-      config: (yield* recordField(metadata, "config")) ?? oldConfig,
+      config: withRetry((yield* recordField(metadata, "config")) ?? oldConfig, toolType, metadata.get("retry")?.value),
       configSchema,
       envConfig: yield* recordField(metadata, "env_config"),
       dependencies: yield* textsField(within("dependencies", oldDependencies), "dependencies"),

@@ -1,11 +1,23 @@
 // What an IP address is. Only `public` ones may be connected to without a grant; whatever is not known to be public
 // is not. An address that carries an IPv4 address (mapped, NAT64, 6to4) is what that one is.
 
-export type AddressKind = "public" | "loopback" | "private" | "link-local" | "multicast" | "reserved" | "invalid"
+export type AddressKind =
+  | "public"
+  | "loopback"
+  | "private"
+  | "link-local"
+  | "metadata"
+  | "multicast"
+  | "reserved"
+  | "invalid"
 
 type Range = readonly [network: string, bits: number, kind: AddressKind]
 
+/** The first that matches counts: services that hand out a machine's credentials come before what they lie in. */
 const ranges4: ReadonlyArray<Range> = [
+  ["100.100.100.200", 32, "metadata"],
+  ["168.63.129.16", 32, "metadata"],
+  ["192.0.0.192", 32, "metadata"],
   ["0.0.0.0", 8, "reserved"],
   ["10.0.0.0", 8, "private"],
   ["100.64.0.0", 10, "private"],
@@ -25,6 +37,8 @@ const ranges4: ReadonlyArray<Range> = [
 
 /** Below 2000::/3, which alone is global unicast, these are not. */
 const ranges6: ReadonlyArray<Range> = [
+  ["fd00:ec2::", 32, "metadata"],
+  ["fd20:ce::254", 128, "metadata"],
   ["::1", 128, "loopback"],
   ["::", 128, "reserved"],
   ["fc00::", 7, "private"],
@@ -104,4 +118,17 @@ export const addressKind = (address: string): AddressKind => {
   const special = table6.find((r) => within(v6, r.network, r.bits))
   if (special !== undefined) return special.kind
   return (v6[0] ?? 0) >> 13 === 1 ? "public" : "reserved"
+}
+
+const bitsOf = (text: string, most: number): number | undefined =>
+  /^(?:0|[1-9][0-9]{0,2})$/.test(text) && Number(text) <= most ? Number(text) : undefined
+
+/** Whether an address is in a network like `10.0.0.0/8` or `fd00::/8`; false where either is none. */
+export const isInNetwork = (address: string, network: string): boolean => {
+  const [base = "", length = "", more] = network.split("/")
+  if (more !== undefined) return false
+  const [groups4, base4, bits4] = [parse4(address), parse4(base), bitsOf(length, 32)]
+  if (groups4 !== undefined && base4 !== undefined && bits4 !== undefined) return within(groups4, base4, bits4)
+  const [groups6, base6, bits6] = [parse6(address), parse6(base), bitsOf(length, 128)]
+  return groups6 !== undefined && base6 !== undefined && bits6 !== undefined && within(groups6, base6, bits6)
 }

@@ -24,7 +24,11 @@ export class OutboundFailed extends Schema.TaggedError<OutboundFailed>()("Outbou
   /** Whether the same request may succeed later. */
   transient: Schema.Boolean,
   /** Whether the other side may have seen the request: one that it has not seen can be repeated whatever it is. */
-  sent: Schema.Boolean
+  sent: Schema.Boolean,
+  /** What kind of failure it is, for tools that say after which ones to try again. */
+  kind: Schema.optionalKey(
+    Schema.Literals(["CONNECTION_REFUSED", "CONNECTION_RESET", "TIMEOUT", "STREAM_INCOMPLETE", "OTHER"])
+  )
 }) {
   override get message() {
     return `The request to ${this.target} failed: ${this.issue}`

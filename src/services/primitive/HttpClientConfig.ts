@@ -1,11 +1,17 @@
 // What `http_client` reads from the merged config, and how it becomes a request. Pure, so that a dry run shows the
 // request that a run would send.
 import { Result, Schema } from "effect"
+import { RetryableError } from "../outbound/retry.ts"
+import { parsePath } from "./jsonOutput.ts"
 import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
+import { type BodyIssue, Fields, fromBase64, Part, type PlannedBody, planParts, utf8 } from "./requestBody.ts"
 
 const Scalar = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const hostPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4}$/
+
+/** Milliseconds. */
+export const longestWait = 30_000
 
 export const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const
 
@@ -14,11 +20,15 @@ export const HttpClientConfig = Schema.Struct({
   method: Schema.optionalKey(Schema.Literals(methods)),
   headers: Schema.optionalKey(Schema.Record(Schema.String, Scalar)),
   /** Added to the url; a list repeats its name, null leaves it out. */
-  query: Schema.optionalKey(Schema.Record(Schema.String, Schema.Union([Scalar, Schema.Array(Scalar)]))),
+  query: Schema.optionalKey(Fields),
   /** A string is sent as it is, anything else as JSON. */
   body: Schema.optionalKey(Schema.Json),
   /** Sent as application/x-www-form-urlencoded. */
-  form: Schema.optionalKey(Schema.Record(Schema.String, Schema.Union([Scalar, Schema.Array(Scalar)]))),
+  form: Schema.optionalKey(Fields),
+  /** Sent as the bytes that it stands for. */
+  body_base64: Schema.optionalKey(Schema.String),
+  /** Sent as multipart/form-data. */
+  multipart: Schema.optionalKey(Schema.Array(Part).check(Schema.isMaxLength(100))),
   /** How parameters that no `{name}` places are sent. */
   input: Schema.optionalKey(Schema.Literals(["none", "query", "body"])),
   auth: Schema.optionalKey(Schema.Union([
@@ -35,10 +45,28 @@ export const HttpClientConfig = Schema.Struct({
   retry: Schema.optionalKey(Schema.Struct({
     max_attempts: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10 }))),
     backoff: Schema.optionalKey(Schema.Literals(["exponential", "constant"])),
+    /** The waits themselves; the last one stands for all further ones. */
+    backoff_ms: Schema.optionalKey(
+      Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: longestWait }))).check(
+        Schema.isMaxLength(9)
+      )
+    ),
+    /** In place of those that promise something by themselves. A tool that lists them means its own method. */
+    retryable_errors: Schema.optionalKey(Schema.Array(RetryableError)),
+    /** Seconds for one attempt, so that one that hangs leaves time for another. */
+    attempt_timeout: Schema.optionalKey(
+      Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))
+    ),
     /** Methods that may be repeated; by default those that are idempotent. */
     methods: Schema.optionalKey(Schema.Array(Schema.Literals(methods)))
   })),
   output: Schema.optionalKey(Schema.Literals(["auto", "json", "text"])),
+  /** The part of a JSON answer that is the result's data, by its path; or several of them, by name. */
+  response_path: Schema.optionalKey(
+    Schema.Union([Schema.String, Schema.Record(Schema.String, Schema.String)])
+  ),
+  /** Further headers of the answer that go into the result's metadata. Read from the signed config only. */
+  response_headers: Schema.optionalKey(Schema.Array(Schema.String).check(Schema.isMaxLength(50))),
   /** `host:port` of hosts at a private address. Read from the signed config only. */
   private_hosts: Schema.optionalKey(Schema.Array(Schema.String))
 })
@@ -52,12 +80,22 @@ export interface HttpClientPlan {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly body: PlannedBody | undefined
   readonly privateHosts: ReadonlyArray<string>
+  /** Lower-case names. */
+  readonly responseHeaders: ReadonlyArray<string>
+  /** What is picked out of the answer: one path, or several by name. */
+  readonly pick: ResponsePick | undefined
 }
 
-type Issue = { readonly field: string; readonly error: string }
-type Values = NonNullable<HttpClientConfig["query"]>
+export interface ResponsePath {
+  readonly text: string
+  readonly keys: ReadonlyArray<string>
+}
+export type ResponsePick = ResponsePath | ReadonlyMap<string, ResponsePath>
+
+type Issue = BodyIssue
+type Values = Fields
 
 const decodeConfig = Schema.decodeUnknownResult(HttpClientConfig)
 
@@ -129,15 +167,45 @@ const grants = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<
   })
 }
 
+/** They would hand on what a server gives to a browser, or say how Kiwi signs in. */
+const neverShown = /^(?:set-cookie2?|(?:proxy-)?authorization|(?:proxy-)?authenticat.*|www-authenticate|cookie)$/
+
+const shownHeaders = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<string> => {
+  const listed = signed["response_headers"]
+  return (Array.isArray(listed) ? listed : []).flatMap((entry: Schema.Json, index) => {
+    const name = typeof entry === "string" ? entry.toLowerCase() : ""
+    if (token.test(name) && !name.includes("{") && !neverShown.test(name)) return [name]
+    issues.push({
+      field: `response_headers/${index}`,
+      error: neverShown.test(name) ? "is never shown" : "is not literally the name of a header"
+    })
+    return []
+  })
+}
+
+const readPath = (field: string, text: string, issues: Array<Issue>): ResponsePath => {
+  const keys = parsePath(text)
+  if (Result.isSuccess(keys)) return { text, keys: keys.success }
+  issues.push({ field, error: keys.failure })
+  return { text, keys: [] }
+}
+
+const pickOf = (path: HttpClientConfig["response_path"], issues: Array<Issue>): ResponsePick | undefined =>
+  path === undefined
+    ? undefined
+    : typeof path === "string"
+    ? readPath("response_path", path, issues)
+    : new Map(Object.entries(path).map(([name, text]) => [name, readPath(`response_path/${name}`, text, issues)]))
+
 const bodyOf = (
   config: HttpClientConfig,
+  signed: Schema.JsonObject,
   rest: Schema.JsonObject,
   headers: Map<string, string>,
   issues: Array<Issue>
-): string | undefined => {
+): PlannedBody | undefined => {
   const given = [
-    ...(config.body === undefined ? [] : ["body"]),
-    ...(config.form === undefined ? [] : ["form"]),
+    ...(["body", "form", "body_base64", "multipart"] as const).filter((key) => config[key] !== undefined),
     ...(config.input === "body" ? ["input"] : [])
   ]
   if (given.length > 1) {
@@ -155,11 +223,23 @@ const bodyOf = (
     const form = new URLSearchParams()
     addAll(form, config.form)
     typed("application/x-www-form-urlencoded")
-    return form.toString()
+    return { _tag: "Bytes", bytes: utf8(form.toString()) }
+  }
+  if (config.body_base64 !== undefined) {
+    typed("application/octet-stream")
+    const bytes = fromBase64(config.body_base64)
+    if (Result.isFailure(bytes)) issues.push({ field: "body_base64", error: bytes.failure })
+    return { _tag: "Bytes", bytes: Result.getOrElse(bytes, () => new Uint8Array()) }
+  }
+  if (config.multipart !== undefined) {
+    if (headers.has("content-type")) {
+      issues.push({ field: "headers/content-type", error: "is set by Kiwi, with the boundary between the parts" })
+    }
+    return { _tag: "Parts", parts: planParts(config.multipart, signed["multipart"], issues) }
   }
   const body = config.input === "body" ? rest : config.body
   typed(typeof body === "string" ? "text/plain; charset=utf-8" : "application/json")
-  return typeof body === "string" ? body : JSON.stringify(body)
+  return { _tag: "Bytes", bytes: utf8(typeof body === "string" ? body : JSON.stringify(body)) }
 }
 
 export const planRequest = (
@@ -185,7 +265,7 @@ export const planRequest = (
     else headers.set(lower, String(value))
   }
   withAuth(headers, config.auth)
-  const body = bodyOf(config, rest, headers, issues)
+  const body = bodyOf(config, input.signed, rest, headers, issues)
   for (const [name, value] of headers) {
     if (!token.test(name)) issues.push({ field: "auth/header", error: "is not the name of a header" })
     else if (connectionHeaders.has(name)) issues.push({ field: "auth/header", error: "is set by Kiwi" })
@@ -194,6 +274,11 @@ export const planRequest = (
     }
   }
   const privateHosts = grants(input.signed, issues)
+  const responseHeaders = shownHeaders(input.signed, issues)
+  const picked = pickOf(config.response_path, issues)
+  if (picked !== undefined && config.output === "text") {
+    issues.push({ field: "response_path", error: "leads into JSON, and output says text" })
+  }
 
   const url = URL.parse(config.url)
   if (url === null) issues.push({ field: "url", error: "is not a whole URL like https://host/path" })
@@ -224,6 +309,8 @@ export const planRequest = (
     url: url!.href,
     headers: Object.fromEntries(headers),
     body,
-    privateHosts
+    privateHosts,
+    responseHeaders,
+    pick: picked
   })
 }

@@ -30,6 +30,8 @@ export interface OutputWriter {
   readonly uri: string
   readonly append: (bytes: Uint8Array) => Effect.Effect<void, WriteRefused>
   readonly close: Effect.Effect<void>
+  /** Closes it and leaves nothing of it: for an output whose address nobody is given. */
+  readonly discard: Effect.Effect<void>
 }
 
 export class Outputs extends Context.Service<Outputs, {

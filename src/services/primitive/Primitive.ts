@@ -41,6 +41,8 @@ export interface CapturedOutput {
   readonly spilled: string | undefined
   /** Bytes that were kept nowhere: above the cap of a spilled output, or because the disk refused. */
   readonly dropped: number
+  /** It is not UTF-8: `text` has replacement characters, and the bytes are in `spilled`. */
+  readonly binary?: boolean
 }
 
 export interface PrimitiveResult {
@@ -134,6 +136,44 @@ export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassabl
   }
 }
 
+/** The answer has nothing where the tool's `response_path` looks. */
+export class ResponsePathMissing extends Schema.TaggedError<ResponsePathMissing>()("ResponsePathMissing", {
+  tool: Schema.String,
+  /** As the config names it. */
+  path: Schema.String,
+  /** How far it could be followed; "" is the whole answer. */
+  at: Schema.String,
+  /** What was there instead: "an object with id, name". */
+  found: Schema.String
+}) {
+  override get message() {
+    const place = this.at === "" ? "the answer" : `${this.at} in the answer`
+    return `${this.tool}: the answer has no ${this.path}: ${place} is ${this.found}`
+  }
+  get remediation() {
+    return "Correct response_path in CONFIG and sign it again, or leave it out to see the whole answer"
+  }
+}
+
+/** A file that the request should send cannot be read, or is none of those that a tool may send. */
+export class UploadRefused extends Schema.TaggedError<UploadRefused>()("UploadRefused", {
+  tool: Schema.String,
+  /** Place in the config: "multipart/0/path". */
+  field: Schema.String,
+  path: Schema.String,
+  issue: Schema.String
+}) {
+  override get message() {
+    return `${this.tool} cannot send ${this.path}: ${this.issue}`
+  }
+  get remediation() {
+    return "Name a file of the project that is no link, no key and no .env, relative to the project's folder"
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return [{ field: this.field, error: this.issue }]
+  }
+}
+
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   tool: Schema.String,
   /** Scheme, host and port; never the path or query. */
@@ -216,6 +256,8 @@ export type PrimitiveError =
   | ToolOutputInvalid
   | ToolUnstartable
   | ParametersUnpassable
+  | ResponsePathMissing
+  | UploadRefused
   | RequestFailed
   | RequestRefused
   | BuiltinFailed

@@ -7,6 +7,52 @@ import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } fro
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const optionName = /^[A-Za-z][A-Za-z0-9_-]*$/
 
+const units: Readonly<Record<string, number>> = { B: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 }
+const size = /^([1-9][0-9]{0,8})(B|KiB|MiB|GiB)$/
+
+const Size = Schema.String.check(Schema.makeFilter((text) => size.test(text) || "a size like 512MiB"))
+const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
+
+/** What a program may use. Read from the signed config only: see callerChoice. */
+export const SubprocessLimits = Schema.Struct({
+  /** Seconds of CPU time of one process. */
+  cpu: Schema.optionalKey(Count(86_400)),
+  /** Address space of one process. */
+  memory: Schema.optionalKey(Size),
+  /** Files that one process has open at once. */
+  files: Schema.optionalKey(Count(1_048_576)),
+  /** The largest file that it may write. */
+  file_size: Schema.optionalKey(Size),
+  /** Processes and threads that its user may have in all. */
+  processes: Schema.optionalKey(Count(1_048_576))
+})
+
+/** The same in plain numbers: seconds, bytes and counts. */
+export interface ProcessLimits {
+  readonly cpu?: number | undefined
+  readonly memory?: number | undefined
+  readonly files?: number | undefined
+  readonly fileSize?: number | undefined
+  readonly processes?: number | undefined
+}
+
+const bytesOf = (text: string | undefined): number | undefined => {
+  const [, amount, unit] = size.exec(text ?? "") ?? []
+  return amount === undefined || unit === undefined ? undefined : Number(amount) * (units[unit] ?? 1)
+}
+
+const least = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.min(a, b)
+
+/** What a tool asks for, below what everything is held to: a tool can only ask for less. */
+export const limitsOf = (asked: typeof SubprocessLimits.Type | undefined, most: ProcessLimits): ProcessLimits => ({
+  cpu: least(asked?.cpu, most.cpu),
+  memory: least(bytesOf(asked?.memory), most.memory),
+  files: least(asked?.files, most.files),
+  fileSize: least(bytesOf(asked?.file_size), most.fileSize),
+  processes: least(asked?.processes, most.processes)
+})
+
 export const SubprocessConfig = Schema.Struct({
   command: Schema.NonEmptyString,
   /** The runtime's: before the tool's file, which they place by `${TOOL_FILE}`. */
@@ -20,6 +66,7 @@ export const SubprocessConfig = Schema.Struct({
   cwd: Schema.optionalKey(Schema.String),
   /** Seconds; the setting `subprocess.timeout` where a tool does not say. */
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400))),
+  limits: Schema.optionalKey(SubprocessLimits),
   input: Schema.optionalKey(Schema.Literals(["args", "env", "stdin", "none"])),
   /** Text for the tool's stdin. */
   input_data: Schema.optionalKey(Schema.String),

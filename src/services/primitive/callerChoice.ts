@@ -2,6 +2,7 @@
 // decides which program, which code or which server it is, the signature says nothing about what runs. Pure, over the
 // config as it was signed.
 import type { Schema } from "effect"
+import { isJsonObject } from "../schema/json.ts"
 import { parseTemplate } from "../template/templateText.ts"
 
 /** Programs that run what one of their arguments, or their stdin, says. */
@@ -9,6 +10,9 @@ const interpreter =
   /^(?:(?:ba|da|z|k|mk|fi|c|tc)?sh|busybox|python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|npx|uvx|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|awk|gawk|mawk|osascript|pwsh|powershell|cmd)$/
 /** Programs that start the program that an argument names. */
 const launcher = /^(?:env|sudo|doas|nohup|nice|ionice|timeout|xargs|setsid|stdbuf|time|watch|exec|start)$/
+/** Programs that run what they find in the folder that they are started in. */
+const ofItsFolder =
+  /^(?:g?make|cmake|ninja|just|task|rake|bundle|npm|pnpm|yarn|corepack|cargo|go|mvn|gradle|ant|tox|nox|pytest|poetry|uv|pipenv|composer|mix|rebar3|dune|sbt|bazel|docker-compose|git)$/
 const shell = /^(?:busybox|[a-z]*sh)$/
 /** Options after which the next argument is code. */
 const codeOption = /^(?:-[A-Za-z]*[cepr]|--eval|--print|--command|-command|-encodedcommand|\/[ck])$/i
@@ -46,9 +50,27 @@ const listOf = (value: Schema.Json | undefined): ReadonlyArray<Schema.Json> => A
 const nameOf = (command: string): string =>
   (command.split(/[/\\]/).at(-1) ?? "").toLowerCase().replace(/\.(?:exe|cmd|bat)$/, "")
 
+const isRelativePath = (text: Text) =>
+  !text.variableFirst && /^[^/\\]+[/\\]/.test(text.start) && !/^[A-Za-z]:/.test(text.start)
+
+/** Whether the folder decides what runs, so that whoever chooses the one chooses the other. */
+const folderDecides = (config: Schema.JsonObject): boolean => {
+  const command = read(config["command"])
+  const name = nameOf(command.start)
+  if (isRelativePath(command) || ofItsFolder.test(name)) return true
+  if (!launcher.test(name) && !command.variableFirst && !interpreter.test(name)) return false
+  return ![...listOf(config["runtime_args"]), ...listOf(config["args"])].includes("${TOOL_FILE}")
+}
+
 const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string | undefined => {
   const command = read(config["command"])
   if (command.chosen) return "command"
+  const limits = config["limits"]
+  if (isJsonObject(limits)) {
+    const limit = Object.keys(limits).find((key) => read(limits[key]).chosen)
+    if (limit !== undefined) return `limits.${limit}`
+  } else if (read(limits).chosen) return "limits"
+  if (read(config["cwd"]).chosen && folderDecides(config)) return "cwd"
   const runtimeArguments = listOf(config["runtime_args"])
   const given = [
     ...runtimeArguments.map((value, at) => [`runtime_args[${at}]`, value] as const),
@@ -76,6 +98,15 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
   return !command.variableFirst && hasParameters && (input === "args" || input === "stdin") ? "input" : undefined
 }
 
+/** Files are named part by part, so that data in a path has its place there. */
+const inRequest = (config: Schema.JsonObject): string | undefined => {
+  if (read(config["url"]).chosenFirst) return "url"
+  const parts = config["multipart"]
+  if (!Array.isArray(parts)) return read(parts).chosen ? "multipart" : undefined
+  const at = parts.findIndex((part: Schema.Json) => !isJsonObject(part) && read(part).chosen)
+  return at === -1 ? undefined : `multipart[${at}]`
+}
+
 /** The field of the config by which a caller chooses what runs or whom it talks to; `undefined` if there is none. */
 export const callerChoice = (
   primitive: string,
@@ -83,5 +114,5 @@ export const callerChoice = (
   hasParameters: boolean
 ): string | undefined => {
   if (primitive === "subprocess") return inSubprocess(config, hasParameters)
-  return primitive === "http_client" && read(config["url"]).chosenFirst ? "url" : undefined
+  return primitive === "http_client" ? inRequest(config) : undefined
 }

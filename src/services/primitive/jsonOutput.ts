@@ -41,3 +41,50 @@ export const parseJsonOutput = (text: string): Result.Result<Schema.Json, string
     (value) => allFinite(value) ? Result.succeed(value) : Result.fail("it holds a number that is out of range")
   )
 }
+
+/** `/a/b/0` (RFC 6901), or `a.b.0` where no key has a dot in it. */
+export const parsePath = (text: string): Result.Result<ReadonlyArray<string>, string> => {
+  if (text === "") return Result.fail("is empty")
+  if (!text.startsWith("/")) {
+    const keys = text.split(".")
+    return keys.includes("")
+      ? Result.fail("has an empty name in it; a key with a dot is written /a.b")
+      : Result.succeed(keys)
+  }
+  const keys = text.slice(1).split("/")
+  return keys.some((key) => /~(?![01])/.test(key))
+    ? Result.fail("has a ~ that is neither ~0 nor ~1")
+    : Result.succeed(keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")))
+}
+
+export interface PathMissing {
+  /** What could be followed, as a pointer; "" is the whole value. */
+  readonly at: string
+  readonly found: string
+}
+
+const describe = (value: Schema.Json): string => {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`
+  if (typeof value !== "object") return typeof value === "string" ? "a text" : `a ${typeof value}`
+  const keys = Object.keys(value)
+  if (keys.length === 0) return "an empty object"
+  const shown = keys.slice(0, 20).map((key) => key.slice(0, 60)).join(", ")
+  return `an object with ${shown}${keys.length > 20 ? `, and ${keys.length - 20} more` : ""}`
+}
+
+/** What is at a path: own members and elements, and nothing that is computed. */
+export const pick = (value: Schema.Json, keys: ReadonlyArray<string>): Result.Result<Schema.Json, PathMissing> => {
+  let here = value
+  for (const [depth, key] of keys.entries()) {
+    const isPlace = typeof here === "object" && here !== null &&
+      (Array.isArray(here) ? /^(?:0|[1-9][0-9]{0,9})$/.test(key) : true) && Object.hasOwn(here, key)
+    const next: Schema.Json | undefined = isPlace ? Object(here)[key] : undefined
+    if (next === undefined) {
+      const at = keys.slice(0, depth).map((k) => `/${k.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+      return Result.fail({ at, found: describe(here) })
+    }
+    here = next
+  }
+  return Result.succeed(here)
+}

@@ -6,14 +6,19 @@ const subprocess: ReadonlyArray<Place> = [
   { at: "/runtime_args/*", mode: "argument" },
   { at: "/args/*", mode: "argument" },
   { at: "/env/*", mode: "text" },
-  { at: "/cwd", mode: "text" },
+  { at: "/cwd", mode: "path" },
   { at: "/input_data", mode: "text" }
 ]
 
 const httpClient: ReadonlyArray<Place> = [
   { at: "/url", mode: "url" },
   { at: "/headers/*", mode: "header" },
-  { at: "/auth/*", mode: "header" }
+  { at: "/auth/*", mode: "header" },
+  { at: "/body_base64", mode: "text" },
+  { at: "/multipart/*/base64", mode: "text" },
+  { at: "/multipart/*/path", mode: "path" },
+  { at: "/multipart/*/filename", mode: "text" },
+  { at: "/multipart/*/content_type", mode: "header" }
 ]
 
 /** By primitive id. `builtin` has none: its handlers take JSON. */

@@ -37,7 +37,12 @@ export const CallWarning = Schema.Struct({ code: Schema.String, message: Schema.
 export type CallWarning = typeof CallWarning.Type
 
 /** Captured output that was too long to return whole: `text` is its head and tail, `uri` reads the rest in ranges. */
-export const OutputReference = Schema.Struct({ uri: Schema.String, bytes: Schema.Int })
+export const OutputReference = Schema.Struct({
+  uri: Schema.String,
+  bytes: Schema.Int,
+  /** It is no text. */
+  binary: Schema.optionalKey(Schema.Literal(true))
+})
 
 export const CallMetadata = Schema.Struct({
   call_id: Schema.String,
@@ -50,6 +55,8 @@ export const CallMetadata = Schema.Struct({
   exit_code: Schema.optionalKey(Schema.Int),
   status_code: Schema.optionalKey(Schema.Int),
   attempts: Schema.optionalKey(Schema.Int),
+  /** Of an answer: those that every tool shows, and those that the tool names. */
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   /** The tail of stderr, where there was any: at most 4 KiB. */
   stderr: Schema.optionalKey(Schema.String),
   output: Schema.optionalKey(OutputReference)

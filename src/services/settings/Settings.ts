@@ -128,7 +128,7 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     written: "16",
     default: 16,
     ...bounded("1", "1024", "a whole number", whole),
-    doc: "How many tool calls of one project run at once; more wait for their turn.",
+    doc: "How many programs, and how many requests, tools of one project run at once; more wait for their turn.",
     tighter: smaller
   },
   auditDurability: {

@@ -39,9 +39,10 @@ export type TemplateError = TemplateUnresolved | TemplateUnsafe
 /**
  * What a place in the config is. `text`: always a string. `url`: data is encoded for its place and never decides
  * scheme, host or port. `header`: no line ends. `argument`: an element of an argv; data never becomes an option.
+ * `path`: data leads further down from what is written before it, never up and never elsewhere.
  * A place that is not listed holds JSON: a placeholder that is the whole string keeps its value's type.
  */
-export type PlaceMode = "json" | "text" | "url" | "header" | "argument"
+export type PlaceMode = "json" | "text" | "url" | "header" | "argument" | "path"
 
 export interface Place {
   /** JSON pointer; a segment `*` is any key or index: "/headers/*". */
@@ -167,6 +168,25 @@ const missing = (part: Exclude<Part, string>, at: string, input: TemplateInput):
   return new Failure(new TemplateUnresolved({ at, placeholder: placeholderOf(part), hint }))
 }
 
+/** A path that is data: relative to what is written before it. */
+const unsafePath = (text: string): string | undefined =>
+  text === ""
+    ? "the value is empty, so that the path would be another one"
+    : /^[/\\~]|^[A-Za-z]:/.test(text)
+    ? "the value is an absolute path; it is taken from the project's folder on"
+    : text.includes("\0") || text.includes("\\")
+    ? "a path cannot hold a NUL character or a backslash"
+    : undefined
+
+/** A segment that data is a part of, and that is `..` in the end: data of dots may meet written ones. */
+const climbs = (path: string, from: number, to: number): string | undefined => {
+  const start = path.lastIndexOf("/", from - 1) + 1
+  const next = path.indexOf("/", to)
+  return path.slice(start, next === -1 ? path.length : next).split("/").includes("..")
+    ? "the value leads upwards (..)"
+    : undefined
+}
+
 interface Substituted {
   readonly name: string
   readonly text: string
@@ -202,6 +222,7 @@ const renderText = (
   let shown = ""
   let inUrl = false
   const segments: Array<{ readonly start: number; readonly part: Exclude<Part, string> }> = []
+  const pieces: Array<{ readonly from: number; readonly to: number; readonly part: Exclude<Part, string> }> = []
   for (const part of parts) {
     if (typeof part === "string") {
       real += part
@@ -231,6 +252,10 @@ const renderText = (
       real === "" && text.startsWith("-")
     ) {
       return unsafe(part, "the value starts with - and would be read as an option; put -- or --name= before it")
+    } else if (mode === "path" && part._tag === "Parameter") {
+      const issue = unsafePath(text)
+      if (issue !== undefined) return unsafe(part, issue)
+      pieces.push({ from: real.length, to: real.length + text.length, part })
     }
     real += text
     if (part._tag === "Variable") {
@@ -240,6 +265,10 @@ const renderText = (
   }
   for (const { start, part } of segments) {
     const issue = unsafeSegment(real, start)
+    if (issue !== undefined) return unsafe(part, issue)
+  }
+  for (const { from, part, to } of pieces) {
+    const issue = climbs(real, from, to)
     if (issue !== undefined) return unsafe(part, issue)
   }
   return shown

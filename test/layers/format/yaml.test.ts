@@ -39,7 +39,12 @@ parameters:
         description: "Fetches a page.",
         tags: ["http", "web"],
         mutatesState: true,
-        config: { method: "GET", url: "https://example.com/{path}", headers: { accept: "text/html" } },
+        config: {
+          retry: { max_attempts: 3 },
+          method: "GET",
+          url: "https://example.com/{path}",
+          headers: { accept: "text/html" }
+        },
         extra: { retry: { max_attempts: 3 }, required_scope: ["read"] },
         entrypoint: undefined
       })
@@ -66,6 +71,20 @@ parameters:
       assert.deepStrictEqual(yield* names(`${list}${config}`), ["c"])
       assert.deepStrictEqual(yield* names(list!), ["p"])
       assert.deepStrictEqual(yield* names(""), [])
+    }))
+
+  it.effect("retry beside config is a part of it, where config does not say and the tool makes requests", () =>
+    Effect.gen(function*() {
+      const retry = "retry: {backoff_ms: [250]}\n"
+      assert.deepStrictEqual((yield* fetch(retry)).config, { retry: { backoff_ms: [250] } })
+      assert.deepStrictEqual((yield* fetch(`${retry}config: {retry: {max_attempts: 2}}\n`)).config, {
+        retry: { max_attempts: 2 }
+      })
+      const other = yield* parseTool(
+        "a.yaml",
+        `tool_id: a\ntool_type: bash\nversion: "1.0.0"\nexecutor_id: subprocess\n${retry}`
+      )
+      assert.deepStrictEqual(other.config, {})
     }))
 
   it.effect("executor is accepted for executor_id, and name for tool_id", () =>

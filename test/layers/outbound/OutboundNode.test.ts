@@ -1,18 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit, Scope, Stream } from "effect"
-import { execFileSync } from "node:child_process"
-import * as Fs from "node:fs"
 import * as Http from "node:http"
-import * as Https from "node:https"
 import * as Net from "node:net"
-import * as Os from "node:os"
-import * as Path from "node:path"
 import * as Zlib from "node:zlib"
 import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
 import { proxyFor, proxyFromEnvironment } from "../../../src/layers/outbound/proxyChoice.ts"
 import type { Outbound, OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
 import { localServer, rawServer } from "../../support/localServer.ts"
-import { describeWith } from "../../support/realParts.ts"
 
 const request = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
   method: "GET",
@@ -115,13 +109,47 @@ describe("Outbound", () => {
       assert.strictEqual(other.seen.length, 0)
     }))
 
-  it.live("a granted name does not reach link-local addresses", () =>
+  it.live("a granted name does not reach where clouds keep credentials", () =>
     Effect.gen(function*() {
-      const outbound = yield* OutboundNode.make({ resolve: at("169.254.169.254") })
-      const error = yield* Effect.flip(
-        text(outbound, request("http://db.example:80/", { privateHosts: ["db.example:80"] }))
+      for (const address of ["169.254.169.254", "100.100.100.200", "168.63.129.16", "fd00:ec2::254"]) {
+        const outbound = yield* OutboundNode.make({ resolve: at(address) })
+        const error = yield* Effect.flip(
+          text(outbound, request("http://db.example:80/", { privateHosts: ["db.example:80"] }))
+        )
+        assert.strictEqual(error._tag, "OutboundRefused", address)
+      }
+    }))
+
+  it.live("a name that rebinds between two requests, or by a redirect, is judged each time", () =>
+    Effect.gen(function*() {
+      const inner = yield* localServer((_request, response) => response.end("inside"))
+      const start = yield* localServer((_request, response) =>
+        response.writeHead(302, { location: `http://rebind.example:${inner.port}/` }).end()
       )
+      let asked = 0
+      const outbound = yield* OutboundNode.make({
+        resolve: () => Effect.sync(() => [{ address: asked++ === 0 ? "192.0.2.1" : "127.0.0.1", family: 4 as const }])
+      })
+      for (const url of [`http://rebind.example:${inner.port}/`, `http://rebind.example:${inner.port}/`, start.url]) {
+        const error = yield* Effect.flip(text(outbound, request(url, { privateHosts: [start.host] })))
+        assert.strictEqual(error._tag, "OutboundRefused", url)
+      }
+      assert.strictEqual(inner.seen.length, 0)
+    }))
+
+  it.live("of a name with several addresses only the public ones are tried", () =>
+    Effect.gen(function*() {
+      const inner = yield* localServer((_request, response) => response.end("inside"))
+      const outbound = yield* OutboundNode.make({
+        resolve: () =>
+          Effect.succeed([{ address: "127.0.0.1", family: 4 as const }, {
+            address: "255.255.255.255",
+            family: 4 as const
+          }])
+      })
+      const error = yield* Effect.flip(text(outbound, request(`http://mixed.example:${inner.port}/`)))
       assert.strictEqual(error._tag, "OutboundRefused")
+      assert.strictEqual(inner.seen.length, 0)
     }))
 
   it.live("never reaches a port that Kiwi serves, whatever is granted", () =>
@@ -280,6 +308,7 @@ describe("Outbound", () => {
             `HTTP/1.1 200 OK\r\n${"x-pad: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(2_000)}\r\n`,
             "more headers"
           ],
+          [`HTTP/1.1 200 OK\r\n${"a:b\r\n".repeat(201)}\r\n`, "more headers"],
           ["SSH-2.0-OpenSSH_9\r\n", "malformed"],
           ["", "cut"]
         ] as const
@@ -378,6 +407,68 @@ describe("Outbound", () => {
         assert.isUndefined(proxyFor(new URL("http://a.example/"), yield* environment({})))
       }))
 
+    it.effect("is left out for networks, ports and addresses", () =>
+      Effect.gen(function*() {
+        const settings = yield* environment({
+          ALL_PROXY: "http://p:1",
+          no_proxy: "10.0.0.0/8, 192.168.1.7:8080 fd00::/8,[::1]:9000,::2,*.wild.example,dotted.example.,,/,10.0.0.0/99"
+        })
+        const direct = [
+          "http://10.1.2.3/",
+          "https://10.255.255.255:8443/",
+          "http://192.168.1.7:8080/",
+          "http://[fd12::1]/",
+          "http://[::1]:9000/",
+          "http://[::2]/",
+          "http://a.wild.example/",
+          "http://dotted.example/",
+          "http://dotted.example./"
+        ]
+        for (const url of direct) assert.isUndefined(proxyFor(new URL(url), settings), url)
+        const proxied = [
+          "http://11.1.2.3/",
+          "http://192.168.1.7/",
+          "http://192.168.1.8:8080/",
+          "http://[fe80::1]/",
+          "http://[::1]/",
+          "http://x10.0.0.1.example/",
+          "http://wildexample/"
+        ]
+        for (const url of proxied) assert.strictEqual(proxyFor(new URL(url), settings), "http://p:1", url)
+        assert.isUndefined(
+          proxyFor(new URL("https://a.example/"), yield* environment({ HTTPS_PROXY: "p", NO_PROXY: "*" }))
+        )
+      }))
+
+    it.live("that is none is refused, not gone around", () =>
+      Effect.gen(function*() {
+        for (const proxy of ["socks5://127.0.0.1:1080", "http://", "ftp://p", "http://p:99999", "not a proxy"]) {
+          const outbound = yield* OutboundNode.make({
+            proxy: { http: proxy, https: proxy, except: [] },
+            resolve: at("1.1.1.1")
+          })
+          for (const url of ["http://outside.example/", "https://outside.example/"]) {
+            const error = yield* Effect.flip(text(outbound, request(url)))
+            assert.strictEqual(error._tag, "OutboundRefused", proxy)
+            assert.include(error.remediation, "_PROXY")
+          }
+        }
+      }))
+
+    it.live("gets the credentials that its address holds, and the server does not", () =>
+      Effect.gen(function*() {
+        const proxy = yield* localServer((incoming, response) => response.end(incoming.headers["proxy-authorization"]))
+        for (const address of [`http://u:p%40@${proxy.host}`, `u:p%40@${proxy.host}`]) {
+          const outbound = yield* OutboundNode.make({
+            proxy: { http: address, https: undefined, except: [] },
+            resolve: at("1.1.1.1")
+          })
+          const answer = yield* text(outbound, request("http://outside.example/x"))
+          assert.strictEqual(answer.text, `Basic ${Buffer.from("u:p@").toString("base64")}`)
+        }
+        assert.isUndefined(proxy.seen[0]?.headers.authorization)
+      }))
+
     it.live("carries requests to public hosts only, and none that is refused", () =>
       Effect.gen(function*() {
         const proxy = yield* localServer((incoming, response) => response.end(`proxied ${incoming.url}`))
@@ -428,44 +519,4 @@ describe("Outbound", () => {
         assert.deepStrictEqual(asked, ["outside.example:443"])
       }))
   })
-})
-
-describeWith(["openssl"], "Outbound over TLS", () => {
-  it.live("believes the authorities that it was given, and no other", () =>
-    Effect.gen(function*() {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "kiwi-tls-"))),
-        (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
-      )
-      const [key, cert] = [Path.join(folder, "key.pem"), Path.join(folder, "cert.pem")]
-      const asked = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-      const names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
-      execFileSync("openssl", asked.split(" ").concat(names), { stdio: "ignore" })
-      const pem = Fs.readFileSync(cert, "utf8")
-      const server = Https.createServer({ key: Fs.readFileSync(key), cert: pem }, (_request, response) => {
-        response.end("secure")
-      })
-      const port = yield* Effect.acquireRelease(
-        Effect.callback<number>((resume) => {
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address()
-            resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
-          })
-        }),
-        () =>
-          Effect.sync(() => {
-            server.closeAllConnections()
-            server.close()
-          })
-      )
-      const privateHosts = [`localhost:${port}`, `other.example:${port}`]
-      const get = (options: OutboundNode.OutboundOptions, host: string) =>
-        Effect.flatMap(
-          OutboundNode.make({ resolve: at("127.0.0.1"), ...options }),
-          (outbound) => text(outbound, request(`https://${host}:${port}/`, { privateHosts }))
-        )
-      assert.strictEqual((yield* get({ ca: pem }, "localhost")).text, "secure")
-      assert.include((yield* Effect.flip(get({}, "localhost"))).message, "self-signed")
-      assert.include((yield* Effect.flip(get({ ca: pem }, "other.example"))).message, "for another host")
-    }))
 })

@@ -83,6 +83,101 @@ describe("Primitives", () => {
       assert.isDefined(primitives)
     }).pipe(Effect.provide(kernel())))
 
+  it.effect("say that they wait, and take turns in the order in which they came", () =>
+    Effect.gen(function*() {
+      const order: Array<string> = []
+      const gate = yield* Deferred.make<void>()
+      const layer = kernel({
+        held: ({ argv }) =>
+          Effect.gen(function*() {
+            order.push(argv[1] ?? "")
+            yield* Deferred.await(gate)
+            yield* Effect.sleep(1)
+            return {}
+          })
+      })
+      yield* Effect.gen(function*() {
+        const primitives = yield* Primitives
+        const most = PrimitivesTable.defaults.concurrency.subprocess
+        const told: Array<string> = []
+        const call = (name: string) =>
+          Effect.forkChild(primitives.run(
+            "subprocess",
+            inputFor({ command: "held", args: [name], input: "none" }, {
+              emit: (event) => Effect.sync(() => told.push(event._tag === "Progress" ? event.message : ""))
+            })
+          ))
+        const names = Array.from({ length: most + 40 }, (_, i) => `n${i}`)
+        const fibers = yield* Effect.forEach(names, call)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(told.length, 40)
+        assert.deepStrictEqual([told[0], told[39]], [
+          `waiting: ${most} calls run already, and 0 wait before this one`,
+          `waiting: ${most} calls run already, and 39 wait before this one`
+        ])
+        // Who gives up leaves nothing: neither a place nor a number.
+        yield* Fiber.interrupt(fibers[most]!)
+        const late = yield* call("late")
+        yield* TestClock.adjust("1 millis")
+        assert.include(told[40], "and 39 wait before this one")
+        yield* Deferred.succeed(gate, undefined)
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.joinAll([...fibers.filter((_, i) => i !== most), late])
+        assert.deepStrictEqual(order, [...names.filter((_, i) => i !== most), "late"])
+      }).pipe(Effect.provide(layer))
+    }))
+
+  it.effect("of one project do not wait for another's, nor requests for programs", () =>
+    Effect.gen(function*() {
+      const layer = () => kernel({ held: () => Effect.never, quick: () => Effect.succeed({ stdout: "quick" }) })
+      const most = PrimitivesTable.defaults.concurrency.subprocess
+      yield* Effect.gen(function*() {
+        const one = yield* Primitives
+        yield* Effect.forEach(
+          Array.from({ length: most }),
+          () => Effect.forkChild(one.run("subprocess", inputFor({ command: "held" })))
+        )
+        yield* Effect.yieldNow
+        const request = yield* one.run("http_client", inputFor({ url: "https://a.example/" }))
+        assert.strictEqual(request.data, "https://a.example/")
+        const other = yield* Primitives.use((two) => two.run("subprocess", inputFor({ command: "quick" }))).pipe(
+          Effect.provide(layer())
+        )
+        assert.strictEqual(other.data, "quick")
+        const waiting = yield* Effect.forkChild(one.run("subprocess", inputFor({ command: "quick" })))
+        yield* TestClock.adjust("1 minute")
+        assert.isUndefined(waiting.pollUnsafe())
+      }).pipe(Effect.provide(layer()))
+    }))
+
+  it.effect("hold requests to their number too", () =>
+    Effect.gen(function*() {
+      let open = 0
+      let most = 0
+      const layer = PrimitivesMemory.layer.pipe(Layer.provide(Layer.mergeAll(
+        BuiltinRegistry.layer,
+        OutputsMemory.layer,
+        OutboundMemory.layerWith(() =>
+          Effect.gen(function*() {
+            most = Math.max(most, ++open)
+            yield* Effect.sleep(1_000)
+            open--
+            return { body: "" }
+          })
+        )
+      )))
+      yield* Effect.gen(function*() {
+        const primitives = yield* Primitives
+        const fibers = yield* Effect.forEach(
+          Array.from({ length: 50 }),
+          () => Effect.forkChild(primitives.run("http_client", inputFor({ url: "https://a.example/" })))
+        )
+        yield* TestClock.adjust("1 minute")
+        yield* Fiber.joinAll(fibers)
+        assert.strictEqual(most, PrimitivesTable.defaults.concurrency.http_client)
+      }).pipe(Effect.provide(layer))
+    }))
+
   it.effect("plan what they would do", () =>
     Effect.gen(function*() {
       const primitives = yield* Primitives
@@ -179,6 +274,10 @@ describe("builtin", () => {
         total: 11,
         next: null
       })
+      assert.deepStrictEqual(
+        (yield* read({ id: writer.uri, length: 5, encoding: "base64" })).data,
+        { base64: "aGVsbG8=", offset: 0, length: 5, total: 11, next: 5 }
+      )
       for (const parameters of [{ id: "gone" }, { id: writer.uri, offset: -1 }, { id: writer.uri, length: 1e9 }, {}]) {
         assert.strictEqual((yield* Effect.flip(read(parameters)))._tag, "BuiltinFailed")
       }

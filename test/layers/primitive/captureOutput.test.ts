@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
+import { isUtf8 } from "node:buffer"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
@@ -34,7 +35,8 @@ describe("makeCapture", () => {
         create: Effect.succeed({
           uri: "kiwi://output/x",
           append: () => room-- > 0 ? Effect.void : Effect.fail(full),
-          close: Effect.void
+          close: Effect.void,
+          discard: Effect.void
         }),
         read: () => Effect.die("read")
       })
@@ -56,8 +58,10 @@ describe("makeCapture", () => {
         const all = Buffer.concat(chunks)
         const output = yield* captured(outputs, 64, chunks)
         assert.strictEqual(output.bytes, all.length)
+        const isText = isUtf8(all)
+        assert.strictEqual(output.binary === true, !isText)
         if (all.length <= 64) {
-          assert.isUndefined(output.spilled)
+          assert.strictEqual(output.spilled === undefined, isText)
           assert.strictEqual(output.text, new TextDecoder("utf-8", { ignoreBOM: true }).decode(all))
         } else {
           const { bytes } = yield* outputs.read(output.spilled ?? "", { offset: 0, length: 1_000_000 })

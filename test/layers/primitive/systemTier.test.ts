@@ -13,6 +13,7 @@ import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import * as SchemaValidatorAjv from "../../../src/layers/schema/SchemaValidatorAjv.ts"
+import * as SafeFilesMemory from "../../../src/layers/workspace/SafeFilesMemory.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { EnvConfig } from "../../../src/services/env/EnvConfig.ts"
 import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
@@ -41,7 +42,9 @@ const kernel = (project: Record<string, string> = {}) => {
     ChainResolverStore.layer.pipe(Layer.provide(Layer.merge(store, parser))),
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(
-      Layer.provide(Layer.mergeAll(BuiltinRegistry.layer, OutputsMemory.layer, OutboundMemory.layer))
+      Layer.provide(
+        Layer.mergeAll(BuiltinRegistry.layer, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
+      )
     )
   )
 }
@@ -211,6 +214,17 @@ describe("the system tier", () => {
       output: "json",
       capture_output: true
     }, true],
+    ["subprocess", {
+      command: "x",
+      limits: { cpu: 60, memory: "512MiB", files: 64, file_size: "1GiB", processes: 100 }
+    }, true],
+    ["subprocess", { command: "x", limits: {} }, true],
+    ["subprocess", { command: "x", limits: { cpu: 0 } }, false],
+    ["subprocess", { command: "x", limits: { cpu: 1.5 } }, false],
+    ["subprocess", { command: "x", limits: { memory: 1_000 } }, false],
+    ["subprocess", { command: "x", limits: { memory: "0MiB" } }, false],
+    ["subprocess", { command: "x", limits: { memory: "1 GiB; id" } }, false],
+    ["subprocess", { command: "x", limits: { processes: 1_048_577 } }, false],
     ["subprocess", { command: "x", input: "none", input_data: "text" }, true],
     ["subprocess", {}, false],
     ["subprocess", { command: "" }, false],
@@ -242,6 +256,37 @@ describe("the system tier", () => {
     ["http_client", { url: "https://a.example/", method: "POST", input: "body" }, true],
     ["http_client", { url: "https://a.example/", auth: { type: "bearer", token: "t" } }, true],
     ["http_client", { url: "https://a.example/", auth: { type: "basic", username: "u", password: "" } }, true],
+    ["http_client", { url: "https://a.example/", method: "POST", body_base64: "AP8=" }, true],
+    ["http_client", {
+      url: "https://a.example/",
+      method: "POST",
+      multipart: [
+        { name: "a", value: { b: 1 } },
+        { name: "f", base64: "AP8=", filename: "f.bin", content_type: "image/png" },
+        { name: "g", path: "docs/a.txt" }
+      ]
+    }, true],
+    ["http_client", {
+      url: "https://a.example/",
+      retry: {
+        max_attempts: 3,
+        backoff_ms: [250, 1_000, 3_000],
+        retryable_errors: ["STREAM_INCOMPLETE", "CONNECTION_RESET", "TIMEOUT", "503_SERVICE_UNAVAILABLE", "429"],
+        attempt_timeout: 2.5
+      }
+    }, true],
+    ["http_client", { url: "https://a.example/", response_path: "/a/0/b" }, true],
+    ["http_client", { url: "https://a.example/", response_path: { name: "user.name" } }, true],
+    ["http_client", { url: "https://a.example/", response_headers: ["X-RateLimit-Remaining"] }, true],
+    ["http_client", { url: "https://a.example/", method: "POST", multipart: [{ value: "x" }] }, false],
+    ["http_client", { url: "https://a.example/", method: "POST", multipart: [{ name: "a", file: "x" }] }, false],
+    ["http_client", { url: "https://a.example/", response_path: 3 }, false],
+    ["http_client", { url: "https://a.example/", response_headers: "etag" }, false],
+    ["http_client", { url: "https://a.example/", retry: { backoff_ms: [] } }, false],
+    ["http_client", { url: "https://a.example/", retry: { backoff_ms: [30_001] } }, false],
+    ["http_client", { url: "https://a.example/", retry: { retryable_errors: ["ANYTHING"] } }, false],
+    ["http_client", { url: "https://a.example/", retry: { retryable_errors: ["200"] } }, false],
+    ["http_client", { url: "https://a.example/", retry: { attempt_timeout: 0 } }, false],
     ["http_client", {}, false],
     ["http_client", { url: "" }, false],
     ["http_client", { url: "https://a.example/", method: "get" }, false],

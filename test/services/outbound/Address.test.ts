@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { type AddressKind, addressKind } from "../../../src/services/outbound/Address.ts"
+import { type AddressKind, addressKind, isInNetwork } from "../../../src/services/outbound/Address.ts"
 
 const cases: ReadonlyArray<readonly [AddressKind, ReadonlyArray<string>]> = [
   ["public", ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700:4700::1111", "64:ff9b::808:808"]],
@@ -28,6 +28,14 @@ const cases: ReadonlyArray<readonly [AddressKind, ReadonlyArray<string>]> = [
     "64:ff9b::a00:1"
   ]],
   ["link-local", ["169.254.169.254", "fe80::1", "fe80::1%eth0", "::ffff:169.254.169.254"]],
+  ["metadata", [
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::ffff:168.63.129.16",
+    "fd00:ec2::254",
+    "fd20:ce::254"
+  ]],
   ["multicast", ["224.0.0.1", "239.255.255.250", "ff02::1"]],
   ["reserved", [
     "0.0.0.0",
@@ -76,4 +84,31 @@ describe("addressKind", () => {
         assert.strictEqual(addressKind(hex), addressKind(v4))
       })
   )
+})
+
+describe("isInNetwork", () => {
+  it("knows which addresses are in a network, and takes nothing else for one", () => {
+    const cases: ReadonlyArray<readonly [string, string, boolean]> = [
+      ["10.1.2.3", "10.0.0.0/8", true],
+      ["11.1.2.3", "10.0.0.0/8", false],
+      ["10.1.2.3", "10.1.2.3/32", true],
+      ["10.1.2.4", "10.1.2.3/32", false],
+      ["1.2.3.4", "0.0.0.0/0", true],
+      ["172.31.255.255", "172.16.0.0/12", true],
+      ["172.32.0.0", "172.16.0.0/12", false],
+      ["fd00::1", "fd00::/8", true],
+      ["fe00::1", "fd00::/8", false],
+      ["::1", "::1/128", true],
+      ["10.0.0.1", "::/0", false],
+      ["10.0.0.1", "10.0.0.0/33", false],
+      ["10.0.0.1", "10.0.0.0/08", false],
+      ["10.0.0.1", "10.0.0.0", false],
+      ["10.0.0.1", "10/8", false],
+      ["10.0.0.1", "10.0.0.0/8/8", false],
+      ["a.example", "0.0.0.0/0", false]
+    ]
+    for (const [address, network, expected] of cases) {
+      assert.strictEqual(isInNetwork(address, network), expected, `${address} ${network}`)
+    }
+  })
 })

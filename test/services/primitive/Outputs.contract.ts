@@ -42,6 +42,18 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Outputs, E
         yield* writer.close
       }))
 
+    test("leaves nothing of what is discarded", (outputs) =>
+      Effect.gen(function*() {
+        const [gone, kept] = [yield* outputs.create, yield* outputs.create]
+        yield* gone.append(Uint8Array.from([1]))
+        yield* gone.discard
+        yield* gone.discard
+        const error = yield* Effect.flip(outputs.read(gone.uri, { offset: 0, length: 1 }))
+        assert.strictEqual(error._tag, "OutputNotFound")
+        assert.strictEqual((yield* outputs.read(kept.uri, { offset: 0, length: 1 })).total, 0)
+        yield* kept.close
+      }))
+
     test("keeps outputs apart, and knows no others", (outputs) =>
       Effect.gen(function*() {
         const [a, b] = [yield* outputs.create, yield* outputs.create]

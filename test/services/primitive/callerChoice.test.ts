@@ -24,9 +24,26 @@ describe("a caller would choose what runs", () => {
     ["an interpreter's stdin", { command: "bash", input: "env", input_data: "{code}" }, "input_data"],
     ["an interpreter's options", { command: "node" }, "input"],
     ["an interpreter's stdin, by all parameters", { command: "bash", input: "stdin" }, "input"],
+    ["more than it may use", { command: "x", limits: { cpu: 60, memory: "{memory}" } }, "limits.memory"],
+    ["all of what it may use", { command: "x", limits: "{limits}" }, "limits"],
+    ["the folder of a program", { command: "./run", cwd: "work/{folder}" }, "cwd"],
+    ["the folder of a program below it", { command: "bin/run", cwd: "{folder}" }, "cwd"],
+    ["the folder of a script", { command: "bash", args: ["run.sh"], cwd: "{folder}" }, "cwd"],
+    ["the folder of a module", { command: "${KIWI_PYTHON}", args: ["-m", "tool"], cwd: "{folder}" }, "cwd"],
+    ["the folder that says what to build", { command: "make", cwd: "{folder}" }, "cwd"],
+    ["the folder that says what to test", { command: "/usr/bin/npm", args: ["test"], cwd: "{folder}" }, "cwd"],
     ["an interpreter on Windows", { command: "C:\\Windows\\System32\\CMD.EXE", args: ["/c", "{code}"] }, "args[1]"]
   ]
   for (const [what, config, field] of chosen) it(what, () => assert.strictEqual(choice(config), field))
+
+  it("which files are sent", () => {
+    const url = "https://example.com/"
+    assert.strictEqual(callerChoice("http_client", { url, multipart: "{parts}" }, true), "multipart")
+    assert.strictEqual(
+      callerChoice("http_client", { url, multipart: [{ name: "a", value: "{a}" }, "{part}"] }, true),
+      "multipart[1]"
+    )
+  })
 
   it("a server", () => {
     assert.strictEqual(callerChoice("http_client", { url: "{url}" }, true), "url")
@@ -46,6 +63,13 @@ describe("a caller gives data", () => {
     ["variables of an interpreter", { command: "bash", input: "env", args: ["-c", "echo \"$KIWI_PARAM_X\""] }],
     ["stdin of a program", { command: "jq", args: ["."], input: "stdin" }],
     ["numbers", { command: "head", args: ["-n", 5, "{file}"] }],
+    ["a folder for a program that finds nothing to run there", { command: "wc", args: ["-l", "a"], cwd: "{folder}" }],
+    ["a folder for a tool with a file of its own", {
+      command: "${KIWI_PYTHON}",
+      runtime_args: ["${TOOL_FILE}"],
+      cwd: "{folder}"
+    }],
+    ["limits that are written down", { command: "wc", limits: { cpu: 5, memory: "1GiB" } }],
     ["nothing at all", {}],
     ["what is of the wrong type", { command: 5, args: "x" }]
   ]
@@ -56,6 +80,9 @@ describe("a caller gives data", () => {
   it("to a server that is named", () => {
     assert.isUndefined(callerChoice("http_client", { url: "https://example.com/{path}" }, true))
     assert.isUndefined(callerChoice("http_client", { url: "${BASE_URL}/{path}" }, true))
+    assert.isUndefined(
+      callerChoice("http_client", { url: "https://example.com/", multipart: [{ name: "f", path: "in/{file}" }] }, true)
+    )
     assert.isUndefined(callerChoice("builtin", { handler: "noop" }, true))
   })
 })

@@ -1,0 +1,88 @@
+// How a program gets its limits: Node cannot set any, so a fixed text for /bin/sh sets them and then becomes the
+// program, which it gets as positional parameters and never reads. Where nothing is to be set there is no shell: it
+// costs a third of a small program's start. A limit that the machine has already, and tighter, is not touched.
+import { Result } from "effect"
+import * as Fs from "node:fs"
+import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
+
+export interface LimitsHost {
+  readonly platform: NodeJS.Platform
+  /** Whether a program that crashes would leave a core file, with all that was in its memory. */
+  readonly leavesCores: () => boolean
+}
+
+export interface Limited {
+  readonly argv: ReadonlyArray<string>
+  /** What the shell says first when it could not set a limit, which it then names; "" where there is no shell. */
+  readonly refusal: string
+}
+
+/** The exit code of a program that was not started, together with `refusal` on stderr. */
+export const notStarted = 125
+
+// $1 cpu, $2 memory, $3 open files, $4 file size, $5 processes; "-" is none. `-p` is what dash and ash call `-u`.
+const prelude = `refuse() { echo "$0 $1" >&2; exit ${notStarted}; }
+has() { [ "$1" != unlimited ] && [ "$1" -le "$2" ] 2>/dev/null; }
+ulimit -c 0
+[ "$1" = - ] || ulimit -t "$1" 2>/dev/null || has "$(ulimit -H -t)" "$1" || refuse cpu
+[ "$2" = - ] || ulimit -v "$2" 2>/dev/null || has "$(ulimit -H -v)" "$2" || refuse memory
+[ "$3" = - ] || ulimit -n "$3" 2>/dev/null || has "$(ulimit -H -n)" "$3" || refuse files
+[ "$4" = - ] || ulimit -f "$4" 2>/dev/null || has "$(ulimit -H -f)" "$4" || refuse file_size
+if [ "$5" != - ]; then
+  if (ulimit -u) >/dev/null 2>&1; then u=-u; else u=-p; fi
+  ulimit $u "$5" 2>/dev/null || has "$(ulimit -H $u)" "$5" || refuse processes
+fi
+shift 5`
+
+const amount = (value: number | undefined, unit: number): string =>
+  value === undefined ? "-" : String(Math.max(1, Math.floor(value / unit)))
+
+export const limited = (
+  argv: ReadonlyArray<string>,
+  limits: ProcessLimits,
+  env: Readonly<Record<string, string>>,
+  makeToken: () => string,
+  host: LimitsHost
+): Result.Result<Limited, string> => {
+  const asked = Object.values(limits).some((value) => value !== undefined)
+  if (host.platform === "win32") {
+    return asked ? Result.fail("Windows cannot limit what it uses") : Result.succeed({ argv, refusal: "" })
+  }
+  if (host.platform === "darwin" && limits.memory !== undefined) {
+    return Result.fail("macOS cannot limit its memory")
+  }
+  if (!asked && !host.leavesCores()) return Result.succeed({ argv, refusal: "" })
+  const token = makeToken()
+  // A shell adds variables of its own, which are none of the program's.
+  const strange = ["u", "PWD", "OLDPWD", "SHLVL"].filter((name) => !Object.hasOwn(env, name))
+  return Result.succeed({
+    argv: [
+      "/bin/sh",
+      "-c",
+      `${prelude}\nunset ${strange.join(" ")}\nexec "$@"`,
+      token,
+      amount(limits.cpu, 1),
+      amount(limits.memory, 1_024),
+      amount(limits.files, 1),
+      amount(limits.fileSize, 512),
+      amount(limits.processes, 1),
+      ...argv
+    ],
+    refusal: token
+  })
+}
+
+const readsCores = (): boolean => {
+  try {
+    const line = /^Max core file size +(\S+)/m.exec(Fs.readFileSync("/proc/self/limits", "latin1"))
+    return line !== null && line[1] !== "0"
+  } catch {
+    return false
+  }
+}
+
+/** Children inherit what Kiwi itself was started with, so it is read once. */
+export const makeHost = (platform: NodeJS.Platform): LimitsHost => {
+  let cores: boolean | undefined
+  return { platform, leavesCores: () => cores ??= readsCores() }
+}
