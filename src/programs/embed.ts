@@ -161,16 +161,6 @@ export {
   ChainVersionMismatch
 } from "../services/chain/ChainResolver.ts"
 export { ChildRefused, ChildSchemasMissing } from "../services/chain/ChildLink.ts"
-export type {
-  EnvCandidate,
-  EnvOrigin,
-  EnvVariable,
-  EnvWarning,
-  ExplainedEnv,
-  ExplainedVariable,
-  LookedAt,
-  ResolvedEnv
-} from "../services/env/EnvResolver.ts"
 export type { EnvironmentQuery, SyncError, SyncOutcome, SyncRequest } from "../services/dependency/Dependencies.ts"
 export { Dependencies } from "../services/dependency/Dependencies.ts"
 export {
@@ -183,6 +173,16 @@ export {
 } from "../services/dependency/DependencyErrors.ts"
 export type { InstalledSet } from "../services/dependency/InstalledPackage.ts"
 export { Ecosystem, InstalledPackage } from "../services/dependency/InstalledPackage.ts"
+export type {
+  EnvCandidate,
+  EnvOrigin,
+  EnvVariable,
+  EnvWarning,
+  ExplainedEnv,
+  ExplainedVariable,
+  LookedAt,
+  ResolvedEnv
+} from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 export { InterpreterIdentity, InterpreterKind } from "../services/env/ResolvedInterpreter.ts"

@@ -74,6 +74,9 @@ const startIssues: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: "an argument or a variable holds a NUL character"
 }
 
+/** The machine has had enough for now. */
+const passing: ReadonlySet<string> = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"])
+
 const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: SpawnFailure): PrimitiveError => {
   const rest = Object.entries(input.parameters).map(([name, value]) => [name, JSON.stringify(value).length] as const)
   const largest = rest.toSorted(([, a], [, b]) => b - a)[0]
@@ -90,7 +93,9 @@ const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: Spawn
   return new ToolUnstartable({
     tool: input.tool,
     command: Path.isAbsolute(command) ? Path.basename(command) : command,
-    issue: startIssues[failure.code] ?? failure.code
+    issue: startIssues[failure.code] ?? failure.code,
+    field: "command",
+    ...(passing.has(failure.code) ? { transient: true } : {})
   })
 }
 
@@ -159,8 +164,9 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       if (Result.isFailure(cwd)) {
         return yield* new ToolUnstartable({
           tool: input.tool,
-          command: config.command,
-          issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`
+          command: Path.basename(config.command),
+          issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`,
+          field: "cwd"
         })
       }
       const env: Record<string, string> = Object.create(null)

@@ -18,7 +18,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import * as DependencySteps from "./dependencySteps.ts"
 import { copiesBelow } from "./dependencySteps.ts"
-import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
+import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
@@ -220,11 +220,11 @@ export const make = Effect.gen(function*() {
       origin: { _tag: "verified", digest: tool.digest }
     }).pipe(Effect.mapError((reason) => failedIn(run, link, reason)))
     if (issues.length === 0 && isRecord(value)) return value
-    const setter = setterOf(chainOf(run), issues[0]?.field ?? "")
+    const { link: setter, own } = setterOfIssues(chainOf(run), issues, link)
     return yield* failedIn(
       run,
       setter,
-      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: [...issues] })
+      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own })
     )
   })
 

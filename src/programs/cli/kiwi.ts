@@ -17,7 +17,6 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
 import { demoCommand } from "./commands/demo.ts"
-import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
 import {
   envExplainCommand,
   envGroup,
@@ -26,6 +25,7 @@ import {
   secretRemoveCommand,
   secretSetCommand
 } from "./commands/env.ts"
+import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
 import {
   auditAnchorCommand,
   auditGroup,

@@ -3,6 +3,7 @@ import { Context, type Effect, type Result, Schema } from "effect"
 import type { ItemSnapshot } from "../item/Item.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
+/** Nobody has signed the item, so nobody stands behind its bytes. */
 export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   item: Schema.String,
   /** The command that signs it: "kiwi sign tool add". */
@@ -16,7 +17,7 @@ export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   }
 }
 
-/** Signed once, changed, moved or renamed since. */
+/** The item was signed once, and was changed, moved or renamed since. */
 export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   item: Schema.String,
   issue: Schema.String,
@@ -30,6 +31,7 @@ export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   }
 }
 
+/** The signature is not in the form that Kiwi writes. */
 export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()("SignatureMalformed", {
   item: Schema.String,
   issue: Schema.String,
@@ -43,6 +45,7 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
   }
 }
 
+/** The signature is good, and its key is none that counts here. */
 export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
   item: Schema.String,
   keyId: Schema.String,
@@ -59,7 +62,7 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
   }
 }
 
-/** A system item that is not in the manifest that this package was built with. */
+/** A system item is not one that this package was built with. */
 export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("SystemItemAltered", {
   item: Schema.String
 }) {
