@@ -57,10 +57,11 @@ const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): C
     return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
   }
   if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) =>
-    tool.requires.commands.some((name) => reason.commands.includes(name)) ||
-    tool.requires.environment.some((name) => reason.variables.includes(name))
-  ) ?? chain.leaf
+  return chain.links.find(({ tool }) => {
+    if (tool.requires.commands.some((name) => reason.commands.includes(name))) return true
+    const named = Template.compile(tool.config, []).variables
+    return reason.variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
+  }) ?? declaring
 }
 
 export const make = Effect.gen(function*() {

@@ -37,7 +37,7 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return [
       ...this.commands.map((value) => ({ field: "requires.commands", error: "is not on PATH", value })),
-      ...this.variables.map((value) => ({ field: "requires.environment", error: "is not set", value })),
+      ...this.variables.map((value) => ({ field: "environment", error: "is not set", value })),
       ...(this.interpreter === "" ? [] : [{ field: "env_config.interpreter", error: this.interpreter }])
     ]
   }
