@@ -33,7 +33,7 @@ export class Unexpected extends Schema.TaggedError<Unexpected>()("Unexpected", {
     return `Kiwi failed in a way that it should not be able to (${this.id})`
   }
   get remediation() {
-    return "`kiwi doctor` looks at the usual causes; if it finds none, report this with the id"
+    return "Run `kiwi doctor`, which looks at the usual causes; if it finds none, report this with the id"
   }
 }
 
