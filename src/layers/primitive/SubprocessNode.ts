@@ -4,6 +4,7 @@ import { Duration, Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { redactText } from "../../services/audit/redaction.ts"
 import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import {
@@ -77,6 +78,12 @@ const startIssues: Readonly<Record<string, string>> = {
 /** The machine has had enough for now. */
 const passing: ReadonlySet<string> = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"])
 
+/** Secrets go first: of one that has a slash in it, a piece would be left. */
+const shownCommand = ({ secrets = [] }: PrimitiveInput, { config }: SubprocessPlan): string => {
+  const command = redactText(config.command, secrets)
+  return Path.isAbsolute(command) ? Path.basename(command) : command
+}
+
 const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: SpawnFailure): PrimitiveError => {
   const rest = Object.entries(input.parameters).map(([name, value]) => [name, JSON.stringify(value).length] as const)
   const largest = rest.toSorted(([, a], [, b]) => b - a)[0]
@@ -89,10 +96,9 @@ const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: Spawn
       }]
     })
   }
-  const { command } = plan.config
   return new ToolUnstartable({
     tool: input.tool,
-    command: Path.isAbsolute(command) ? Path.basename(command) : command,
+    command: shownCommand(input, plan),
     issue: startIssues[failure.code] ?? failure.code,
     field: "command",
     ...(passing.has(failure.code) ? { transient: true } : {})
@@ -164,7 +170,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       if (Result.isFailure(cwd)) {
         return yield* new ToolUnstartable({
           tool: input.tool,
-          command: Path.basename(config.command),
+          command: shownCommand(input, plan),
           issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`,
           field: "cwd"
         })
