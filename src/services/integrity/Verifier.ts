@@ -1,5 +1,6 @@
 // Whether an item's bytes are those that somebody who counts has signed, for this id at this path.
 import { Context, type Effect, type Result, Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemSnapshot } from "../item/Item.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
@@ -49,7 +50,9 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
 export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
   item: Schema.String,
   keyId: Schema.String,
-  kind: Schema.Literals(["person", "agent"])
+  kind: Schema.Literals(["person", "agent"]),
+  /** Why the signer may be one that you did trust. */
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return this.kind === "person"
@@ -57,6 +60,7 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
       : `${this.item} is signed by an agent's key (${this.keyId}), which no person has certified`
   }
   get remediation() {
+    if (isKiwiError(this.cause) && this.cause.remediation !== undefined) return this.cause.remediation
     if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
     return "If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
   }

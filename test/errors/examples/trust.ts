@@ -139,6 +139,13 @@ export const examples: Examples = {
       () => Effect.provide(sign({ id: "add" }, caller), HumanGateEmbedder.layer(() => Promise.resolve(false)))
     )
   },
+  SignersUnbelieved: {
+    when: "signers.json was damaged, and a tool is signed by somebody who was in it",
+    produce: failing(byGrace, "trusted", ({ home }) => {
+      fs.writeFileSync(join(home, "signers.json"), "{\"version\": 1, \"signers\": [", { mode: 0o600 })
+      return Effect.catchTag(call("add", { text: "a" }), "ToolChainError", ({ reason }) => Effect.fail(reason.cause))
+    })
+  },
   SignerInvalid: {
     when: "A key is copied without its last letter",
     produce: failing(
