@@ -17,6 +17,7 @@ import { ItemStore } from "../services/item/ItemStore.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
 import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
@@ -145,6 +146,12 @@ const checkKeychain = Effect.gen(function*() {
       "To encrypt it, make a new one: move identity.json in Kiwi's folder away, set KIWI_PASSPHRASE, sign again"
     )
     : ok("keychain", `your signing key is kept in: ${storedIn}`)
+})
+
+const checkSigners = Effect.gen(function*() {
+  const signers = yield* SignerTrust
+  const problem = yield* signers.problem
+  return problem === undefined ? [] : [fail("signers", problem.message, problem.remediation)]
 })
 
 const checkProject = Effect.gen(function*() {
@@ -285,6 +292,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
     yield* checkHome,
     yield* checkDisk,
     yield* checkKeychain,
+    ...(yield* checkSigners),
     ...(yield* checkProject),
     ...(yield* checkSettings),
     ...(yield* checkItems),

@@ -142,7 +142,7 @@ export { HumanActKind, HumanDeclined, HumanGate, HumanRequired } from "../servic
 export type { ControlFile, TrustProposal, TrustState } from "../services/trust/ProjectTrust.ts"
 export { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 export type { SignerStanding } from "../services/trust/SignerTrust.ts"
-export { Signer, SignerInvalid, SignerTrust } from "../services/trust/SignerTrust.ts"
+export { Signer, SignerInvalid, SignersUnbelieved, SignerTrust } from "../services/trust/SignerTrust.ts"
 
 // What stands under a call.
 export type { AuditRecord } from "../services/audit/AuditEntry.ts"

@@ -113,19 +113,23 @@ export const explain = Effect.fn("explain")(function*(
     const parser = yield* ItemParser
     const snapshot = yield* store.read(location)
     const { believed, error } = yield* standingOf(snapshot)
-    const parsed = error === undefined ? yield* Effect.result(parser.parse(snapshot)) : undefined
-    const blocked = error !== undefined
-      ? { check: "verify", error: toErrorObject(error) }
-      : parsed !== undefined && Result.isFailure(parsed)
+    // What is wrong with a file quotes it, and nobody listens to a restricted project. Elsewhere it comes first: what
+    // cannot be read cannot be signed either.
+    const parsed = error?._tag === "ProjectRestricted" ? undefined : yield* Effect.result(parser.parse(snapshot))
+    const verified = { check: "verify", passed: error === undefined }
+    const blocked = parsed !== undefined && Result.isFailure(parsed)
       ? { check: "parse", error: toErrorObject(parsed.failure) }
-      : undefined
+      : error === undefined
+      ? undefined
+      : { check: "verify", error: toErrorObject(error) }
     return {
       ...head,
       ready: blocked === undefined,
-      checks: [
-        { check: "verify", passed: error === undefined },
-        ...(parsed === undefined ? [] : [{ check: "parse", passed: Result.isSuccess(parsed) }])
-      ],
+      checks: parsed === undefined
+        ? [verified]
+        : Result.isFailure(parsed)
+        ? [{ check: "parse", passed: false }]
+        : [{ check: "parse", passed: true }, verified],
       ...(believed === undefined ? {} : { signer: signerName(believed.by) }),
       ...(blocked === undefined ? {} : { blocked })
     } satisfies Explanation as Explanation

@@ -99,9 +99,10 @@ export const follow = Effect.fn("follow")(function*(
     if (location.tier === "project") yield* trust.require
     const snapshot = yield* store.read(location)
     found.digest = snapshot.digest
-    yield* verifier.verify(snapshot)
+    // As with a tool: what cannot be read cannot be signed either, so that is what has to be mended first.
     const item = yield* parser.parse(snapshot)
     found.version = item.version
+    yield* verifier.verify(snapshot)
     return {
       status: "ready",
       data: yield* answer(item, parameters),

@@ -24,6 +24,7 @@ import { standingOf } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
 import { starterFiles } from "./starter.ts"
 
+/** The folder cannot be made a project. Nothing was written. */
 export class InitRefused extends Schema.TaggedError<InitRefused>()("InitRefused", {
   dir: Schema.String,
   why: Schema.String,

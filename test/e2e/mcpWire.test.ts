@@ -149,14 +149,45 @@ describe("over stdio", () => {
     await goesOn(server)
   })
 
-  it("two requests of one id are both answered", async () => {
+  it("of two requests of one id that run at once, the second is refused, and no answer is lost", async () => {
     const server = await start()
-    const call = { jsonrpc: "2.0", id: "twice", method: "tools/call", params: { name: "help", arguments: {} } }
-    server.send(call)
-    server.send(call)
-    await server.until(({ id }) => id === "twice")
-    await goesOn(server)
+    const call = (item_id: string, parameters: Message) => ({
+      jsonrpc: "2.0",
+      id: "twice",
+      method: "tools/call",
+      params: { name: "execute", arguments: { item_id, parameters } }
+    })
+    server.send(call("slow", { wait: 300, a: 100 }))
+    server.send(call("add", { a: 1, b: 2 }))
+    // By its own id the refusal would be taken for the answer of the first.
+    const refusal = await server.until(({ error }) => error !== undefined)
+    assert.deepInclude(refusal, { id: null })
+    assert.strictEqual(errorCode(refusal), -32600)
+    assert.match(JSON.stringify(refusal), /The id twice is that of a request that is still running/)
+    assert.match(JSON.stringify(await server.until(({ id }) => id === "twice")), /sum\\*":100/)
+    // Over and answered, an id is as good as any other.
+    server.send(call("add", { a: 4, b: 5 }))
+    await server.until((message) => /sum\\*":9/.test(JSON.stringify(message)))
     assert.strictEqual(server.messages().filter(({ id }) => id === "twice").length, 2)
+    await goesOn(server)
+  })
+
+  it("an id is free again when its request was called off", async () => {
+    const server = await start()
+    const call = (item_id: string, parameters: Message) => ({
+      jsonrpc: "2.0",
+      id: 7,
+      method: "tools/call",
+      params: { name: "execute", arguments: { item_id, parameters } }
+    })
+    server.send(call("slow", { forever: true }))
+    server.send({ jsonrpc: "2.0", id: "7", method: "ping" })
+    await server.until(({ id }) => id === "7")
+    server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } })
+    await goesOn(server)
+    server.send(call("add", { a: 4, b: 5 }))
+    await server.until(({ id }) => id === 7)
+    await goesOn(server)
   })
 
   it("a request before initialize is refused, and initialize still works", async () => {

@@ -161,7 +161,7 @@ export const make = Effect.gen(function*() {
     yield* locked(start).pipe(
       Effect.onError(() => session?.id === id ? Effect.void : release({ id, lock })),
       Effect.mapError((error) =>
-        error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message })
+        error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message, cause: error })
       )
     )
   })

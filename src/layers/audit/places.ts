@@ -44,7 +44,7 @@ export const unavailable = (where: string) => (error: unknown): AuditUnavailable
   error instanceof AuditUnavailable ? error : new AuditUnavailable({ detail: `${where}: ${sentence(error)}` })
 
 export const refusedFolder = (error: WriteRefused): AuditUnavailable =>
-  new AuditUnavailable({ detail: `${error.path}: ${error.detail}` })
+  new AuditUnavailable({ detail: `${error.path}: ${error.detail}`, cause: error })
 
 export interface Place {
   readonly name: AuditHead["place"]

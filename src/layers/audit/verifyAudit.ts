@@ -13,6 +13,10 @@ import { openSessions, recoverSessions } from "./recoverSessions.ts"
 
 const headsName = "audit-heads"
 
+/** Kiwi cannot tell these apart: what another home recorded is not in this one. */
+const unnamed = "no head that is recorded here names it: it was put there, or it was written under another KIWI_HOME " +
+  "(check it with that one: KIWI_HOME=DIR kiwi audit verify) or before the project was moved"
+
 /** What the asking session knows of itself, whatever stands on disk. */
 export interface OwnSession {
   readonly session: string
@@ -224,7 +228,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
     }
     problems.push(
       regular
-        ? problem(file, 0, "inserted", "no recorded head names it")
+        ? problem(file, 0, "inserted", unnamed)
         : problem(file, 0, "unreadable", "it is a link, or no file")
     )
   }

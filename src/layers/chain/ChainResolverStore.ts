@@ -130,20 +130,21 @@ export const make = Effect.gen(function*() {
   const parentOf = Effect.fnUntraced(function*(look: Look, links: Links, child: ChainLink, id: string) {
     const childPath = showLocation(child.tool.location)
     const chain = chainIds(links)
-    const broken = (configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
-      new ChainLinkBroken({ chain, link: id, configPath, detail: e.message, hint: e.remediation })
+    const broken =
+      (link: string, configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
+        new ChainLinkBroken({ chain, link, configPath, detail: e.message, hint: e.remediation, cause: e })
     const location = yield* findParent(look, id, child.tool.location.tier).pipe(
       Effect.mapError((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
         e._tag === "ItemNotFound"
           ? new ChainLinkMissing({ chain, missing: id, near: e.near, configPath: childPath })
-          : broken(childPath)(e)
+          : broken(child.tool.location.id, childPath)(e)
       )
     )
     if (links.some((l) => l.tool.location.file === location.file)) {
       return yield* new ChainCycle({ chain: [...chain, id], configPath: childPath })
     }
     if (links.length === maxLinks) return yield* new ChainTooDeep({ chain: [...chain, id], configPath: childPath })
-    return yield* Effect.mapError(look.load(location), broken(showLocation(location)))
+    return yield* Effect.mapError(look.load(location), broken(id, showLocation(location)))
   })
 
   const walk = Effect.fnUntraced(function*(look: Look, leaf: ChainLink): Effect.fn.Return<Links, ChainError> {

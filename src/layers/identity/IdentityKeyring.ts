@@ -180,7 +180,8 @@ export const make = Effect.gen(function*() {
         (error) =>
           new KeyUnavailable({
             detail: `it is in the keychain. ${error.message}`,
-            remedy: "Unlock the keychain and try again; without it nothing can be signed here"
+            remedy: "Unlock the keychain and try again; without it nothing can be signed here",
+            cause: error
           })
       )
       if (secret !== undefined) return secret

@@ -67,7 +67,7 @@ export const make = Effect.gen(function*() {
       })).pipe(
         Effect.catchTag(
           ["LockTimeout", "LockUnavailable"],
-          (error) => Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message }))
+          (error) => Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message, cause: error }))
         )
       )
     }

@@ -125,7 +125,13 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
     const known = candidates.filter((standing) => standing._tag !== "Unknown")
     // There is no certificate yet by which a person could answer for an agent's key.
     if (known.length === 0 || claim.kind === "agent") {
-      return yield* new SignerUntrusted({ item: about.item, keyId: claim.keyId, kind: claim.kind })
+      const cause = claim.kind === "agent" ? undefined : yield* signers.problem
+      return yield* new SignerUntrusted({
+        item: about.item,
+        keyId: claim.keyId,
+        kind: claim.kind,
+        ...(cause === undefined ? {} : { cause })
+      })
     }
     const message = signedMessage(claim, location)
     const standing = known.find(({ signer }) => holds(signer.publicKey, message, claim.signature))

@@ -1,6 +1,7 @@
 // The rules that Kiwi ships with. What a person would have to be asked about is refused: nobody can answer yet.
 import { Effect, Layer } from "effect"
-import type { Chain } from "../../services/chain/Chain.ts"
+import { chainIds } from "../../services/chain/Chain.ts"
+import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
@@ -16,6 +17,12 @@ const nameOf = (by: SignedBy | undefined): string => {
   return by.kind === "agent" ? "an agent" : by.standing.signer.name
 }
 
+/** Which link of which chain the rule is about. */
+const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
+  chain: chainIds(chain.links),
+  failedAt: { toolId: location.id, configPath: showLocation(location), validationErrors: [] }
+})
+
 const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
   const { location, toolType } = chain.leaf.tool
   const what = `run tool ${location.id}`
@@ -25,7 +32,8 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
         what,
         rule: "foundations-are-not-run",
         reason: `${location.id} is a ${toolType} that tools are built on`,
-        hint: `Write a tool whose executor_id is ${location.id}, and sign it`
+        hint: `Write a tool whose executor_id is ${location.id}, and sign it`,
+        ...about(chain, chain.leaf)
       })
     )
   }
@@ -39,7 +47,8 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
         what,
         rule: "others-ask",
         reason: `${place} is signed by ${nameOf(by[foreign])}, and only what you have signed yourself runs`,
-        hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}`
+        hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}`,
+        ...about(chain, link)
       })
     )
   }

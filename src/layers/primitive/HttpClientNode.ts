@@ -36,6 +36,15 @@ import { type FilledPart, unsendable, writeParts } from "../../services/primitiv
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
 
+/** Statuses that say "not now". */
+const promising: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
+
+/** Of those, the ones that say that nothing was done. After any other, only what can be repeated is worth repeating. */
+const untouched: ReadonlySet<number> = new Set([425, 429, 503])
+
+const isPassing = (status: number, method: HttpClientPlan["method"]): boolean =>
+  untouched.has(status) || (promising.has(status) && idempotent.includes(method))
+
 /** Milliseconds. */
 const firstWait = 500
 
@@ -213,7 +222,8 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       return yield* new ToolFailed({
         tool: input.tool,
         how: `HTTP ${status}`,
-        output: redactText(body.text, input.secrets ?? []).trim().slice(0, 4_096)
+        output: redactText(body.text, input.secrets ?? []).trim().slice(0, 4_096),
+        ...(isPassing(status, plan.method) ? { transient: true } : {})
       })
     }
     const type = mediaType(answer.headers.get("content-type"))

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
 import { platform } from "node:os"
 import * as Path from "node:path"
+import { redactText } from "../../services/audit/redaction.ts"
 import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import {
@@ -91,8 +92,23 @@ const startIssues: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: "an argument or a variable holds a NUL character"
 }
 
-const cannotStart = (input: PrimitiveInput, command: string, issue: string): PrimitiveError =>
-  new ToolUnstartable({ tool: input.tool, command: Path.isAbsolute(command) ? Path.basename(command) : command, issue })
+/** The machine has had enough for now. */
+const passing: ReadonlySet<string> = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"])
+
+/** Secrets go first: of one that has a slash in it, a piece would be left. */
+const shownCommand = ({ secrets = [] }: PrimitiveInput, { config }: SubprocessPlan): string => {
+  const command = redactText(config.command, secrets)
+  return Path.isAbsolute(command) ? Path.basename(command) : command
+}
+
+const cannotStart = (input: PrimitiveInput, plan: SubprocessPlan, issue: string, transient = false): PrimitiveError =>
+  new ToolUnstartable({
+    tool: input.tool,
+    command: shownCommand(input, plan),
+    issue,
+    field: "command",
+    ...(transient ? { transient } : {})
+  })
 
 const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: SpawnFailure): PrimitiveError => {
   const rest = Object.entries(input.parameters).map(([name, value]) => [name, JSON.stringify(value).length] as const)
@@ -108,7 +124,7 @@ const unstartable = (input: PrimitiveInput, plan: SubprocessPlan, failure: Spawn
       }]
     })
   }
-  return cannotStart(input, plan.config.command, startIssues[failure.code] ?? failure.code)
+  return cannotStart(input, plan, startIssues[failure.code] ?? failure.code, passing.has(failure.code))
 }
 
 const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
@@ -188,8 +204,9 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       if (Result.isFailure(cwd)) {
         return yield* new ToolUnstartable({
           tool: input.tool,
-          command: config.command,
-          issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`
+          command: shownCommand(input, plan),
+          issue: `its working directory${config.cwd === undefined ? "" : ` ${config.cwd}`} ${cwd.failure}`,
+          field: "cwd"
         })
       }
       const env: Record<string, string> = Object.create(null)
@@ -203,11 +220,11 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         searchPath: env["PATH"]
       })
       if (Result.isFailure(program)) {
-        return yield* cannotStart(input, config.command, startIssues[program.failure] ?? program.failure)
+        return yield* cannotStart(input, plan, startIssues[program.failure] ?? program.failure)
       }
       const argv = [program.success, ...plan.argv.slice(1)]
       const within = host.limited(argv, limitsOf(config.limits, options.limits ?? {}), env)
-      if (Result.isFailure(within)) return yield* cannotStart(input, config.command, within.failure)
+      if (Result.isFailure(within)) return yield* cannotStart(input, plan, within.failure)
       const { refusal } = within.success
 
       const json = config.output === "json"
@@ -249,7 +266,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         )?.split(" ") ??
           []
         if (which !== undefined) {
-          return yield* cannotStart(input, config.command, `its limit ${which} cannot be set on this machine`)
+          return yield* cannotStart(input, plan, `its limit ${which} cannot be set on this machine`)
         }
       }
       return yield* shape(input, json, exit, stdout, stderr)

@@ -7,7 +7,7 @@ import { chainIds } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import type { ResolvedEnv } from "../../services/env/EnvResolver.ts"
-import type { KiwiError, ValidationIssue } from "../../services/error/KiwiError.ts"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
@@ -84,7 +84,7 @@ export const isStrict = (run: Run): boolean => run.lockMode === "strict"
 
 /** `link`: the one that really failed, where the error itself does not say. */
 export const failedIn = (run: Run, link: ChainLink, reason: ChainReason): ToolChainError => {
-  const inner: KiwiError & { readonly validationIssues?: ReadonlyArray<ValidationIssue> } = reason
+  const inner: KiwiError = reason
   return new ToolChainError({
     chain: [...(inner.chain ?? chainIds(chainOf(run).links))],
     failedAt: inner.failedAt ?? {
@@ -110,11 +110,28 @@ const sets = (config: Schema.JsonObject, segments: ReadonlyArray<string>): boole
   return true
 }
 
-/** The link whose own config set a place of the merged one: the leaf-most, since it wins. The leaf, where none did. */
-export const setterOf = (chain: Chain, field: string): ChainLink => {
+/** Who should have set what nobody did: a runtime is to be whole, for whatever is built on it. */
+const completing = (links: ReadonlyArray<ChainLink>): ChainLink | undefined =>
+  links.findLast(({ tool }) => tool.toolType === "runtime" && tool.location.tier !== "system") ?? links[0]
+
+/**
+ * The link whose own config set a place of what `asking` is given by itself and the links below it: the leaf-most,
+ * since it wins. Default: the primitive, which is given everything.
+ */
+export const setterOf = (chain: Chain, field: string, asking: ChainLink = chain.primitive): ChainLink => {
+  const links = chain.links.slice(0, chain.links.indexOf(asking) + 1)
   const segments = segmentsOf(field)
-  return segments.length === 0
-    ? chain.leaf
-    : chain.links.find((link) => sets(link.tool.config, segments)) ??
-      chain.links.find((link) => sets(link.tool.config, segments.slice(0, 1))) ?? chain.leaf
+  const whole = (path: ReadonlyArray<string>) =>
+    path.length === 0 ? undefined : links.find((link) => sets(link.tool.config, path))
+  return whole(segments) ?? whole(segments.slice(0, 1)) ?? completing(links.slice(0, -1)) ?? chain.leaf
+}
+
+/** The link that the first issue of a config is about, and all the issues that are its own. */
+export const setterOfIssues = <I extends { readonly field: string }>(
+  chain: Chain,
+  issues: ReadonlyArray<I>,
+  asking?: ChainLink
+) => {
+  const link = setterOf(chain, issues[0]?.field ?? "", asking)
+  return { link, own: issues.filter(({ field }) => setterOf(chain, field, asking) === link) }
 }

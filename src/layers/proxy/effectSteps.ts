@@ -10,7 +10,7 @@ import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
 import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { chainOf, failedIn, setterOf } from "./Run.ts"
+import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 const noVariables: ReadonlyMap<string, EnvVariable> = new Map()
@@ -24,8 +24,19 @@ const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Run["s
 /** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
 const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
   const chain = chainOf(run)
-  if (error._tag === "PrimitiveConfigInvalid") return setterOf(chain, error.issues[0]?.field ?? "")
-  return error._tag === "ToolUnstartable" ? setterOf(chain, "command") : chain.leaf
+  switch (error._tag) {
+    case "PrimitiveConfigInvalid":
+      return setterOfIssues(chain, error.issues).link
+    case "ToolUnstartable":
+      return setterOf(chain, error.field)
+    case "RequestFailed":
+    case "RequestRefused":
+      return setterOf(chain, "url")
+    case "PrimitiveUnknown":
+      return chain.primitive
+    default:
+      return chain.leaf
+  }
 }
 
 export const make = Effect.gen(function*() {

@@ -18,7 +18,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import * as DependencySteps from "./dependencySteps.ts"
 import { copiesBelow } from "./dependencySteps.ts"
-import { chainOf, failedIn, isRecord, setterOf } from "./Run.ts"
+import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
@@ -57,10 +57,11 @@ const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): C
     return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
   }
   if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) =>
-    tool.requires.commands.some((name) => reason.commands.includes(name)) ||
-    tool.requires.environment.some((name) => reason.variables.includes(name))
-  ) ?? chain.leaf
+  return chain.links.find(({ tool }) => {
+    if (tool.requires.commands.some((name) => reason.commands.includes(name))) return true
+    const named = Template.compile(tool.config, []).variables
+    return reason.variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
+  }) ?? declaring
 }
 
 export const make = Effect.gen(function*() {
@@ -220,11 +221,11 @@ export const make = Effect.gen(function*() {
       origin: { _tag: "verified", digest: tool.digest }
     }).pipe(Effect.mapError((reason) => failedIn(run, link, reason)))
     if (issues.length === 0 && isRecord(value)) return value
-    const setter = setterOf(chainOf(run), issues[0]?.field ?? "")
+    const { link: setter, own } = setterOfIssues(chainOf(run), issues, link)
     return yield* failedIn(
       run,
       setter,
-      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: [...issues] })
+      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own })
     )
   })
 

@@ -1,7 +1,9 @@
 // Secrets that Kiwi itself put into a call, and how they are taken out of everything that leaves the call.
 import type { Redacted, Schema } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
-import type { ChainReason, ToolCallError } from "../../services/proxy/ToolProxy.ts"
+import { isKiwiError } from "../../services/error/KiwiError.ts"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
+import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../services/proxy/ToolProxy.ts"
 
 export type Secrets = ReadonlyArray<Redacted.Redacted<string>>
@@ -10,17 +12,18 @@ const isPlain = (value: unknown): value is Schema.Json =>
   value === null || typeof value !== "object" || Array.isArray(value) ||
   Object.getPrototypeOf(value) === Object.prototype
 
-/** The same error over the same fields, each without the secrets. Every field of a reason is JSON. */
-const redactReason = (reason: ChainReason, secrets: Secrets): ChainReason => {
-  const Same = reason.constructor as new(fields: object) => ChainReason
-  return new Same(
-    Object.fromEntries(
+/** The same error over the same fields, each without the secrets. Every field is JSON, but a cause, which is an error. */
+const redactReason = <E extends KiwiError>(reason: E, secrets: Secrets): E => {
+  const Same = reason.constructor as new(fields: object) => E
+  return new Same({
+    ...Object.fromEntries(
       Object.entries(reason).map(([key, value]: [string, unknown]) => [
         key,
         key !== "_tag" && isPlain(value) ? redactValue(value, secrets) : value
       ])
-    )
-  )
+    ),
+    ...(isKiwiError(reason.cause) ? { cause: redactReason(reason.cause, secrets) } : {})
+  })
 }
 
 /** Errors of tools quote what the tool said and what its config became. */

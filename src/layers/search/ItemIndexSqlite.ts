@@ -53,7 +53,9 @@ const modules = Effect.promise(() => Promise.all([import("./searchDatabase.ts"),
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
 const unavailable = (error: SqlError | LockError | IndexUnavailable): IndexUnavailable =>
-  error._tag === "IndexUnavailable" ? error : new IndexUnavailable({ detail: error.message })
+  error._tag === "IndexUnavailable"
+    ? error
+    : new IndexUnavailable({ detail: error.message, ...(error._tag === "SqlError" ? {} : { cause: error }) })
 
 /** Files by tier. The path of a space is part of its file's, so that two of them never take turns in one index. */
 const filesOf = (home: KiwiHome["Service"], workspace: Workspace["Service"]): Readonly<Record<Tier, string>> => ({

@@ -4,7 +4,7 @@ import { Clock, Effect, Layer, Result, Schema } from "effect"
 import type { BigIntStats } from "node:fs"
 import { lstatSync } from "node:fs"
 import { join } from "node:path"
-import { type Signer, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { type Signer, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
@@ -43,12 +43,16 @@ export const make = Effect.gen(function*() {
     const bytes = yield* Effect.mapError(files.read(home, file, { maxBytes, own: true }), (error) => error.detail)
     if (bytes === undefined) return []
     const decoded = decode(new TextDecoder().decode(bytes))
-    if (Result.isFailure(decoded)) return yield* Effect.fail("it is not a file that Kiwi wrote")
+    if (Result.isFailure(decoded)) return yield* Effect.fail("it is not what Kiwi writes")
     return yield* Effect.forEach(
       decoded.success.signers,
-      ({ name, publicKey }) => Effect.mapError(Effect.fromResult(parseSigner(publicKey, name)), (error) => error.issue)
+      ({ name, publicKey }) =>
+        Effect.mapError(
+          Effect.fromResult(parseSigner(publicKey, name)),
+          (error) => `it has a key that is none: ${error.issue}`
+        )
     )
-  })
+  }).pipe(Effect.mapError((detail) => new SignersUnbelieved({ detail })))
 
   const read = Effect.gen(function*() {
     const stat = stamp(join(home, file))
@@ -64,15 +68,22 @@ export const make = Effect.gen(function*() {
     return yield* withLock(home, "signers")(Effect.gen(function*() {
       const signers = yield* Effect.mapError(
         load,
-        (detail) =>
-          new WriteRefused({ path: file, issue: "exists", detail: `what is there is not believed: ${detail}` })
+        (cause) =>
+          new WriteRefused({
+            path: file,
+            issue: "io",
+            detail: `what is there is not believed: ${cause.detail}`,
+            cause
+          })
       )
       const next = change(signers).map(({ name, publicKey }) => ({ name, publicKey }))
       yield* files.write(home, file, encode({ version: 1, signers: next }))
     }))
   })
 
-  return yield* makeSignerTrust({ read, update })
+  const problem = Effect.match(load, { onSuccess: () => undefined, onFailure: (error) => error })
+
+  return yield* makeSignerTrust({ read, problem, update })
 })
 
 export const layer = Layer.effect(SignerTrust, make)

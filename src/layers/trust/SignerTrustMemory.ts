@@ -5,7 +5,11 @@ import { makeSignerTrust } from "./signers.ts"
 
 export const make = Effect.fnUntraced(function*(trusted: ReadonlyArray<Signer>) {
   const signers = yield* Ref.make(trusted)
-  return yield* makeSignerTrust({ read: Ref.get(signers), update: (change) => Ref.update(signers, change) })
+  return yield* makeSignerTrust({
+    read: Ref.get(signers),
+    problem: Effect.undefined,
+    update: (change) => Ref.update(signers, change)
+  })
 })
 
 export const layerWith = (trusted: ReadonlyArray<Signer>) => Layer.effect(SignerTrust, make(trusted))

@@ -6,7 +6,13 @@ import { Identity } from "../../services/identity/Identity.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { type Signer, SignerInvalid, type SignerStanding, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import {
+  type Signer,
+  SignerInvalid,
+  type SignerStanding,
+  type SignersUnbelieved,
+  SignerTrust
+} from "../../services/trust/SignerTrust.ts"
 import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
@@ -68,6 +74,7 @@ export const parseProposedSigners = Effect.fnUntraced(function*(bytes: Uint8Arra
 /** Where the signers that a person trusts are kept. `update` is alone with them while it runs. */
 export interface SignerStore {
   readonly read: Effect.Effect<ReadonlyArray<Signer>>
+  readonly problem: Effect.Effect<SignersUnbelieved | undefined>
   readonly update: (
     change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>
   ) => Effect.Effect<void, WriteRefused | LockError>
@@ -174,6 +181,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
       return all.filter((standing) => standing._tag !== "Unknown" && standing.signer.keyId === keyId)
     }),
     list: Effect.suspend(() => standings(true)),
+    problem: store.problem,
     parse: (publicKey, name) => Effect.fromResult(parseSigner(publicKey, name)),
     proposeAdd,
     add,

@@ -1,16 +1,48 @@
 // How a failure reaches a person or a program: one error line, what it is about, and a hint; or one JSON object. Never
 // a stack trace: an unexpected failure gets an id that is the same for the same failure.
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Schema } from "effect"
 import * as CliError from "effect/cli/CliError"
 import { sha256 } from "../../layers/identity/sha256.ts"
-import type { ErrorObject, KiwiError } from "../../services/error/KiwiError.ts"
-import { toErrorObject } from "../../services/error/KiwiError.ts"
+import type { ErrorCause, ErrorObject } from "../../services/error/KiwiError.ts"
+import { isKiwiError, toErrorObject } from "../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Output } from "./Output.ts"
 import { indented } from "./text.ts"
 import type { Paint } from "./text.ts"
 
-export const usageCode = "INVALID_USAGE"
+/** The command line is not one that Kiwi has. */
+export class InvalidUsage extends Schema.TaggedError<InvalidUsage>()("InvalidUsage", {
+  /** The words that name the command: "kiwi trust add". */
+  command: Schema.String,
+  issue: Schema.String
+}) {
+  override get message() {
+    return this.issue
+  }
+  get remediation() {
+    return `${this.command} --help`
+  }
+}
+
+/** Kiwi failed in a way that it should not be able to. */
+export class Unexpected extends Schema.TaggedError<Unexpected>()("Unexpected", {
+  /** The same for the same failure: what to report. */
+  id: Schema.String
+}) {
+  override get message() {
+    return `Kiwi failed in a way that it should not be able to (${this.id})`
+  }
+  get remediation() {
+    return "Run `kiwi doctor`, which looks at the usual causes; if it finds none, report this with the id"
+  }
+}
+
+/** What a message already says is not said again. */
+const causes = (message: string, cause: ErrorCause | undefined): ReadonlyArray<string> =>
+  cause === undefined ? [] : [
+    ...(message.includes(cause.message) ? [] : [`because: ${safeText(cause.message)}`]),
+    ...causes(message, cause.cause)
+  ]
 
 /** `error: …`, further lines indented, an empty line, `hint: …`. */
 export const renderError = (error: ErrorObject, paint: Paint): string => {
@@ -21,7 +53,7 @@ export const renderError = (error: ErrorObject, paint: Paint): string => {
       ? []
       : [`chain: ${error.chain.map((id) => safeLine(id)).join(" → ")}`]),
     ...(error.failed_at === undefined ? [] : [`failed at: ${safeLine(error.failed_at.config_path, 400)}`]),
-    ...(error.cause === undefined ? [] : [`because: ${safeText(error.cause.message)}`])
+    ...causes(error.message, error.cause)
   ]
   const hint = error.remediation ?? (error.retryable ? "The same command may work later" : undefined)
   const head = `${paint.red(paint.bold("error"))}${paint.dim(`[${error.code}]`)}: ${first}`
@@ -38,23 +70,12 @@ const report = Effect.fnUntraced(function*(error: ErrorObject) {
   yield* output.say(renderError(error, output.talkPaint))
 })
 
-const isKiwiError = (u: unknown): u is KiwiError =>
-  typeof u === "object" && u !== null && "_tag" in u && typeof u._tag === "string" && "message" in u &&
-  typeof u.message === "string"
-
 /** The same failure has the same id: what it said, and the places in the program that it came through. */
 const failureId = (cause: Cause.Cause<unknown>): string => {
   const defect = Cause.squash(cause)
   const text = defect instanceof Error ? `${defect.name}\n${defect.stack ?? defect.message}` : String(defect)
   return sha256(text.replaceAll(/\/\S*\//g, "")).slice(0, 8)
 }
-
-const unexpected = (cause: Cause.Cause<unknown>): ErrorObject => ({
-  code: "UNEXPECTED",
-  message: `Kiwi failed in a way that it should not be able to (${failureId(cause)})`,
-  retryable: false,
-  remediation: "kiwi doctor looks at the usual causes; if it finds none, report this with the id"
-})
 
 /** The words that name the command: `kiwi trust add`. */
 const usageErrors = (error: CliError.CliError): { readonly path: ReadonlyArray<string>; readonly message: string } => {
@@ -73,14 +94,11 @@ export const fail = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   const error = failure?.error
   if (CliError.isCliError(error)) {
     const { message, path } = usageErrors(error)
-    yield* report({
-      code: usageCode,
-      message: message.replaceAll("Unknown subcommand", "Unknown command"),
-      retryable: false,
-      remediation: `${path.join(" ")} --help`
-    })
+    const issue = message.replaceAll("Unknown subcommand", "Unknown command")
+    yield* report(toErrorObject(new InvalidUsage({ command: path.join(" "), issue })))
     return 2
   }
-  yield* report(failure !== undefined && isKiwiError(error) ? toErrorObject(error) : unexpected(cause))
+  const known = failure !== undefined && isKiwiError(error) ? error : new Unexpected({ id: failureId(cause) })
+  yield* report(toErrorObject(known))
   return 1
 })

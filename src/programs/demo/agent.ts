@@ -1,8 +1,8 @@
 // The agent of the demo: the official MCP client, over stdio, as any agent's program would use it. What it is answered
 // is decoded here; whether that is what should have come is the scene's to say.
-import { Effect, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 
-export class AgentFailed extends Schema.TaggedError<AgentFailed>()("AgentFailed", { what: Schema.String }) {
+export class AgentFailed extends Data.TaggedError("AgentFailed")<{ readonly what: string }> {
   override get message() {
     return this.what
   }

@@ -1,7 +1,7 @@
 // Kiwi in a minute: an agent finds, runs, writes and signs tools, and is refused what nobody agreed to. Everything is
 // real – the built server, the official client, four kinds of tools – but for the person, whom the demo plays, and says
 // so. A scene that goes otherwise than told ends it.
-import { Clock, Effect, Path, Schema } from "effect"
+import { Clock, Data, Effect, Path, Schema } from "effect"
 import type { Agent, AgentFailed, Answer } from "./agent.ts"
 import { connect } from "./agent.ts"
 import { DemoFailed } from "./Scene.ts"
@@ -9,7 +9,7 @@ import type { Line, Scene } from "./Scene.ts"
 import * as World from "./world.ts"
 
 /** What a scene saw and should not have. */
-class Otherwise extends Schema.TaggedError<Otherwise>()("Otherwise", { what: Schema.String }) {}
+class Otherwise extends Data.TaggedError("Otherwise")<{ readonly what: string }> {}
 
 const Hits = Schema.Struct({
   results: Schema.Array(
@@ -295,7 +295,7 @@ const init: typeof audit = {
   })
 }
 
-const hint = "kiwi doctor looks at the usual causes; if it finds none, report this"
+const hint = "Run `kiwi doctor`, which looks at the usual causes; if it finds none, report this"
 
 export interface Stage {
   /** Around the playing of a scene, which may take a second or two. */

@@ -34,7 +34,7 @@ import type { FollowPrompt } from "./prompt.ts"
 import type { ToolName } from "./tools.ts"
 
 /** Something that Kiwi should not be able to do. Its cause goes to the log, and never to a caller. */
-class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
+export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
   override get message() {
     return `${this.tool} failed inside Kiwi, in a way that it should not be able to`
   }

@@ -1,16 +1,23 @@
 // The project's audit: append-only files of hash-chained entries, one file a session, together one tree.
 import { Context, type Effect, type Redacted, Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { AuditEntry, AuditRecord } from "./AuditEntry.ts"
 
 /** The audit cannot be written, so nothing runs: there is no effect without a record. */
 export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("AuditUnavailable", {
-  detail: Schema.String
+  detail: Schema.String,
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return `The audit could not be written, so nothing was run: ${this.detail}`
   }
   get remediation() {
-    return "Make .ai/logs/audit a writable folder of the project, without links, and free some disk space"
+    return isKiwiError(this.cause) && this.cause.remediation !== undefined
+      ? this.cause.remediation
+      : "Make .ai/logs/audit a writable folder of the project, without links, and free some disk space"
+  }
+  get retryable() {
+    return isKiwiError(this.cause) && this.cause.retryable === true
   }
 }
 

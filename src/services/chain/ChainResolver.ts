@@ -1,6 +1,7 @@
 // Resolves a tool's chain. Bounded (depth 10) and linear; each failure names the link and the partial chain.
 import { Context, type Effect, type Result, Schema } from "effect"
-import type { FailedAt } from "../error/KiwiError.ts"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
+import type { FailedAt, ValidationIssue } from "../error/KiwiError.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemQuery } from "../item/ItemStore.ts"
@@ -9,6 +10,9 @@ import type { Chain } from "./Chain.ts"
 
 const Ids = Schema.Array(Schema.String)
 
+const executorIssue = (error: string, value = ""): ValidationIssue => ({ field: "executor_id", error, value })
+
+/** A link of the chain names an executor that is already in the chain. */
 export class ChainCycle
   extends Schema.TaggedError<ChainCycle>()("ChainCycle", { chain: Ids, configPath: Schema.String })
 {
@@ -19,10 +23,15 @@ export class ChainCycle
     return "Change one executor_id so that the chain ends at a primitive"
   }
   get failedAt(): FailedAt {
-    return { toolId: this.chain.at(-2) ?? this.chain[0] ?? "", configPath: this.configPath, validationErrors: [] }
+    return {
+      toolId: this.chain.at(-2) ?? this.chain[0] ?? "",
+      configPath: this.configPath,
+      validationErrors: [executorIssue("comes back to a link of its own chain", this.chain.at(-1))]
+    }
   }
 }
 
+/** The chain has more than ten links. */
 export class ChainTooDeep
   extends Schema.TaggedError<ChainTooDeep>()("ChainTooDeep", { chain: Ids, configPath: Schema.String })
 {
@@ -33,10 +42,15 @@ export class ChainTooDeep
     return "Let the tool name a runtime that is nearer to the primitive"
   }
   get failedAt(): FailedAt {
-    return { toolId: this.chain.at(-2) ?? "", configPath: this.configPath, validationErrors: [] }
+    return {
+      toolId: this.chain.at(-2) ?? "",
+      configPath: this.configPath,
+      validationErrors: [executorIssue("is one link more than a chain may have", this.chain.at(-1))]
+    }
   }
 }
 
+/** A link names an executor that does not exist, in its own tier or below. */
 export class ChainLinkMissing extends Schema.TaggedError<ChainLinkMissing>()("ChainLinkMissing", {
   /** The links that were found, leaf first. */
   chain: Ids,
@@ -55,7 +69,11 @@ export class ChainLinkMissing extends Schema.TaggedError<ChainLinkMissing>()("Ch
       : `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}? Correct executor_id`
   }
   get failedAt(): FailedAt {
-    return { toolId: this.chain.at(-1) ?? "", configPath: this.configPath, validationErrors: [] }
+    return {
+      toolId: this.chain.at(-1) ?? "",
+      configPath: this.configPath,
+      validationErrors: [executorIssue("there is no such tool", this.missing)]
+    }
   }
 }
 
@@ -73,7 +91,7 @@ export class ChainMalformed extends Schema.TaggedError<ChainMalformed>()("ChainM
     return "A chain ends at one of the system's primitives: subprocess, http_client or builtin"
   }
   get failedAt(): FailedAt {
-    return { toolId: this.link, configPath: this.configPath, validationErrors: [] }
+    return { toolId: this.link, configPath: this.configPath, validationErrors: [{ field: "", error: this.issue }] }
   }
 }
 
@@ -119,13 +137,15 @@ export type ChainError =
   | ChainVersionMismatch
   | ChainLinkBroken
 
-/** A link is there but cannot be read or parsed. */
+/** A link is named by an id that is none or not unique, or it is there and cannot be read or parsed. */
 export class ChainLinkBroken extends Schema.TaggedError<ChainLinkBroken>()("ChainLinkBroken", {
   chain: Ids,
   link: Schema.String,
   configPath: Schema.String,
   detail: Schema.String,
-  hint: Schema.String
+  hint: Schema.String,
+  /** The error of the item, as it would be if the link were asked for by itself. */
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return this.detail
@@ -133,8 +153,15 @@ export class ChainLinkBroken extends Schema.TaggedError<ChainLinkBroken>()("Chai
   get remediation() {
     return this.hint
   }
+  get retryable() {
+    return isKiwiError(this.cause) && this.cause.retryable === true
+  }
   get failedAt(): FailedAt {
-    return { toolId: this.link, configPath: this.configPath, validationErrors: [] }
+    return {
+      toolId: this.link,
+      configPath: this.configPath,
+      validationErrors: isKiwiError(this.cause) ? this.cause.validationIssues ?? [] : []
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 // The environment of a child, from declarations. Pure: reads files and PATH, never writes, creates or spawns.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
+import type { ValidationIssue } from "../error/KiwiError.ts"
 import type { ResolvedInterpreter } from "./ResolvedInterpreter.ts"
 
-/** Everything that is missing, reported at once, before anything runs. */
+/** The machine lacks what the chain asks for. Everything that is missing is reported at once, before anything runs. */
 export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>()("RequirementsMissing", {
   tool: Schema.String,
   commands: Schema.Array(Schema.String),
@@ -33,8 +34,16 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
       ...((this.dependencies ?? []).length === 0 ? [] : [`kiwi env sync ${this.tool}`])
     ].join("; ")
   }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return [
+      ...this.commands.map((value) => ({ field: "requires.commands", error: "is not on PATH", value })),
+      ...this.variables.map((value) => ({ field: "environment", error: "is not set", value })),
+      ...(this.interpreter === "" ? [] : [{ field: "env_config.interpreter", error: this.interpreter }])
+    ]
+  }
 }
 
+/** What a link declares about its environment is not what `ENV_CONFIG` may hold. */
 export class EnvConfigInvalid extends Schema.TaggedError<EnvConfigInvalid>()("EnvConfigInvalid", {
   link: Schema.String,
   issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
@@ -43,7 +52,10 @@ export class EnvConfigInvalid extends Schema.TaggedError<EnvConfigInvalid>()("En
     return `ENV_CONFIG of ${this.link} is not valid: ${this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")}`
   }
   get remediation() {
-    return "docs/environment.md shows the form of ENV_CONFIG"
+    return `Correct ENV_CONFIG in ${this.link} (docs/environment.md shows its form) and sign it again: kiwi sign tool ${this.link}`
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.issues
   }
 }
 

@@ -50,8 +50,9 @@ export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> 
   if (issues.length > 0) return invalid(link, issues)
   const unnamed = chain.requires.environment.filter((name) => !variableName.test(name))
   if (unnamed.length > 0) {
+    const asking = chain.links.find(({ tool }) => tool.requires.environment.some((name) => unnamed.includes(name)))
     return invalid(
-      chain.leaf.tool.location.id,
+      (asking ?? chain.leaf).tool.location.id,
       unnamed.map((name) => ({ field: "requires.environment", error: `${JSON.stringify(name)} is no variable's name` }))
     )
   }

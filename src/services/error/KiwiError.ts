@@ -1,6 +1,6 @@
 // The one shape in which a failure reaches a caller (MCP, CLI, embedding). Every failure is a Schema.TaggedError;
 // its code is derived from its tag, so a code can neither be forgotten nor disagree with the class.
-import type { Schema } from "effect"
+import { Schema } from "effect"
 
 /** One thing that is wrong in a value: where (a JSON-pointer-like path, "" for the whole), what, and the value. */
 export interface ValidationIssue {
@@ -21,7 +21,12 @@ export interface KiwiError {
   /** Ids of the chain's links, leaf first, where it happened inside a chain. */
   readonly chain?: ReadonlyArray<string> | undefined
   readonly failedAt?: FailedAt | undefined
-  /** The failure under this one. Anything but a KiwiError is shown as code `UNKNOWN`. */
+  /** What is wrong in which field, of an error about values. */
+  readonly validationIssues?: ReadonlyArray<ValidationIssue> | undefined
+  /**
+   * The failure under this one, where it says more than this one's message does: which file, whether to try again.
+   * Anything but a KiwiError is shown as code `UNKNOWN`.
+   */
   readonly cause?: unknown
   /** For a wrapper (ToolChainError): the error whose code, remediation and retryable count. Else anything. */
   readonly reason?: unknown
@@ -35,6 +40,13 @@ export interface FailedAt {
   readonly validationErrors: ReadonlyArray<ValidationIssue>
 }
 
+/** The failure under another, and the one under that. */
+export interface ErrorCause {
+  readonly code: string
+  readonly message: string
+  readonly cause?: ErrorCause
+}
+
 /** The wire form of an error: the value of the `error` key of a result. */
 export interface ErrorObject {
   readonly code: string
@@ -45,7 +57,7 @@ export interface ErrorObject {
     readonly config_path: string
     readonly validation_errors: ReadonlyArray<ValidationIssue>
   }
-  readonly cause?: { readonly code: string; readonly message: string }
+  readonly cause?: ErrorCause
   readonly retryable: boolean
   readonly remediation?: string
 }
@@ -54,16 +66,32 @@ export interface ErrorObject {
 export const codeOf = (error: { readonly _tag: string }): string =>
   error._tag.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toUpperCase()
 
-const isTagged = (u: unknown): u is KiwiError =>
+export const isKiwiError = (u: unknown): u is KiwiError =>
   typeof u === "object" && u !== null && "_tag" in u && typeof u._tag === "string" && "message" in u &&
   typeof u.message === "string"
 
+/** The `cause` of an error class. Whoever wraps an error and has to say what is under it keeps it here, whole. */
+export const Underlying = Schema.declare(isKiwiError)
+
+/** The `failedAt` of an error class that is told the link, and does not compute it. */
+export const FailedLink = Schema.declare((u): u is FailedAt => typeof u === "object" && u !== null && "toolId" in u)
+
 /** The error that a wrapper is about, or the error itself. */
-export const innermost = (error: KiwiError): KiwiError => isTagged(error.reason) ? error.reason : error
+export const innermost = (error: KiwiError): KiwiError => isKiwiError(error.reason) ? error.reason : error
+
+/** Causes below this many are left out: a caller acts on the first few, and a chain may close on itself. */
+const maxCauses = 4
+
+const causeOf = (error: KiwiError, depth: number): { readonly cause?: ErrorCause } => {
+  const { cause } = error
+  if (cause === undefined || cause === null || depth === 0) return {}
+  if (!isKiwiError(cause)) return { cause: { code: "UNKNOWN", message: "an unexpected failure below this one" } }
+  const under = innermost(cause)
+  return { cause: { code: codeOf(under), message: cause.message, ...causeOf(under, depth - 1) } }
+}
 
 export const toErrorObject = (error: KiwiError): ErrorObject => {
   const inner = innermost(error)
-  const cause = inner.cause
   const failedAt = error.failedAt ?? inner.failedAt
   const chain = error.chain ?? inner.chain
   const remediation = error.remediation ?? inner.remediation
@@ -78,11 +106,7 @@ export const toErrorObject = (error: KiwiError): ErrorObject => {
         validation_errors: failedAt.validationErrors
       }
     }),
-    ...(cause === undefined || cause === null ? {} : {
-      cause: isTagged(cause)
-        ? { code: codeOf(cause), message: cause.message }
-        : { code: "UNKNOWN", message: "an unexpected failure below this one" }
-    }),
+    ...causeOf(inner, maxCauses),
     retryable: error.retryable ?? inner.retryable ?? false,
     ...(remediation === undefined ? {} : { remediation })
   }

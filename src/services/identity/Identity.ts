@@ -1,6 +1,7 @@
 // Who you are to Kiwi: one Ed25519 key for items. The public side is always at hand; the private one is opened only
 // while a person signs.
 import { Context, type Effect, type Redacted, Schema } from "effect"
+import { Underlying } from "../error/KiwiError.ts"
 import type { HumanAct } from "../trust/HumanAct.ts"
 import type { Signer } from "../trust/SignerTrust.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
@@ -9,7 +10,8 @@ import type { WriteRefused } from "../workspace/SafeFiles.ts"
 /** The key exists and cannot be opened, or none can be made. A new one is never made in its place. */
 export class KeyUnavailable extends Schema.TaggedError<KeyUnavailable>()("KeyUnavailable", {
   detail: Schema.String,
-  remedy: Schema.String
+  remedy: Schema.String,
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return `Your signing key could not be opened: ${this.detail}`

@@ -1,8 +1,10 @@
 // Whether an item's bytes are those that somebody who counts has signed, for this id at this path.
 import { Context, type Effect, type Result, Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemSnapshot } from "../item/Item.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
+/** Nobody has signed the item, so nobody stands behind its bytes. */
 export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   item: Schema.String,
   /** The command that signs it: "kiwi sign tool add". */
@@ -16,7 +18,7 @@ export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   }
 }
 
-/** Signed once, changed, moved or renamed since. */
+/** The item was signed once, and was changed, moved or renamed since. */
 export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   item: Schema.String,
   issue: Schema.String,
@@ -30,6 +32,7 @@ export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   }
 }
 
+/** The signature is not in the form that Kiwi writes. */
 export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()("SignatureMalformed", {
   item: Schema.String,
   issue: Schema.String,
@@ -43,10 +46,13 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
   }
 }
 
+/** The signature is good, and its key is none that counts here. */
 export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
   item: Schema.String,
   keyId: Schema.String,
-  kind: Schema.Literals(["person", "agent"])
+  kind: Schema.Literals(["person", "agent"]),
+  /** Why the signer may be one that you did trust. */
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return this.kind === "person"
@@ -54,12 +60,13 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
       : `${this.item} is signed by an agent's key (${this.keyId}), which no person has certified`
   }
   get remediation() {
+    if (isKiwiError(this.cause) && this.cause.remediation !== undefined) return this.cause.remediation
     if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
     return "If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
   }
 }
 
-/** A system item that is not in the manifest that this package was built with. */
+/** A system item is not one that this package was built with. */
 export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("SystemItemAltered", {
   item: Schema.String
 }) {

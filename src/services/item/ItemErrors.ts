@@ -1,7 +1,9 @@
 // What can be wrong with an item before any question of trust.
 import { Schema } from "effect"
+import type { ValidationIssue } from "../error/KiwiError.ts"
 import { ItemType, Tier } from "./ItemId.ts"
 
+/** No item has this id in the tiers and the project that were looked in. */
 export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFound", {
   /** What was asked for, escaped by whoever prints it. */
   id: Schema.String,
@@ -27,6 +29,7 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
   }
 }
 
+/** The id names more than one item. */
 export class ItemAmbiguous extends Schema.TaggedError<ItemAmbiguous>()("ItemAmbiguous", {
   id: Schema.String,
   /** Locations as `tier:folder/path`. */
@@ -38,15 +41,21 @@ export class ItemAmbiguous extends Schema.TaggedError<ItemAmbiguous>()("ItemAmbi
   get remediation() {
     return "Name one by its category path (category/id) or its item_type, or rename one of the files"
   }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return this.candidates.map((value) => ({ field: "id", error: "is the id of more than one item", value }))
+  }
 }
 
-/** An id or path that is not allowed at all. */
+/** What was given as an id can be the id of no item. */
 export class ItemIdInvalid extends Schema.TaggedError<ItemIdInvalid>()("ItemIdInvalid", { id: Schema.String }) {
   override get message() {
     return `"${this.id}" cannot be the id of an item`
   }
   get remediation() {
-    return "An id is dotted words of a-z, 0-9, _ and -, like filesystem.read, optionally after its category: files/filesystem.read"
+    return "Write dotted words of a-z, 0-9, _ and -, like filesystem.read, optionally after its category: files/filesystem.read"
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return [{ field: "id", error: "cannot be the id of an item", value: this.id }]
   }
 }
 
@@ -70,9 +79,12 @@ export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid"
   get remediation() {
     return this.hint
   }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return [{ field: "", error: this.issue, ...(this.found === "" ? {} : { value: this.found }) }]
+  }
 }
 
-/** The file system refused: permissions, a link out of the tree, a file that is too large or is no regular file. */
+/** The item's file cannot be read: permissions, a link out of the tree, a file that is too large or is no regular file. */
 export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUnreadable", {
   item: Schema.String,
   issue: Schema.Literals(["escapes", "too-large", "not-a-file", "permission", "vanished", "io"]),
@@ -86,7 +98,7 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
       case "escapes":
         return "Replace the link by the file itself: an item must lie inside its tier's folder"
       case "too-large":
-        return "An item is at most 1 MiB; keep data in a file of its own and let the tool read it"
+        return "Make it smaller than 1 MiB: keep data in a file of its own and let the tool read it"
       case "permission":
         return "Make the file readable for you (chmod u+r)"
       case "not-a-file":
@@ -94,5 +106,9 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
       case "io":
         return "Check the file and try again"
     }
+  }
+  /** A file that is gone was being replaced. */
+  get retryable() {
+    return this.issue === "vanished"
   }
 }

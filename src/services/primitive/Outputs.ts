@@ -2,6 +2,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
+/** A kept output has been removed, or there never was one of this id. */
 export class OutputNotFound extends Schema.TaggedError<OutputNotFound>()("OutputNotFound", { id: Schema.String }) {
   override get message() {
     return `There is no kept output "${this.id}"`

@@ -63,21 +63,30 @@ export interface PrimitiveResult {
   }
 }
 
+/** The tool ran and said that it failed. */
 export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
   tool: Schema.String,
   /** "exit code 2", "signal SIGKILL", "HTTP 404". */
   how: Schema.String,
   /** The tail of what it said, at most 4 KiB. */
-  output: Schema.String
+  output: Schema.String,
+  /** It said "not now": a status of HTTP that asks to come again. */
+  transient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
     return `${this.tool} failed with ${this.how}${this.output === "" ? "" : `:\n${this.output}`}`
   }
   get remediation() {
-    return "Read what the tool said; its parameters or its code are wrong"
+    return this.transient === true
+      ? "Try again later"
+      : "Read what the tool said, and correct its parameters or its code"
+  }
+  get retryable() {
+    return this.transient === true
   }
 }
 
+/** The tool took longer than it may. What it did until then stays done, so running it again is not said to be safe. */
 export class ToolTimeout extends Schema.TaggedError<ToolTimeout>()("ToolTimeout", {
   tool: Schema.String,
   /** Milliseconds. */
@@ -92,6 +101,7 @@ export class ToolTimeout extends Schema.TaggedError<ToolTimeout>()("ToolTimeout"
   }
 }
 
+/** The tool ended well, and its output is not what it declares. */
 export class ToolOutputInvalid extends Schema.TaggedError<ToolOutputInvalid>()("ToolOutputInvalid", {
   tool: Schema.String,
   issue: Schema.String,
@@ -105,16 +115,31 @@ export class ToolOutputInvalid extends Schema.TaggedError<ToolOutputInvalid>()("
   }
 }
 
+/** The program of a tool could not be started, so nothing of it ran. */
 export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("ToolUnstartable", {
   tool: Schema.String,
   command: Schema.String,
-  issue: Schema.String
+  issue: Schema.String,
+  /** What of the config is in the way. */
+  field: Schema.Literals(["command", "cwd"]),
+  /** The machine is full at the moment: of processes, of files, of memory. */
+  transient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
     return `${this.tool} could not be started: ${this.command}: ${this.issue}`
   }
   get remediation() {
-    return `Check the command; \`kiwi explain ${this.tool}\` shows how it was found`
+    return this.transient === true
+      ? "Try again when less is running on this machine"
+      : this.field === "cwd"
+      ? "Make the folder, or correct cwd in CONFIG and sign it again"
+      : `Check the command; \`kiwi explain ${this.tool}\` shows how it was found`
+  }
+  get retryable() {
+    return this.transient === true
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> {
+    return [{ field: this.field, error: this.issue, value: this.command }]
   }
 }
 
@@ -174,6 +199,7 @@ export class UploadRefused extends Schema.TaggedError<UploadRefused>()("UploadRe
   }
 }
 
+/** The network or the other side failed, after all the attempts that the tool allows. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   tool: Schema.String,
   /** Scheme, host and port; never the path or query. */
@@ -193,7 +219,7 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   }
 }
 
-/** The outbound rules refused: scheme, address, redirect, Kiwi's own port. */
+/** The rules for what leaves this machine refuse the address: its scheme, where it leads, Kiwi's own port. */
 export class RequestRefused extends Schema.TaggedError<RequestRefused>()("RequestRefused", {
   tool: Schema.String,
   target: Schema.String,
@@ -208,7 +234,7 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
   }
 }
 
-/** A handler of a builtin failed in a way that it declares. */
+/** A builtin – a handler inside Kiwi – failed in a way that it declares. */
 export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinFailed", {
   tool: Schema.String,
   issue: Schema.String,
@@ -222,6 +248,7 @@ export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinF
   }
 }
 
+/** The chain ends at a primitive that this kernel does not have. */
 export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("PrimitiveUnknown", {
   primitive: Schema.String,
   known: Schema.Array(Schema.String)
@@ -230,7 +257,7 @@ export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("Pr
     return `"${this.primitive}" is no primitive of this kernel`
   }
   get remediation() {
-    return `Primitives here: ${this.known.join(", ")}`
+    return `Let the chain end at one that there is: ${this.known.join(", ")}`
   }
 }
 

@@ -28,6 +28,13 @@ const allFinite = (value: Schema.Json): boolean =>
     ? Number.isFinite(value)
     : typeof value !== "object" || value === null || Object.values(value).every(allFinite)
 
+/** What the parser says, without what it quotes: a piece of a secret is not found again to be taken out. */
+const complaint = (cause: unknown): string => {
+  const said = cause instanceof Error ? cause.message : ""
+  const [own = ""] = said.split(/(?:^|, )(?:\.\.\.)?"/, 1)
+  return own === "" ? "" : ` (${own})`
+}
+
 /** The one JSON value that `text` is, or what is wrong with it. A byte order mark and white space around are no harm. */
 export const parseJsonOutput = (text: string): Result.Result<Schema.Json, string> => {
   const body = (text.startsWith("\uFEFF") ? text.slice(1) : text).trim()
@@ -36,7 +43,7 @@ export const parseJsonOutput = (text: string): Result.Result<Schema.Json, string
   return Result.flatMap(
     Result.try({
       try: (): Schema.Json => JSON.parse(body),
-      catch: (cause) => `it is not one JSON value (${cause instanceof Error ? cause.message : "unreadable"})`
+      catch: (cause) => `it is not one JSON value${complaint(cause)}`
     }),
     (value) => allFinite(value) ? Result.succeed(value) : Result.fail("it holds a number that is out of range")
   )

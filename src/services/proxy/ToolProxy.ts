@@ -6,7 +6,8 @@ import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
 import type { InstalledSet } from "../dependency/InstalledPackage.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
-import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import { FailedLink } from "../error/KiwiError.ts"
+import type { KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
@@ -59,7 +60,7 @@ export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigIn
     }`
   }
   get remediation() {
-    return `Correct CONFIG in ${this.link} and sign it again`
+    return `Correct CONFIG in ${this.link} and sign it again: kiwi sign tool ${this.link}`
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.issues
@@ -80,7 +81,7 @@ export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   }
 }
 
-/** A caller would decide what runs, and there is no sandbox here in which that may be. */
+/** The caller would decide what runs, by a parameter that the config uses for it, and there is no sandbox for that. */
 export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()("SandboxUnavailable", {
   tool: Schema.String,
   /** Field of the config that a call parameter decides. */
@@ -120,7 +121,7 @@ export type ChainReason =
 export class ToolChainError extends Schema.Error<ToolChainError>("kiwi/ToolChainError")({
   _tag: Schema.tag("ToolChainError"),
   chain: Schema.Array(Schema.String),
-  failedAt: Schema.declare((u): u is FailedAt => typeof u === "object" && u !== null && "toolId" in u),
+  failedAt: FailedLink,
   reason: Schema.declare((u): u is ChainReason => typeof u === "object" && u !== null && "_tag" in u)
 }) {
   override get message(): string {
@@ -129,6 +130,10 @@ export class ToolChainError extends Schema.Error<ToolChainError>("kiwi/ToolChain
   get remediation(): string | undefined {
     const reason: KiwiError = this.reason
     return reason.remediation
+  }
+  get retryable(): boolean {
+    const reason: KiwiError = this.reason
+    return reason.retryable ?? false
   }
 }
 

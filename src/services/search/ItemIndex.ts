@@ -1,5 +1,6 @@
 // Full-text search over items: one FTS5 index per tier in $KIWI_HOME, kept current from file changes.
 import { Context, type Effect, Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemId, ItemType, Tier } from "../item/ItemId.ts"
 
 export interface SearchQuery {
@@ -26,14 +27,19 @@ export interface IndexHit {
   readonly score: number
 }
 
+/** Nothing can be searched: the index on disk cannot be opened, written or replaced. */
 export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("IndexUnavailable", {
-  detail: Schema.String
+  detail: Schema.String,
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return `The search index could not be opened: ${this.detail}`
   }
   get remediation() {
     return "Free some disk space and make $KIWI_HOME writable; `kiwi doctor` rebuilds a damaged index"
+  }
+  get retryable() {
+    return isKiwiError(this.cause) && this.cause.retryable === true
   }
 }
 

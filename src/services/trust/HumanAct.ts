@@ -34,6 +34,7 @@ export interface HumanAct {
   readonly by: "terminal" | "elicitation" | "passphrase" | "embedder"
 }
 
+/** Only a person may do this, and none could be asked here. */
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,
   title: Schema.String,
@@ -49,6 +50,7 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   }
 }
 
+/** The person was asked and said no. */
 export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDeclined", {
   kind: HumanActKind,
   title: Schema.String

@@ -5,6 +5,7 @@ import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest } from "./HumanAct.ts"
 
+/** No person has accepted this project as it is now, so nothing of it runs and nothing of it is believed. */
 export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("ProjectRestricted", {
   /** Why, in one sentence. */
   reason: Schema.String,

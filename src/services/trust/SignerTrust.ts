@@ -31,10 +31,24 @@ export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerIn
   }
 }
 
+/** What is kept about whom you trust cannot be believed, so nobody in it is trusted, and it is not written over. */
+export class SignersUnbelieved extends Schema.TaggedError<SignersUnbelieved>()("SignersUnbelieved", {
+  detail: Schema.String
+}) {
+  override get message() {
+    return `signers.json in Kiwi's folder is not believed, so nobody that you trusted by it counts: ${this.detail}`
+  }
+  get remediation() {
+    return "Restore signers.json from a backup; or move it away and trust each signer again: kiwi trust add <public key> --name <who>"
+  }
+}
+
 export class SignerTrust extends Context.Service<SignerTrust, {
   /** Every key that has this id and may sign for this tier. A key id is no identity: each is tried. */
   readonly candidates: (keyId: string, tier: Tier) => Effect.Effect<ReadonlyArray<SignerStanding>>
   readonly list: Effect.Effect<ReadonlyArray<SignerStanding>>
+  /** Why signers that you trusted do not count, where what is kept of them cannot be believed. */
+  readonly problem: Effect.Effect<SignersUnbelieved | undefined>
   /** A signer from what somebody typed; the key id is computed. */
   readonly parse: (publicKey: string, name: string) => Effect.Effect<Signer, SignerInvalid>
   readonly proposeAdd: (signer: Signer) => HumanRequest

@@ -1,6 +1,7 @@
 // One helper for every lock between processes. An operating-system lock, so that a killed process leaves none behind.
 import { Context, type Effect, Schema, type Scope } from "effect"
 
+/** Another process of Kiwi is at work on the same files. */
 export class LockTimeout extends Schema.TaggedError<LockTimeout>()("LockTimeout", { name: Schema.String }) {
   override get message() {
     return `Another Kiwi process is holding the lock "${this.name}"`

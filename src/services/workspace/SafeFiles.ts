@@ -1,12 +1,14 @@
 // Reading and writing so that nothing is torn, followed or leaked: no symlink in the root or in any component below
 // it, atomic replacement, private modes.
 import { Context, type Effect, Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 
 /** A write that was refused or failed. `path` is relative to the root it was asked for. */
 export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefused", {
   path: Schema.String,
   issue: Schema.Literals(["symlink", "outside", "read-only", "no-space", "exists", "not-a-directory", "io"]),
-  detail: Schema.String
+  detail: Schema.String,
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return `Could not write ${this.path}: ${this.detail}`
@@ -24,8 +26,13 @@ export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefus
         return `Move ${this.path} away first`
       case "not-a-directory":
       case "io":
-        return `Check ${this.path} and the disk that it is on; \`kiwi doctor\` looks at the usual causes`
+        return isKiwiError(this.cause) && this.cause.remediation !== undefined
+          ? this.cause.remediation
+          : `Check ${this.path} and the disk that it is on; \`kiwi doctor\` looks at the usual causes`
     }
+  }
+  get retryable() {
+    return isKiwiError(this.cause) && this.cause.retryable === true
   }
 }
 

@@ -299,6 +299,18 @@ describe("where the audit is kept", () => {
       assert.deepStrictEqual(yield* problemsOf(made), [[lost!.slice(made.audit.length + 1), "missing-file"]])
     }))
 
+  it.live("files of another home are named as what they may be, with what to do", () =>
+    Effect.gen(function*() {
+      const made = yield* world
+      const other = { ...made, home: join(made.folder, "other-home") }
+      yield* session(made, (audit) => audit.append(request("c1")))
+      yield* session(other, (audit) => audit.append(request("c2")))
+      const [found, ...more] = (yield* verify(other)).problems
+      assert.deepStrictEqual(more, [])
+      assert.strictEqual(found?.problem, "inserted")
+      assert.match(found?.detail ?? "", /written under another KIWI_HOME .*KIWI_HOME=DIR kiwi audit verify/)
+    }))
+
   it.live("files that came with a repository are not believed", () =>
     Effect.gen(function*() {
       const theirs = yield* world

@@ -189,7 +189,11 @@ describe("ChainResolverStore", () => {
           code: "CHAIN_CYCLE",
           message: "The chain comes back to itself: a → b → c → a",
           chain: ["a", "b", "c", "a"],
-          failed_at: { tool_id: "c", config_path: "project:tools/c.yaml", validation_errors: [] },
+          failed_at: {
+            tool_id: "c",
+            config_path: "project:tools/c.yaml",
+            validation_errors: [{ field: "executor_id", error: "comes back to a link of its own chain", value: "a" }]
+          },
           retryable: false,
           remediation: "Change one executor_id so that the chain ends at a primitive"
         })
@@ -204,7 +208,9 @@ describe("ChainResolverStore", () => {
         assert.deepStrictEqual(toErrorObject(error).failed_at, {
           tool_id: "t9",
           config_path: "project:tools/t9.yaml",
-          validation_errors: []
+          validation_errors: [
+            { field: "executor_id", error: "is one link more than a chain may have", value: "t10" }
+          ]
         })
       }))
 

@@ -30,6 +30,7 @@ const unasked = () => assert.fail("a verifier changes nobody's trust")
 const signers = Layer.mock(SignerTrust, {
   proposeAdd: unasked,
   proposeRemove: unasked,
+  problem: Effect.undefined,
   candidates: (keyId, tier) =>
     Effect.sync(() => trusted[tier].filter((s) => s._tag === "Unknown" || s.signer.keyId === keyId))
 })

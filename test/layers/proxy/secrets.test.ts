@@ -6,6 +6,7 @@ import { namesSecret, secretsOf } from "../../../src/services/env/secretVariable
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { ToolFailed } from "../../../src/services/primitive/Primitive.ts"
 import { ConfigInvalid, ToolChainError } from "../../../src/services/proxy/ToolProxy.ts"
+import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 import { call, entries, kernel, object, reasonOf, tool } from "./calls.ts"
 
 const token = "tok-0123456789/abc+def"
@@ -25,6 +26,9 @@ const leaks = (...seen: ReadonlyArray<unknown>) => {
     secret,
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(secret),
+    // Enough of it to be worth something.
+    secret.slice(0, 7),
+    secret.slice(-7),
     Buffer.from(secret).toString("base64").slice(0, -4)
   ])
   return forms.filter((form) => all.includes(form) || all.includes(JSON.stringify(form).slice(1, -1)))
@@ -69,6 +73,17 @@ describe("no secret that Kiwi put into a call comes out of it", () => {
       project: { "tools/tool.yaml": talk() },
       programs: { talk: ({ env }) => Effect.succeed({ stdout: `oops ${env["DATABASE_LINE"]}` }) }
     }, "ToolOutputInvalid"],
+    ["what is no JSON, and begins with the secret", {
+      project: { "tools/tool.yaml": talk() },
+      programs: { talk: ({ env }) => Effect.succeed({ stdout: `${env["SERVICE_TOKEN"]}` }) }
+    }, "ToolOutputInvalid"],
+    ["JSON that ends within the secret", {
+      project: { "tools/tool.yaml": talk() },
+      programs: { talk: ({ env }) => Effect.succeed({ stdout: `{"a": "x" "${env["SERVICE_TOKEN"]}"}` }) }
+    }, "ToolOutputInvalid"],
+    ["a program's path", {
+      project: { "tools/tool.yaml": tool({ config: { command: "/opt/${SERVICE_TOKEN}" }, requires: environment }) }
+    }, "ToolUnstartable"],
     ["a program's name", {
       project: { "tools/tool.yaml": tool({ config: { command: "run-${SERVICE_TOKEN}" }, requires: environment }) }
     }, "ToolUnstartable"],
@@ -180,6 +195,25 @@ describe("an error without secrets", () => {
     assert.instanceOf(error.reason, ToolFailed)
     assert.strictEqual(error.message, "t failed with exit code 1:\nx ‹redacted› y")
     assert.isNotEmpty(error.remediation)
+  })
+
+  it("has none in what is under it, however deep", () => {
+    const under = new ToolFailed({ tool: "t", how: "x", output: "a-long-secret" })
+    const middle = new WriteRefused({ path: "p", issue: "io", detail: "a-long-secret", cause: under })
+    const error = redactError(
+      new ToolChainError({
+        chain: ["t"],
+        failedAt: { toolId: "t", configPath: "p", validationErrors: [] },
+        reason: new WriteRefused({ path: "p", issue: "io", detail: "d", cause: middle })
+      }),
+      [secret]
+    )
+    const shown = toErrorObject(error)
+    assert.deepStrictEqual(shown.cause, {
+      code: "WRITE_REFUSED",
+      message: "Could not write p: ‹redacted›",
+      cause: { code: "TOOL_FAILED", message: "t failed with x:\n‹redacted›" }
+    })
   })
 
   it.prop("has none, wherever it stood", [Schema.String, Schema.String], ([before, after]) => {

@@ -6,6 +6,7 @@ import * as SignerTrustFile from "../../../src/layers/trust/SignerTrustFile.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
+import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
 import { contract, newSigner } from "../../services/trust/SignerTrust.contract.ts"
 import { temporary } from "../../support/temporary.ts"
@@ -47,18 +48,25 @@ describe("SignerTrustFile", () => {
         const act = agree(trust.proposeAdd(ada))
         yield* trust.add(ada, act)
         const good = fs.readFileSync(file, "utf8")
+        assert.isUndefined(yield* trust.problem)
         const weak = JSON.stringify({ version: 1, signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero" }] })
         for (const bad of [good.slice(0, -5), "", "[]", weak]) {
           fs.writeFileSync(file, bad)
           assert.deepStrictEqual(yield* trust.list, [], bad)
           const error = yield* Effect.flip(trust.add(ada, act))
           assert.strictEqual(error._tag, "WriteRefused")
+          const problem = toErrorObject((yield* trust.problem)!)
+          assert.strictEqual(problem.code, "SIGNERS_UNBELIEVED")
+          assert.strictEqual(toErrorObject(error).cause?.message, problem.message)
+          assert.strictEqual(toErrorObject(error).remediation, problem.remediation)
           assert.strictEqual(fs.readFileSync(file, "utf8"), bad)
         }
         fs.writeFileSync(file, good)
         assert.lengthOf(yield* trust.list, 1)
+        assert.isUndefined(yield* trust.problem)
         fs.chmodSync(file, 0o602)
         assert.deepStrictEqual(yield* trust.list, [])
+        assert.isDefined(yield* trust.problem)
       }).pipe(Effect.provide(w.layer))
     }))
 

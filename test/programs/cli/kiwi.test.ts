@@ -112,7 +112,7 @@ describe("a failure that should not be possible", () => {
       const first = yield* runCli(["search", "x"])
       const second = yield* runCli(["search", "x"])
       assert.strictEqual(first.code, 1)
-      assert.match(first.stderr, /^error\[UNEXPECTED\]: .*\([0-9a-f]{8}\)\n\nhint: kiwi doctor/)
+      assert.match(first.stderr, /^error\[UNEXPECTED\]: .*\([0-9a-f]{8}\)\n\nhint: Run `kiwi doctor`/)
       assert.notMatch(first.stderr, /at .*\.ts|the kernel was built/)
       assert.strictEqual(first.stderr, second.stderr)
       const json = yield* runCli(["search", "x", "--json"])

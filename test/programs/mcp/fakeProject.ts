@@ -224,6 +224,8 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
             })
           ))
         }
+        const { wait } = call.parameters
+        if (typeof wait === "number") yield* Effect.sleep(wait)
         yield* emit({ _tag: "Progress", message: "there", progress: 3, total: 3 })
       }
       const { a, b } = { a: 0, b: 0, ...call.parameters }

@@ -4,6 +4,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { sha256 } from "../../../layers/identity/sha256.ts"
+import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity } from "../../../services/identity/Identity.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
@@ -12,6 +13,7 @@ import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
 import { asHuman } from "../../humanAct.ts"
 import { sign } from "../../sign.ts"
 import { trustProject, trustSigner, untrustSigner } from "../../trust.ts"
+import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
@@ -238,11 +240,16 @@ const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
 export const trustListCommand = Command.make("list", {}, () =>
   Effect.gen(function*() {
     const output = yield* Output
-    const { project, signers, state } = yield* inProject((key) =>
+    const { problem, project, signers, state } = yield* inProject((key) =>
       Effect.gen(function*() {
         const trust = yield* ProjectTrust
         const trusted = yield* SignerTrust
-        return { project: key, state: yield* trust.state, signers: (yield* trusted.list).flatMap(listed) }
+        return {
+          project: key,
+          state: yield* trust.state,
+          signers: (yield* trusted.list).flatMap(listed),
+          problem: yield* trusted.problem
+        }
       })
     )
     const trust = state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project"
@@ -251,7 +258,8 @@ export const trustListCommand = Command.make("list", {}, () =>
         ...(project === "" ? {} : { project }),
         trust,
         ...(state._tag === "Restricted" ? { reason: state.reason } : {}),
-        signers
+        signers,
+        ...(problem === undefined ? {} : { unbelieved: toErrorObject(problem) })
       },
       (paint) =>
         [
@@ -271,7 +279,9 @@ export const trustListCommand = Command.make("list", {}, () =>
           ])
         ].join("\n")
     )
-    if (!output.json && signers.length === 0) {
+    if (!output.json && problem !== undefined) {
+      yield* output.say(renderError(toErrorObject(problem), output.talkPaint))
+    } else if (!output.json && signers.length === 0) {
       yield* output.say("Nobody's signature counts yet; yours does from the first one on (kiwi identity).")
     }
   })).pipe(

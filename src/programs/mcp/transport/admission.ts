@@ -110,6 +110,45 @@ export const methodsOf = (message: unknown): ReadonlyArray<string> =>
     Predicate.hasProperty(one, "method") && typeof one.method === "string" ? [one.method] : []
   )
 
+/** Type and value of an id: `7` and `"7"` are two. */
+export const idKey = (id: string | number): string => `${typeof id}:${id}`
+
+const each = (message: unknown): ReadonlyArray<unknown> => Array.isArray(message) ? message : [message]
+
+const idOf = (message: unknown): string | undefined =>
+  Predicate.hasProperty(message, "id") && isId(message.id) ? idKey(message.id) : undefined
+
+/** Ids of the requests of an accepted message or batch. */
+export const requestIdsOf = (message: unknown): ReadonlyArray<string> =>
+  each(message).flatMap((one) => Predicate.hasProperty(one, "method") ? idOf(one) ?? [] : [])
+
+/** Ids of the requests that a message or batch calls off. They are not answered. */
+export const cancelledIdsOf = (message: unknown): ReadonlyArray<string> =>
+  each(message).flatMap((one) =>
+    Predicate.hasProperty(one, "method") && one.method === "notifications/cancelled" &&
+      Predicate.hasProperty(one, "params") && Predicate.hasProperty(one.params, "requestId") &&
+      isId(one.params.requestId)
+      ? [idKey(one.params.requestId)]
+      : []
+  )
+
+/** Ids that an outgoing line answers. What the library writes begins with them; anything else is parsed. */
+export const answeredIdsOf = (line: string): ReadonlyArray<string> => {
+  if (line.startsWith("{\"jsonrpc\":\"2.0\",\"method\":")) return []
+  const [, id] = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,256}"|[-\d.eE+]{1,40}),"(?:result|error)":/.exec(line) ??
+    []
+  if (id !== undefined) return [idKey(JSON.parse(id))]
+  return each(JSON.parse(line)).flatMap((one) => Predicate.hasProperty(one, "method") ? [] : idOf(one) ?? [])
+}
+
+/** By the id itself it would be taken for the answer of the other request. */
+export const idTaken = (key: string): Refusal => ({
+  code: invalidRequest,
+  message: `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running: ` +
+    "every request needs an id of its own, and this one was not run",
+  id: null
+})
+
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })
 

@@ -4,7 +4,18 @@
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, PlatformError, Queue, Sink, Stdio, Stream } from "effect"
 import type { Readable, Writable } from "node:stream"
-import { admit, encodeRefusal, invalidRequest, maxMessageBytes, methodsOf, parseError } from "./admission.ts"
+import {
+  admit,
+  answeredIdsOf,
+  cancelledIdsOf,
+  encodeRefusal,
+  idTaken,
+  invalidRequest,
+  maxMessageBytes,
+  methodsOf,
+  parseError,
+  requestIdsOf
+} from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
 
 export interface StdioOptions {
@@ -64,6 +75,29 @@ const decodeText = (bytes: Uint8Array): string | undefined => {
   }
 }
 
+/** Ids of requests that have no answer yet: the library would answer only one of two with the same id. */
+const makeRunning = () => {
+  const running = new Set<string>()
+  return {
+    /** The first id that is taken already, or `undefined` when they are all taken now. */
+    begin: (message: unknown): string | undefined => {
+      const ids = requestIdsOf(message)
+      const taken = ids.find((id, index) => running.has(id) || ids.indexOf(id) !== index)
+      if (taken !== undefined) return taken
+      for (const id of ids) running.add(id)
+      for (const id of cancelledIdsOf(message)) running.delete(id)
+      return undefined
+    },
+    answered: (data: string | Uint8Array): void => {
+      if (running.size === 0) return
+      const text = typeof data === "string" ? data : Buffer.from(data).toString("utf8")
+      for (const line of text.split("\n")) {
+        if (line !== "") { for (const id of answeredIdsOf(line)) running.delete(id) }
+      }
+    }
+  }
+}
+
 const brokenPipe = (cause: unknown) =>
   PlatformError.systemError({ module: "Stdio", method: "stdout", _tag: "Unknown", cause })
 
@@ -79,6 +113,7 @@ const makeStdio = ({ before, input, output }: StdioOptions, { closed, ended }: E
     Effect.callback<void, PlatformError.PlatformError>((resume) => {
       output.write(data, (error) => resume(error ? Effect.fail(brokenPipe(error)) : Effect.void))
     })
+  const running = makeRunning()
   const refuse = (refusal: Refusal) => Effect.ignore(write(`${encodeRefusal(refusal)}\n`))
 
   const stdin = Stream.unwrap(Effect.gen(function*() {
@@ -92,6 +127,8 @@ const makeStdio = ({ before, input, output }: StdioOptions, { closed, ended }: E
       if (text.trim() === "") return
       const admission = admit(text)
       if (admission._tag === "Refused") return yield* refuse(admission.refusal)
+      const taken = running.begin(admission.message)
+      if (taken !== undefined) return yield* refuse(idTaken(taken))
       const framed = new TextEncoder().encode(`${text.trim()}\n`)
       if (!methodsOf(admission.message).some((method) => before.methods.has(method))) {
         return yield* Queue.offer(accepted, framed)
@@ -113,8 +150,12 @@ const makeStdio = ({ before, input, output }: StdioOptions, { closed, ended }: E
     args: Effect.succeed([]),
     stdin,
     stdout: () =>
-      Sink.forEachArray((parts: ReadonlyArray<string | Uint8Array>) => Effect.forEach(parts, write, { discard: true }))
-        .pipe(Sink.onExit(() => Deferred.succeed(closed, undefined))),
+      Sink.forEachArray((parts: ReadonlyArray<string | Uint8Array>) =>
+        Effect.forEach(parts, (part) => {
+          running.answered(part)
+          return write(part)
+        }, { discard: true })
+      ).pipe(Sink.onExit(() => Deferred.succeed(closed, undefined))),
     stderr: () => Sink.drain
   })
 }

@@ -1,0 +1,97 @@
+// Every error there is, made for real: what it says, what it must not say, and docs/errors.md, which shows it.
+// KIWI_WRITE_DOCS=1 writes the page anew.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Schema } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { renderError } from "../../src/programs/cli/failure.ts"
+import { uncolored } from "../../src/programs/cli/text.ts"
+import type { ErrorCause, ErrorObject } from "../../src/services/error/KiwiError.ts"
+import { codeOf } from "../../src/services/error/KiwiError.ts"
+import { errorClasses } from "./catalog.ts"
+import { environment, loadExamples, planted } from "./Example.ts"
+import { render, shownOf } from "./page.ts"
+import { commandsIn, isUnderstood } from "./remedies.ts"
+
+const examples = await loadExamples()
+const shown = new Map<string, ErrorObject>()
+
+it("every class has one sentence about what it stands for", () => {
+  assert.deepStrictEqual(errorClasses.filter(({ doc }) => !/^[A-Z].{15,}\.$/.test(doc)).map(({ name }) => name), [])
+})
+
+it("every class has exactly one example, and every example a class", () => {
+  const names = errorClasses.filter(({ wraps }) => !wraps).map(({ name }) => name).toSorted()
+  assert.deepStrictEqual(examples.map(({ name }) => name).toSorted(), names, "examples are in test/errors/examples")
+})
+
+const causes = (cause: ErrorCause | undefined): ReadonlyArray<ErrorCause> =>
+  cause === undefined ? [] : [cause, ...causes(cause.cause)]
+
+describe("the example of", () => {
+  for (const { file, name, produce } of examples) {
+    it.live(`${name} (${file})`, () =>
+      Effect.gen(function*() {
+        const error = shownOf(yield* produce)
+        shown.set(name, error)
+        assert.strictEqual(error.code, codeOf({ _tag: name }), error.message)
+        assert.isNotEmpty(error.message)
+        assert.notMatch(error.message, /undefined|\[object|NaN/)
+        assert.isNotEmpty(error.remediation, "what can be done?")
+
+        // What a program reads and what a person does.
+        const said = `${JSON.stringify(error)}\n${renderError(error, uncolored)}`
+        for (const secret of Object.values(planted)) assert.notInclude(said, secret)
+        assert.notMatch(said, /\bat (?:async )?(?:\S+ \()?(?:file:|node:|\/)\S*:\d+/, "a stack trace")
+        const outside = [...said.matchAll(new RegExp(`${tmpdir()}/[^\\s"',;)]*`, "g"))].map(([path]) => path)
+          .filter((path) => !/^\/[^ ]*?\/kiwi-(?:test|cli)-[^/]+\/project(?:\/|$)/.test(path))
+        assert.deepStrictEqual(outside, [], "a path outside the project")
+        for (const path of [process.env["HOME"] ?? "/root", process.cwd(), process.execPath]) {
+          assert.notInclude(said, `${path}/`)
+        }
+        for (const { code } of causes(error.cause)) assert.notStrictEqual(code, "UNKNOWN")
+        if (error.failed_at !== undefined) {
+          assert.match(error.failed_at.config_path, /^(?:project|user|system):|^arguments$/)
+        }
+      }).pipe(Effect.provide(environment), Effect.scoped))
+  }
+})
+
+describe("remedies", () => {
+  it.effect("name only commands that there are", () =>
+    Effect.gen(function*() {
+      const commands = [...shown.values()].flatMap(({ remediation }) => commandsIn(remediation ?? ""))
+      assert.isAbove(commands.length, 10)
+      const wrong = yield* Effect.filter(commands, (args) => Effect.map(isUnderstood(args), (is) => !is))
+      assert.deepStrictEqual(wrong.map((args) => args.join(" ")), [])
+    }))
+
+  it("say what to do, and no more than that", () => {
+    for (const [name, { remediation = "" }] of shown) {
+      assert.match(remediation, /^(?:[A-Z]|kiwi |install |set )/, name)
+      assert.notMatch(remediation, /\.$/, name)
+    }
+  })
+})
+
+const page = new URL("../../docs/errors.md", import.meta.url)
+const root = new URL("../../", import.meta.url)
+
+it("docs/errors.md says all of it", async () => {
+  const classes = new Map<string, Readonly<Record<string, Schema.Top>>>()
+  for (const { name, path } of errorClasses) {
+    const module: Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>> =
+      await import(new URL(path, root).href)
+    const found = module[name]
+    assert.isDefined(found, `${path} exports ${name}`)
+    classes.set(name, found!.fields)
+  }
+  const exemplified = errorClasses.filter(({ name }) => shown.has(name))
+  const text = render(exemplified, ({ name }) => ({
+    fields: classes.get(name)!,
+    produced: { when: examples.find((example) => example.name === name)!.when, error: shown.get(name)! }
+  }))
+  if (process.env["KIWI_WRITE_DOCS"] === "1") writeFileSync(page, text)
+  assert.strictEqual(readFileSync(page, "utf8"), text, "KIWI_WRITE_DOCS=1 writes it anew")
+})

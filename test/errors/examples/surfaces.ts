@@ -1,0 +1,110 @@
+// What a command, the MCP server, the demo and a program that embeds Kiwi say by themselves.
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Layer, Redacted } from "effect"
+import { McpTest } from "effect/ai"
+import * as fs from "node:fs"
+import { createServer } from "node:net"
+import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import { demo } from "../../../src/programs/demo/demo.ts"
+import { makeKiwi } from "../../../src/programs/makeKiwi.ts"
+import { decodeArguments, SearchArguments } from "../../../src/programs/mcp/arguments.ts"
+import { serveHttp } from "../../../src/programs/mcp/serve.ts"
+import * as Server from "../../../src/programs/mcp/server.ts"
+import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
+import { runCli } from "../../programs/cli/runCli.ts"
+import * as Fake from "../../programs/mcp/fakeProject.ts"
+import { project } from "../Example.ts"
+import type { Examples } from "../Example.ts"
+import { kernelOfSurfaces } from "../surfaces.ts"
+
+/** What a command prints with `--json`. */
+const command = (args: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    const place = yield* project()
+    fs.writeFileSync(`${place.project}/notes.txt`, "")
+    const { stdout } = yield* runCli([...args, "--json"], { cwd: place.project, kernel: kernelOfSurfaces(place) })
+    return JSON.parse(stdout).error
+  })
+
+const http = (options: { readonly host?: string; readonly port?: number; readonly token?: string }) =>
+  Effect.gen(function*() {
+    const fake = yield* Fake.make
+    const { host = "127.0.0.1", port = 0, token } = options
+    return yield* Effect.flip(
+      serveHttp({
+        project: "",
+        client: "tester",
+        host,
+        port,
+        token: token === undefined ? undefined : Redacted.make(token),
+        noAuth: token === undefined,
+        user: "you"
+      }).pipe(Effect.provide(Layer.merge(fake.layer, OutboundMemory.layer)))
+    )
+  })
+
+/** A port of this machine on which somebody listens. */
+const taken = Effect.acquireRelease(
+  Effect.callback<ReturnType<typeof createServer>>((resume) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+  }),
+  (server) => Effect.sync(() => server.close())
+)
+
+export const examples: Examples = {
+  InvalidUsage: { when: "A command is misspelt", produce: command(["serch", "add"]) },
+  Unexpected: {
+    when: "A part of Kiwi fails as it should never do",
+    produce: Effect.map(runCli(["search", "add", "--json"]), ({ stdout }) => JSON.parse(stdout).error)
+  },
+  InternalError: {
+    when: "A part of the server fails as it should never do",
+    produce: Effect.gen(function*() {
+      const fake = yield* Fake.make
+      const { registrations } = yield* Server.make({ project: "", client: "tester" })
+      const client = yield* McpTest.makeClient(Layer.provide(registrations, fake.layer), {
+        protocols: stdioProtocols,
+        protocolVersion: "2025-11-25"
+      })
+      const { structuredContent } = yield* client.callTool({ name: "execute", arguments: { item_id: "broken" } })
+      return JSON.parse(JSON.stringify(structuredContent)).error
+    })
+  },
+  InvalidArguments: {
+    when: "An agent misspells an argument of `search` and leaves its query out",
+    produce: Effect.flip(decodeArguments("search", SearchArguments, { qery: "add" }))
+  },
+  ProjectNotFound: {
+    when: "A command names a folder that is not there",
+    produce: command(["search", "add", "--project", "no-such-folder"])
+  },
+  InitRefused: { when: "A file is to become a project", produce: command(["init", "notes.txt"]) },
+  HttpTokenWeak: { when: "KIWI_HTTP_TOKEN is a word", produce: http({ token: "letmein" }) },
+  HttpAuthRequired: { when: "A server is to listen to everybody, without a token", produce: http({ host: "0.0.0.0" }) },
+  HttpUnavailable: {
+    when: "Something else listens on the port",
+    produce: Effect.flatMap(taken, (server) => {
+      const address = server.address()
+      return http({ port: typeof address === "object" && address !== null ? address.port : 0 })
+    })
+  },
+  DemoFailed: {
+    when: "The demo cannot start the Kiwi that it is to show",
+    produce: Effect.flip(
+      demo({ env: process.env, started: { node: process.execPath, script: "no-such-program.cjs" } }, {
+        during: (_title, play) => play,
+        tell: () => Effect.void
+      })
+    ).pipe(Effect.provide(NodeServices.layer))
+  },
+  KiwiClosed: {
+    when: "A program calls a tool after it closed its Kiwi",
+    produce: Effect.gen(function*() {
+      const { home, project: root, userSpace } = yield* project()
+      const kiwi = makeKiwi({ project: root, home, userSpace })
+      yield* Effect.promise(() => kiwi.close())
+      return yield* Effect.promise(() => kiwi.run("ping").then(() => undefined, (error: unknown) => error))
+    })
+  }
+}

@@ -1,0 +1,157 @@
+// What nobody has accepted, signed or allowed, and what only a person may do.
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import * as HumanGateEmbedder from "../../../src/layers/trust/HumanGateEmbedder.ts"
+import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
+import { sign } from "../../../src/programs/sign.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { Verifier } from "../../../src/services/integrity/Verifier.ts"
+import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { call, caller, object, tool } from "../../layers/proxy/calls.ts"
+import { locationOf, makeSigner, signText } from "../../support/snapshots.ts"
+import { agree } from "../../support/trustWorld.ts"
+import { failing, failingCall } from "../Example.ts"
+import type { Examples } from "../Example.ts"
+
+const echo = tool({
+  input_schema: object({ text: { type: "string" } }, "text"),
+  config: { command: "echo", args: ["--", "{text}"] }
+})
+const add = { ".ai/tools/math/add.yaml": echo }
+const addPath = ".ai/tools/math/add.yaml"
+
+const signing = (id: string) =>
+  Effect.gen(function*() {
+    const signatures = yield* Signatures
+    const plan = yield* signatures.plan({ id })
+    return yield* signatures.sign(plan, agree(plan.request))
+  })
+
+const grace = makeSigner()
+const byGrace = { [addPath]: signText(grace, locationOf("tools/math/add.yaml"), echo) }
+
+export const examples: Examples = {
+  ProjectRestricted: {
+    when: "A cloned project is opened, and nobody has accepted it",
+    produce: failingCall(add, "nothing", "add", { text: "a" })
+  },
+  Unsigned: {
+    when: "A tool was written and not signed",
+    produce: failingCall(add, "trusted", "add", { text: "a" })
+  },
+  Tampered: {
+    when: "A tool was changed after it was signed",
+    produce: failing(add, "signed", ({ project }) => {
+      fs.appendFileSync(join(project, addPath), "\n")
+      return call("add", { text: "a" })
+    })
+  },
+  SignatureMalformed: {
+    when: "Half of a signature was lost in a merge",
+    produce: failing(add, "signed", ({ project, write }) => {
+      write(addPath, fs.readFileSync(join(project, addPath), "utf8").replace(/^(# kiwi-mcp:.{20}).*$/m, "$1"))
+      return call("add", { text: "a" })
+    })
+  },
+  SignerUntrusted: {
+    when: "A tool is signed by somebody whom you do not know",
+    produce: failingCall(byGrace, "trusted", "add", { text: "a" })
+  },
+  PermissionDenied: {
+    when: "A tool is signed by somebody whom you trust",
+    produce: failing(byGrace, "trusted", () =>
+      Effect.gen(function*() {
+        const signers = yield* SignerTrust
+        const signer = yield* signers.parse(grace.pair.publicKey, "Grace")
+        yield* signers.add(signer, agree(signers.proposeAdd(signer)))
+        return yield* call("add", { text: "a" })
+      }))
+  },
+  SystemItemAltered: {
+    when: "A file of the installed package was changed",
+    produce: failing({}, "trusted", () =>
+      Effect.gen(function*() {
+        const store = yield* ItemStore
+        const { location } = yield* store.find({ id: "ping", type: "tool" })
+        const snapshot = yield* store.read(location)
+        return yield* Effect.provide(
+          Effect.flatMap(Verifier, (verifier) => verifier.verify(snapshot)),
+          VerifierEd25519.layerWith({ manifest: new Map() })
+        )
+      }))
+  },
+  GoesBack: {
+    when: "An older version of a tool, signed when it was new, is put in place of what has run",
+    produce: failing(add, "signed", ({ project, write }) =>
+      Effect.gen(function*() {
+        const older = fs.readFileSync(join(project, addPath), "utf8")
+        write(addPath, echo.replace("1.0.0", "2.0.0"))
+        yield* signing("add")
+        yield* Effect.ignore(call("add", { text: "a" }))
+        write(addPath, older)
+        return yield* call("add", { text: "a" })
+      }))
+  },
+  HidesItem: {
+    when: "A project brings a tool with the name of one of yours",
+    produce: failing(add, "signed", ({ userSpace }) => {
+      fs.mkdirSync(join(userSpace, "tools"), { recursive: true })
+      fs.writeFileSync(join(userSpace, "tools/add.yaml"), echo)
+      return call("add", { text: "a" })
+    })
+  },
+  SandboxUnavailable: {
+    when: "A tool runs whatever program its caller names",
+    produce: failingCall(
+      {
+        ".ai/tools/anything.yaml": tool({
+          input_schema: object({ program: { type: "string" } }, "program"),
+          config: { command: "{program}" }
+        })
+      },
+      "signed",
+      "anything",
+      { program: "rm" }
+    )
+  },
+  PlanStale: {
+    when: "A tool changes between what the person was shown and the signing",
+    produce: failing(add, "trusted", ({ write }) =>
+      Effect.gen(function*() {
+        const signatures = yield* Signatures
+        const plan = yield* signatures.plan({ id: "add" })
+        write(addPath, `${echo}\n`)
+        return yield* signatures.sign(plan, agree(plan.request))
+      }))
+  },
+  HumanRequired: {
+    when: "An agent signs, and its client cannot ask its person",
+    produce: failing(add, "trusted", () => Effect.provide(sign({ id: "add" }, caller), HumanGateNone.layer))
+  },
+  HumanDeclined: {
+    when: "An agent signs, and its person says no",
+    produce: failing(
+      add,
+      "trusted",
+      () => Effect.provide(sign({ id: "add" }, caller), HumanGateEmbedder.layer(() => Promise.resolve(false)))
+    )
+  },
+  SignersUnbelieved: {
+    when: "signers.json was damaged, and a tool is signed by somebody who was in it",
+    produce: failing(byGrace, "trusted", ({ home }) => {
+      fs.writeFileSync(join(home, "signers.json"), "{\"version\": 1, \"signers\": [", { mode: 0o600 })
+      return Effect.catchTag(call("add", { text: "a" }), "ToolChainError", ({ reason }) => Effect.fail(reason.cause))
+    })
+  },
+  SignerInvalid: {
+    when: "A key is copied without its last letter",
+    produce: failing(
+      {},
+      "trusted",
+      () => Effect.flatMap(SignerTrust, (signers) => signers.parse(grace.pair.publicKey.slice(0, -1), "Grace"))
+    )
+  }
+}
