@@ -39,6 +39,7 @@ const linkText = (shape: Shape, index: number, next: string, version = `1.${shap
     version,
     tool_type: "runtime",
     executor_id: next,
+    validation: { child_schemas: [{ match: {} }] },
     description: shape.texts[index],
     config: { env: { [`LINK_${index}`]: shape.texts[index] ?? "" } }
   })
@@ -145,7 +146,7 @@ describe("what is locked is what runs", () => {
         files.set(path, bytes)
         return true
       }, { signedAgain: false }),
-    { arbitrary: { runs: 150 } }
+    { arbitrary: { runs: 100 } }
   )
 
   it.effect.prop(
@@ -164,7 +165,7 @@ describe("what is locked is what runs", () => {
         }, { signedAgain: true })
         if (code !== undefined) assert.strictEqual(code, "LOCK_MISMATCH")
       }),
-    { arbitrary: { runs: 60 } }
+    { arbitrary: { runs: 40 } }
   )
 
   it.effect.prop("two links that changed places are refused, signed again or not", {
@@ -177,7 +178,7 @@ describe("what is locked is what runs", () => {
       files.set(link(1), linkText(shape, 1, "link0"))
       files.set(link(0), linkText(shape, 0, nextOf(shape, 1)))
       return true
-    }, { signedAgain }), { arbitrary: { runs: 60 } })
+    }, { signedAgain }), { arbitrary: { runs: 40 } })
 
   it.effect.prop("two versions that changed places are refused, signed again or not", {
     shape: LongShape,
@@ -187,7 +188,7 @@ describe("what is locked is what runs", () => {
       files.set(link(0), linkText(shape, 0, nextOf(shape, 0), `1.${shape.minors[1]}.1`))
       files.set(link(1), linkText(shape, 1, nextOf(shape, 1), `1.${shape.minors[0]}.0`))
       return true
-    }, { signedAgain }), { arbitrary: { runs: 60 } })
+    }, { signedAgain }), { arbitrary: { runs: 40 } })
 
   it.effect.prop("two files that changed places are refused, signed again or not", {
     shape: Shape,
@@ -196,5 +197,5 @@ describe("what is locked is what runs", () => {
     refusedAfter(shape, (files) =>
       shape.folder
         ? swap(files, "tools/chain/leaf/data/a.txt", "tools/chain/leaf/data/b.txt")
-        : shape.links >= 2 && swap(files, link(0), link(1)), { signedAgain }), { arbitrary: { runs: 60 } })
+        : shape.links >= 2 && swap(files, link(0), link(1)), { signedAgain }), { arbitrary: { runs: 40 } })
 })
