@@ -46,6 +46,7 @@ export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
       Effect.sync(() => {
         if (!files[scope].has(path)) indexes[scope].delete(path)
       }),
+    sweep: () => Effect.void,
     rebuild: () => Effect.void
   }))
 })

@@ -44,7 +44,9 @@ export interface Backend {
   readonly held: (lock: StoredLock) => Effect.Effect<void>
   /** That a file was written or removed. Called under `exclusively`. */
   readonly changed: (scope: LockScope, path: string) => Effect.Effect<void>
-  /** Makes a scope's index anew, and clears away what killed writers left. */
+  /** Clears away what killed writers left. */
+  readonly sweep: (scope: LockScope) => Effect.Effect<void, LockWriteError>
+  /** Makes a scope's index anew. */
   readonly rebuild: (scope: LockScope) => Effect.Effect<void, LockWriteError>
 }
 
@@ -218,6 +220,7 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
       entries(scope, input.category),
       ({ locks }) => locks.filter((lock) => isStale(lock, before)).toSorted(order)
     )
+    if (input.dryRun !== true) yield* Effect.ignore(backend.sweep(scope))
     const first = yield* stale
     if (first.length === 0 || input.dryRun === true) return first
     return yield* backend.exclusively(scope)(Effect.gen(function*() {
@@ -244,7 +247,9 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
     remove,
     prune,
     held: (lock) => scopes.includes(lock.scope) ? backend.held(lock) : Effect.void,
-    rebuildIndex: Effect.forEach(scopes, backend.rebuild, { discard: true }).pipe(
+    rebuildIndex: Effect.forEach(scopes, (scope) => Effect.andThen(backend.sweep(scope), backend.rebuild(scope)), {
+      discard: true
+    }).pipe(
       Effect.withSpan("LockfileStore.rebuildIndex")
     )
   }
