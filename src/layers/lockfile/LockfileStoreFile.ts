@@ -122,7 +122,7 @@ export const make = Effect.gen(function*() {
     exclusively: (scope) => of(scope).exclusively,
     index: (scope) => of(scope).index.current,
     held: (lock) => of(lock.scope).index.held(lock),
-    changed: (scope, path) => of(scope).index.changed(path),
+    changed: (scope, paths) => of(scope).index.changed(paths),
     sweep: (scope) => of(scope).sweep,
     rebuild: (scope) => of(scope).exclusively(of(scope).index.rebuild)
   }))

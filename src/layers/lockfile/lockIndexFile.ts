@@ -25,7 +25,7 @@ export interface IndexFile {
   readonly current: Effect.Effect<LockIndex | undefined>
   readonly held: (lock: StoredLock) => Effect.Effect<void>
   /** Under the scope's lock. */
-  readonly changed: (path: string) => Effect.Effect<void>
+  readonly changed: (paths: ReadonlyArray<string>) => Effect.Effect<void>
   /** Under the scope's lock. */
   readonly rebuild: Effect.Effect<void, LockWriteError>
 }
@@ -167,8 +167,8 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const isSmall = Effect.sync(() => (lookAt(tree, file)?.size ?? 0n) <= BigInt(smallBytes))
 
-  const changed = Effect.fnUntraced(function*(path: string) {
-    touched.add(path)
+  const changed = Effect.fnUntraced(function*(paths: ReadonlyArray<string>) {
+    for (const path of paths) touched.add(path)
     if (yield* isSmall) yield* Effect.ignore(bringUpToDate)
     if (touched.size > 0) yield* laterOn
   })
