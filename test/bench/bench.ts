@@ -5,6 +5,7 @@ import { parseArgs } from "node:util"
 import { version } from "../../src/programs/version.ts"
 import { bigRows, openingRows } from "./bigRows.ts"
 import { governedRows, mcpRows } from "./governed.ts"
+import { lockRows } from "./lockRows.ts"
 import type { Report, Row } from "./Report.ts"
 import { startRows } from "./start.ts"
 import { toolRows } from "./toolRun.ts"
@@ -14,6 +15,7 @@ const suites = {
   governed: governedRows,
   mcp: mcpRows,
   tool: toolRows,
+  lockfile: lockRows,
   opening: openingRows,
   search: bigRows
 }

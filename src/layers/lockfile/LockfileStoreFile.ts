@@ -1,7 +1,7 @@
 // Lockfiles on disk, `.ai/lockfiles` of the project and `lockfiles` of the user space. What was read is kept by the
 // identity of its file, so that a call costs a look at each. Locks between processes lie in $KIWI_HOME and not beside
 // the files, which may be a checkout that nobody can write to.
-import { Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import type { BigIntStats } from "node:fs"
 import { join } from "node:path"
 import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
@@ -12,7 +12,7 @@ import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
 import type { Tree } from "./lockTree.ts"
-import { isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { findLeftovers, isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
 import type { Found } from "./makeLockfileStore.ts"
 import * as MakeLockfileStore from "./makeLockfileStore.ts"
 
@@ -22,6 +22,9 @@ const lockName = "lockfiles.lock"
 /** What the lockfiles in memory may take together, by the sizes of their files. */
 const maxCached = 16 * 1024 * 1024
 const settleTime = 2000
+
+/** A write takes milliseconds. */
+const leftoverAge = 10 * 60 * 1000
 
 interface Cached {
   readonly found: Found
@@ -72,13 +75,24 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
     while (parts.length > 0 && (yield* files.removeEmpty(root, [folder, ...parts].join("/")))) parts.pop()
   })
 
+  const exclusively = locks.withLock(state, lockName)
+
+  const remove = (path: string) =>
+    Effect.andThen(files.remove(root, `${folder}/${path}`), Effect.ignore(removeEmptyFolders(path)))
+
+  const sweep = Effect.gen(function*() {
+    const before = (yield* Clock.currentTimeMillis) - leftoverAge
+    const leftovers = yield* findLeftovers(tree, before)
+    if (leftovers.length > 0) yield* exclusively(Effect.forEach(leftovers, remove, { discard: true }))
+  })
+
   return {
     read: cachedReader(tree),
     walk: (category: string | undefined) => walkLocks(tree, category),
     write: (path: string, text: string) => files.write(root, `${folder}/${path}`, text),
-    remove: (path: string) =>
-      Effect.andThen(files.remove(root, `${folder}/${path}`), Effect.ignore(removeEmptyFolders(path))),
-    exclusively: locks.withLock(state, lockName),
+    remove,
+    exclusively,
+    sweep,
     index: yield* LockIndexFile.make({
       tree,
       files,
@@ -108,7 +122,8 @@ export const make = Effect.gen(function*() {
     exclusively: (scope) => of(scope).exclusively,
     index: (scope) => of(scope).index.current,
     held: (lock) => of(lock.scope).index.held(lock),
-    changed: (scope, path) => of(scope).index.changed(path),
+    changed: (scope, paths) => of(scope).index.changed(paths),
+    sweep: (scope) => of(scope).sweep,
     rebuild: (scope) => of(scope).exclusively(of(scope).index.rebuild)
   }))
 })

@@ -42,10 +42,11 @@ export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
     exclusively: () => (effect) => effect,
     index: (scope) => Effect.sync(() => indexes[scope]),
     held,
-    changed: (scope, path) =>
+    changed: (scope, paths) =>
       Effect.sync(() => {
-        if (!files[scope].has(path)) indexes[scope].delete(path)
+        for (const path of paths) if (!files[scope].has(path)) indexes[scope].delete(path)
       }),
+    sweep: () => Effect.void,
     rebuild: () => Effect.void
   }))
 })

@@ -9,7 +9,7 @@ import type { IndexEntry, LockIndex } from "../../services/lockfile/LockIndex.ts
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import type { Tree } from "./lockTree.ts"
-import { findLeftovers, isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
 
 const file = ".index.json"
 const maxBytes = 64 * 1024 * 1024
@@ -18,7 +18,6 @@ const maxBytes = 64 * 1024 * 1024
 const smallBytes = 64 * 1024
 const day = 24 * 60 * 60 * 1000
 const settleTime = 2000
-const leftoverAge = 10 * 60 * 1000
 const interval = "5 minutes"
 
 export interface IndexFile {
@@ -26,7 +25,7 @@ export interface IndexFile {
   readonly current: Effect.Effect<LockIndex | undefined>
   readonly held: (lock: StoredLock) => Effect.Effect<void>
   /** Under the scope's lock. */
-  readonly changed: (path: string) => Effect.Effect<void>
+  readonly changed: (paths: ReadonlyArray<string>) => Effect.Effect<void>
   /** Under the scope's lock. */
   readonly rebuild: Effect.Effect<void, LockWriteError>
 }
@@ -168,16 +167,14 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const isSmall = Effect.sync(() => (lookAt(tree, file)?.size ?? 0n) <= BigInt(smallBytes))
 
-  const changed = Effect.fnUntraced(function*(path: string) {
-    touched.add(path)
+  const changed = Effect.fnUntraced(function*(paths: ReadonlyArray<string>) {
+    for (const path of paths) touched.add(path)
     if (yield* isSmall) yield* Effect.ignore(bringUpToDate)
     if (touched.size > 0) yield* laterOn
   })
 
   const rebuild = Effect.gen(function*() {
     if (Fs.lstatSync(tree.root, { throwIfNoEntry: false }) === undefined) return
-    const before = (yield* Clock.currentTimeMillis) - leftoverAge
-    for (const path of yield* findLeftovers(tree, before)) yield* files.remove(root, `${folder}/${path}`)
     yield* write(yield* everything(yield* readFile))
     touched.clear()
   })

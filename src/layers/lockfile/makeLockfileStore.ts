@@ -42,9 +42,11 @@ export interface Backend {
   /** What is remembered about a scope's locks: believed where the files confirm it. */
   readonly index: (scope: LockScope) => Effect.Effect<LockIndex | undefined>
   readonly held: (lock: StoredLock) => Effect.Effect<void>
-  /** That a file was written or removed. Called under `exclusively`. */
-  readonly changed: (scope: LockScope, path: string) => Effect.Effect<void>
-  /** Makes a scope's index anew, and clears away what killed writers left. */
+  /** That files were written or removed. Called under `exclusively`. */
+  readonly changed: (scope: LockScope, paths: ReadonlyArray<string>) => Effect.Effect<void>
+  /** Clears away what killed writers left. */
+  readonly sweep: (scope: LockScope) => Effect.Effect<void, LockWriteError>
+  /** Makes a scope's index anew. */
   readonly rebuild: (scope: LockScope) => Effect.Effect<void, LockWriteError>
 }
 
@@ -164,7 +166,7 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
         return yield* new WriteRefused({ path: `lockfiles/${path}`, issue: "exists", detail })
       }
       yield* backend.write(scope, path, text)
-      yield* backend.changed(scope, path)
+      yield* backend.changed(scope, [path])
     }))
     return stored
   })
@@ -203,7 +205,7 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
       const detail = "it is not called as a lockfile is"
       return yield* new WriteRefused({ path: `lockfiles/${path}`, issue: "outside", detail })
     }
-    yield* backend.exclusively(scope)(Effect.andThen(backend.remove(scope, path), backend.changed(scope, path)))
+    yield* backend.exclusively(scope)(Effect.andThen(backend.remove(scope, path), backend.changed(scope, [path])))
   })
 
   /** Whether it is so old; what does not say how old it is stays. */
@@ -213,20 +215,25 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
   }
 
   const pruneScope = Effect.fnUntraced(function*(scope: LockScope, input: PruneInput) {
-    const before = (yield* Clock.currentTimeMillis) - input.olderThan
-    const stale = Effect.map(
-      entries(scope, input.category),
-      ({ locks }) => locks.filter((lock) => isStale(lock, before)).toSorted(order)
-    )
-    const first = yield* stale
-    if (first.length === 0 || input.dryRun === true) return first
+    const now = yield* Clock.currentTimeMillis
+    const before = now - input.olderThan
+    if (input.dryRun !== true) yield* Effect.ignore(backend.sweep(scope))
+    const { locks } = yield* entries(scope, input.category)
+    const stale = locks.filter((lock) => isStale(lock, before)).toSorted(order)
+    if (stale.length === 0 || input.dryRun === true) return stale
     return yield* backend.exclusively(scope)(Effect.gen(function*() {
-      const again = yield* stale
-      for (const { path } of again) {
-        yield* backend.remove(scope, path)
-        yield* backend.changed(scope, path)
-      }
-      return again
+      // Meanwhile somebody may have made one anew, or found that it holds.
+      const index = yield* backend.index(scope)
+      const still = stale.filter(({ path }) => {
+        const found = backend.read(scope, path, now)
+        return found !== undefined && Result.isSuccess(found) &&
+          isStale({ ...found.success, lastValidated: heldSince(index, found.success) }, before)
+      })
+      yield* Effect.ensuring(
+        Effect.forEach(still, ({ path }) => backend.remove(scope, path), { discard: true }),
+        backend.changed(scope, still.map(({ path }) => path))
+      )
+      return still
     }))
   })
 
@@ -244,7 +251,9 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
     remove,
     prune,
     held: (lock) => scopes.includes(lock.scope) ? backend.held(lock) : Effect.void,
-    rebuildIndex: Effect.forEach(scopes, backend.rebuild, { discard: true }).pipe(
+    rebuildIndex: Effect.forEach(scopes, (scope) => Effect.andThen(backend.sweep(scope), backend.rebuild(scope)), {
+      discard: true
+    }).pipe(
       Effect.withSpan("LockfileStore.rebuildIndex")
     )
   }

@@ -1,9 +1,11 @@
 // Locks between processes by BEGIN EXCLUSIVE on an empty SQLite file: Node has no flock, and this lock goes with its
 // process, also after SIGKILL. SQLite never waits here, since its wait would stop every fiber.
 import { Effect, Exit, Layer, Scope } from "effect"
-import { lstatSync, mkdirSync } from "node:fs"
+import * as fs from "node:fs"
 import { join } from "node:path"
+import { getuid } from "node:process"
 import { LockTimeout, LockUnavailable, ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { errorCode } from "../process/errorCode.ts"
 import { makeProcessLock } from "./makeProcessLock.ts"
 
 // SQL is loaded by the first lock, not by the start of the program.
@@ -11,12 +13,27 @@ const sqlite = Effect.promise(() =>
   Promise.all([import("../sqlite/SqliteNode.ts"), import("effect/reactivity/Reactivity")])
 )
 
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
+
+/** SQLite would make it readable for everybody. What another process made meanwhile is not opened. */
+const createPrivate = (file: string): void => {
+  try {
+    fs.closeSync(fs.openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error
+  }
+}
+
 const prepare = (folder: string, name: string) =>
   Effect.try({
     try: () => {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const file = join(folder, name)
       // By lstat: opening and closing the file here would free a lock that this process holds on it.
-      return lstatSync(join(folder, name), { throwIfNoEntry: false })
+      const stat = fs.lstatSync(file, { throwIfNoEntry: false })
+      if (stat === undefined) createPrivate(file)
+      else if (stat.isFile() && (stat.mode & 0o077) !== 0 && stat.uid === getuid?.()) fs.chmodSync(file, 0o600)
+      return stat
     },
     catch: (cause) =>
       new LockUnavailable({

@@ -1,5 +1,5 @@
 // How what is there now differs from what was locked. Everything is collected; the order is the chain's.
-import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
+import type { Frozen, LockedDependencies, LockedLink, LockedPackage, LockedRuntime } from "./Lockfile.ts"
 
 /** One difference. `locked` and `now` are short texts for people; hashes are cut to 12 digits. */
 export interface LockFinding {
@@ -47,8 +47,9 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
     if (isOther) add("interpreter", showInterpreter(a), showInterpreter(b))
   }
   for (const field of ["commands", "variables"] as const) {
-    const [before, after] = [locked[field].join(", "), now[field].join(", ")]
-    if (before !== after) add(field, before === "" ? "none" : before, after === "" ? "none" : after)
+    const isSame = locked[field].length === now[field].length &&
+      locked[field].every((name, i) => name === now[field][i])
+    if (!isSame) add(field, showNames(locked[field]), showNames(now[field]))
   }
   return findings
 }
@@ -56,25 +57,44 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
 const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =>
   `${i.variable} from ${i.kind}${i.version === null ? "" : ` ${i.version}`}`
 
+const showNames = (names: ReadonlyArray<string>): string => names.length === 0 ? "none" : names.join(", ")
+
+type Packages = ReadonlyArray<LockedPackage>
+
+/** Under one name there may be several, nested in each other. */
+const byName = ({ ecosystem, packages }: LockedDependencies): ReadonlyMap<string, Packages> => {
+  const sorted = packages.toSorted((a, b) => byText(a.version, b.version) || byText(a.hash ?? "", b.hash ?? ""))
+  return Map.groupBy(sorted, ({ name }) => `${ecosystem} ${name}`)
+}
+
+const byText = (a: string, b: string): -1 | 0 | 1 => a < b ? -1 : a > b ? 1 : 0
+
+const isSameHash = (a: string | null, b: string | null): boolean => a === null || b === null || a === b
+
+const showPackages = (packages: Packages, withHash: boolean): string =>
+  packages.length === 0
+    ? "none"
+    : `${packages[0]!.name} ${
+      packages.map(({ hash, version }) => withHash && hash !== null ? `${version} (${hash.slice(0, 20)})` : version)
+        .join(", ")
+    }`
+
 const compareDependencies = (
   locked: LockedDependencies | null,
   now: LockedDependencies | null,
   tool: string
 ): ReadonlyArray<LockFinding> => {
   if (locked === null || now === null) return []
-  const keyed = (d: LockedDependencies) =>
-    new Map(d.packages.map((p) => [`${d.ecosystem} ${p.name}@${p.version}`, p.hash]))
-  const [a, b] = [keyed(locked), keyed(now)]
-  return [...new Set([...a.keys(), ...b.keys()])].toSorted().flatMap((name): ReadonlyArray<LockFinding> => {
-    const [before, after] = [a.get(name), b.get(name)]
-    const isSame = before !== undefined && after !== undefined &&
-      (before === null || after === null || before === after)
-    return isSame ? [] : [{
+  const [before, after] = [byName(locked), byName(now)]
+  return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((key): ReadonlyArray<LockFinding> => {
+    const [a, b] = [before.get(key) ?? [], after.get(key) ?? []]
+    const sameVersions = a.length === b.length && a.every(({ version }, i) => version === b[i]!.version)
+    return sameVersions && a.every(({ hash }, i) => isSameHash(hash, b[i]!.hash)) ? [] : [{
       link: undefined,
       field: "dependencies",
       tool,
-      locked: before === undefined ? "none" : before ?? name,
-      now: after === undefined ? "none" : after ?? name
+      locked: showPackages(a, sameVersions),
+      now: showPackages(b, sameVersions)
     }]
   })
 }
@@ -97,7 +117,9 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
 }
 
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */
-export const showFinding = (f: LockFinding): string =>
-  f.field === "dependencies" && f.now === "none"
-    ? `${f.tool}: the package ${f.locked} was locked and is not installed`
-    : `${f.tool}: ${f.field} ${f.locked} was locked, ${f.now} is there`
+export const showFinding = ({ field, locked, now, tool }: LockFinding): string => {
+  if (field !== "dependencies") return `${tool}: ${field} ${locked} was locked, ${now} is there`
+  if (now === "none") return `${tool}: the package ${locked} was locked and is not installed`
+  if (locked === "none") return `${tool}: the package ${now} is installed and was not locked`
+  return `${tool}: the package ${locked} was locked, ${now} is installed`
+}

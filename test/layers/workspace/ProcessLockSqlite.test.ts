@@ -94,6 +94,17 @@ describe("ProcessLockSqlite", () => {
       assert.strictEqual(statSync(path).mode & 0o777, 0o700)
     }))
 
+  it.effect("keeps its file private, also one that was made open", () =>
+    Effect.gen(function*() {
+      const path = yield* folder
+      const service = yield* lock
+      const mode = (name: string): number => statSync(join(path, name)).mode & 0o777
+      yield* service.withLock(path, "a.lock")(Effect.sync(() => assert.strictEqual(mode("a.lock"), 0o600)))
+      writeFileSync(join(path, "b.lock"), "", { mode: 0o644 })
+      yield* Effect.scoped(service.tryHold(path, "b.lock"))
+      assert.strictEqual(mode("b.lock"), 0o600)
+    }))
+
   it.effect("a link, a folder and foreign content in the file's place are refused by name", () =>
     Effect.gen(function*() {
       const path = yield* folder
