@@ -3,6 +3,7 @@
 import { Cause, Effect, Exit, ManagedRuntime, Option, Schema } from "effect"
 import type { Layer } from "effect"
 import type { ProjectServices } from "../layers/Projects.ts"
+import type { ChainQuery } from "../services/chain/ChainResolver.ts"
 import type { SecretStore } from "../services/identity/SecretStore.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
@@ -13,6 +14,8 @@ import { CallEvents } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { newCallId } from "./callId.ts"
+import type { DrawnChain } from "./chain.ts"
+import { chain } from "./chain.ts"
 import type { EnvExplanation } from "./envExplain.ts"
 import { explainEnv } from "./envExplain.ts"
 import type { Explanation } from "./explain.ts"
@@ -63,6 +66,8 @@ export interface Kiwi extends AsyncDisposable {
   readonly load: (query: ItemQuery, options?: CallOptions) => Promise<Loaded>
   readonly follow: (directive: string, inputs?: Schema.JsonObject, options?: CallOptions) => Promise<Followed>
   readonly explain: (query: ItemQuery, parameters?: Schema.JsonObject, options?: CallOptions) => Promise<Explanation>
+  /** What a tool is built on, and which link set each value of its config; of a broken chain as far as it goes. */
+  readonly chain: (query: ChainQuery, options?: CallOptions) => Promise<DrawnChain>
   /** Every variable of a tool with where it comes from and what it beats, and its interpreter. Secrets are masked. */
   readonly explainEnv: (tool: ItemQuery, options?: CallOptions) => Promise<EnvExplanation>
   readonly sign: (input: SignInput, options?: CallOptions) => Promise<Signed>
@@ -146,6 +151,7 @@ export const makeKiwiOver = <E>(
         }), options),
     explain: (query, parameters, options) =>
       runAs(({ callId, caller }) => explain(query, parameters, callId, caller), options),
+    chain: (query, options) => run(chain(query), options),
     explainEnv: (tool, options) => runAs(({ caller }) => explainEnv(tool, caller), options),
     sign: (input, options) => runAs(({ caller }) => sign(input, caller), options),
     trustProject: (options) => runAs(({ caller }) => Effect.asVoid(trustProject(caller)), options),

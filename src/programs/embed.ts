@@ -13,6 +13,8 @@ export * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 export * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
 
 // Use cases: the same that the command line and the MCP server have.
+export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
+export { chain } from "./chain.ts"
 export type { BeatenValue, EnvExplanation } from "./envExplain.ts"
 export type { ExecuteInput } from "./execute.ts"
 export { execute } from "./execute.ts"
@@ -150,7 +152,13 @@ export { AuditEntry } from "../services/audit/AuditEntry.ts"
 export type { AuditProblem, AuditReport } from "../services/audit/AuditLog.ts"
 export { AuditLog, AuditUnavailable } from "../services/audit/AuditLog.ts"
 export type { Chain, ChainLink } from "../services/chain/Chain.ts"
-export type { ChainError, ResolvedChain, ResolveError } from "../services/chain/ChainResolver.ts"
+export type {
+  ChainError,
+  ChainQuery,
+  PartialChain,
+  ResolvedChain,
+  ResolveError
+} from "../services/chain/ChainResolver.ts"
 export {
   ChainCycle,
   ChainLinkBroken,

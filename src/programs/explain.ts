@@ -6,13 +6,13 @@ import type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
-import type { SignedBy } from "../services/integrity/Verifier.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Caller, CallWarning } from "../services/proxy/ToolCall.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { signerName } from "./chain.ts"
 import { standingOf } from "./itemState.ts"
 
 export interface Explanation {
@@ -50,15 +50,6 @@ export interface Explanation {
   readonly warnings?: ReadonlyArray<CallWarning>
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
-
-const signerName = (by: SignedBy): string =>
-  by._tag === "System"
-    ? "Kiwi (system item)"
-    : by.standing._tag === "You"
-    ? `you (${by.standing.signer.keyId})`
-    : by.standing._tag === "Trusted"
-    ? `${by.standing.signer.name} (${by.standing.signer.keyId})`
-    : "somebody unknown"
 
 const shownInterpreter = ({ version, ...rest }: ResolvedInterpreter) =>
   version === undefined ? rest : { ...rest, version }

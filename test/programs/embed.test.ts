@@ -121,6 +121,7 @@ describe("makeKiwi", () => {
     )
     assert.strictEqual((await kiwi.load({ id: "echo" })).item?.call, "echo(text: string)")
     assert.isTrue((await kiwi.explain({ id: "echo" })).ready)
+    assert.deepStrictEqual((await kiwi.chain({ id: "echo" })).links.map((link) => link.state), ["ok", "ok"])
     assert.instanceOf(await rejection(kiwi.sign({ id: "echo" })), Embed.HumanRequired)
     assert.instanceOf(await rejection(kiwi.follow("echo")), Embed.ItemNotFound)
   })
@@ -227,6 +228,7 @@ describe("the library", () => {
     assert.deepStrictEqual(
       Object.keys(Embed).filter((name) => /^[a-z]/.test(name)).toSorted(),
       [
+        "chain",
         "codeOf",
         "embedder",
         "execute",

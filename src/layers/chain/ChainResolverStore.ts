@@ -2,7 +2,7 @@
 // and never upwards: a cloned project must not become the executor of your own or the system's tools. Every answer
 // looks at the folders once and at each link again, which is cheap when nothing has changed; only what is computed from
 // the links is remembered.
-import { Effect, Layer, Option, type Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import {
   type Chain,
   chainIds,
@@ -147,9 +147,9 @@ export const make = Effect.gen(function*() {
     return yield* Effect.mapError(look.load(location), broken(id, showLocation(location)))
   })
 
-  const walk = Effect.fnUntraced(function*(look: Look, leaf: ChainLink): Effect.fn.Return<Links, ChainError> {
-    const links: Links = [leaf]
-    let link = leaf
+  /** Adds to a leaf what it is built on. What was found before a failure stays. */
+  const walk = Effect.fnUntraced(function*(look: Look, links: Links): Effect.fn.Return<void, ChainError> {
+    let link = links[0]
     while (true) {
       const issue = defectOf(links, link)
       if (issue !== undefined) {
@@ -161,7 +161,7 @@ export const make = Effect.gen(function*() {
         })
       }
       const { executorId, executorRange, location }: Tool = link.tool
-      if (executorId === undefined) return links
+      if (executorId === undefined) return
       const parent: ChainLink = yield* parentOf(look, links, link, executorId)
       links.push(parent)
       if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
@@ -189,7 +189,8 @@ export const make = Effect.gen(function*() {
 
   const answer = Effect.fnUntraced(function*(look: Look, query: ChainQuery) {
     const found = yield* look.find({ ...query, type: "tool" })
-    const links = yield* walk(look, yield* look.load(found.location))
+    const links: Links = [yield* look.load(found.location)]
+    yield* walk(look, links)
     const key = found.location.file
     const before = remembered.get(key)
     if (before !== undefined && isUnchanged(before.chain, links)) {
@@ -203,6 +204,13 @@ export const make = Effect.gen(function*() {
   return ChainResolver.of({
     resolve: Effect.fnUntraced(function*(query) {
       return yield* answer({ find: (yield* store.atOnce).find, load }, query)
+    }),
+    partial: Effect.fnUntraced(function*(query) {
+      const look: Look = { find: (yield* store.atOnce).find, load }
+      const found = yield* look.find({ ...query, type: "tool" })
+      const links: Links = [yield* load(found.location)]
+      const walked = yield* Effect.result(walk(look, links))
+      return { links, hides: found.hides, stopped: Result.isFailure(walked) ? walked.failure : undefined }
     }),
     resolveBatch: Effect.fnUntraced(function*(queries) {
       const look: Look = { find: (yield* store.atOnce).find, load: loadOnce() }

@@ -16,6 +16,7 @@ import type { Outbound } from "../../services/outbound/Outbound.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
+import { chainCommand } from "./commands/chain.ts"
 import { demoCommand } from "./commands/demo.ts"
 import {
   envExplainCommand,
@@ -99,6 +100,7 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
           Command.provide(loadCommand, kernel),
           Command.provide(runCommand, kernel),
           Command.provide(explainCommand, kernel),
+          Command.provide(chainCommand, kernel),
           envGroup.pipe(
             Command.withSubcommands([
               Command.provide(envExplainCommand, kernel),

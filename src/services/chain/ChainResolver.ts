@@ -6,7 +6,7 @@ import type { ItemLocation } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemQuery } from "../item/ItemStore.ts"
 import { isPrereleaseInRange } from "../item/VersionRange.ts"
-import type { Chain } from "./Chain.ts"
+import type { Chain, ChainLink } from "./Chain.ts"
 
 const Ids = Schema.Array(Schema.String)
 
@@ -173,11 +173,22 @@ export interface ResolvedChain {
   readonly hides: ReadonlyArray<ItemLocation>
 }
 
+/** As far as a chain goes. */
+export interface PartialChain {
+  /** Leaf first; never empty. */
+  readonly links: readonly [ChainLink, ...ReadonlyArray<ChainLink>]
+  readonly hides: ReadonlyArray<ItemLocation>
+  /** What stops it; `undefined` for a chain that is whole. */
+  readonly stopped: ChainError | undefined
+}
+
 export type ChainQuery = Omit<ItemQuery, "type">
 
 export class ChainResolver extends Context.Service<ChainResolver, {
   /** Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds. */
   readonly resolve: (query: ChainQuery) => Effect.Effect<ResolvedChain, ResolveError>
+  /** For showing a chain that may be broken: the links that were found before something stops it. */
+  readonly partial: (query: ChainQuery) => Effect.Effect<PartialChain, Exclude<ResolveError, ChainError>>
   /**
    * One answer for each query, in their order, each its own success or failure. Folders, and links that many chains
    * share, are looked at once for all of them.

@@ -97,6 +97,7 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["load"],
   ["run"],
   ["explain"],
+  ["chain"],
   ["env"],
   ["env", "explain"],
   ["env", "secret"],

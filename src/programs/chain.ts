@@ -1,0 +1,115 @@
+// Chain: what a tool is built on, link by link, and which link set each value of its config. Draws what there is of a
+// broken chain too. Words of a link that nobody who counts has signed are not repeated.
+import { Effect, Result } from "effect"
+import type { Schema } from "effect"
+import type { ChainLink } from "../services/chain/Chain.ts"
+import { isDeeperThan, maxConfigDepth } from "../services/chain/Chain.ts"
+import type { ChainQuery } from "../services/chain/ChainResolver.ts"
+import { ChainResolver } from "../services/chain/ChainResolver.ts"
+import { configOrigins } from "../services/chain/configOrigins.ts"
+import type { ErrorObject } from "../services/error/KiwiError.ts"
+import { toErrorObject } from "../services/error/KiwiError.ts"
+import type { SignedBy } from "../services/integrity/Verifier.ts"
+import { showExecutor, showLocation } from "../services/item/Item.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import type { ItemState } from "./itemState.ts"
+import { standingOf } from "./itemState.ts"
+
+export interface DrawnLink {
+  readonly id: string
+  readonly version: string
+  readonly tool_type: string
+  readonly tier: string
+  /** `tier:folder/path`. */
+  readonly path: string
+  readonly digest: string
+  /** Whether its bytes are those of a signer who counts. */
+  readonly state: ItemState
+  readonly signer?: string
+  /** How the link before it names it, with the versions that will do: "python_runtime@^2.0". */
+  readonly asked_as?: string
+}
+
+interface SetValue {
+  /** Id of the link that set it. */
+  readonly by: string
+  /** Absent where that link is signed by nobody who counts. */
+  readonly value?: Schema.Json
+}
+
+export interface DrawnValue extends SetValue {
+  /** "timeout", "env.PYTHONPATH". */
+  readonly field: string
+  /** What it took the place of, the one that counted last first. */
+  readonly overrode?: ReadonlyArray<SetValue>
+}
+
+export interface DrawnChain {
+  /** Leaf first. */
+  readonly links: ReadonlyArray<DrawnLink>
+  /** Whether it ends at a primitive. */
+  readonly whole: boolean
+  readonly hides: ReadonlyArray<string>
+  /** The merged config, before placeholders are filled in. */
+  readonly config: ReadonlyArray<DrawnValue>
+  /** Where a chain stops that is not whole. */
+  readonly stopped?: ErrorObject
+}
+
+/** Who signed something, in a few words. */
+export const signerName = (by: SignedBy): string =>
+  by._tag === "System"
+    ? "Kiwi (system item)"
+    : by.standing._tag === "You"
+    ? `you (${by.standing.signer.keyId})`
+    : by.standing._tag === "Trusted"
+    ? `${by.standing.signer.name} (${by.standing.signer.keyId})`
+    : "somebody unknown"
+
+export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
+  const resolver = yield* ChainResolver
+  const trust = yield* ProjectTrust
+  const { hides, links, stopped } = yield* resolver.partial(query)
+  const believed = new Set<ChainLink>()
+  const drawn: Array<DrawnLink> = []
+  for (const [index, link] of links.entries()) {
+    const { snapshot, tool } = link
+    const standing = yield* standingOf(snapshot)
+    if (standing.believed !== undefined) believed.add(link)
+    const child = links[index - 1]
+    drawn.push({
+      id: tool.location.id,
+      version: tool.version,
+      tool_type: tool.toolType,
+      tier: tool.location.tier,
+      path: showLocation(tool.location),
+      digest: tool.digest,
+      state: standing.state,
+      ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
+      ...(child === undefined ? {} : { asked_as: showExecutor(child.tool) })
+    })
+  }
+  const set = ({ link, value }: { readonly link: ChainLink; readonly value: Schema.Json }): SetValue => ({
+    by: link.tool.location.id,
+    ...(believed.has(link) ? { value } : {})
+  })
+  const config: Array<DrawnValue> = []
+  // A config without end stops the chain, and is not unfolded to show it.
+  const isBounded = links.every((link) => !isDeeperThan(link.tool.config, maxConfigDepth))
+  for (const origin of isBounded ? configOrigins(links) : []) {
+    const overrode = origin.overrode.map(set)
+    config.push({ field: origin.field, ...set(origin), ...(overrode.length === 0 ? {} : { overrode }) })
+  }
+  // What is wrong with a file quotes it, and nobody listens to a restricted project.
+  const restricted = stopped?.failedAt.configPath.startsWith("project:") === true
+    ? yield* Effect.result(trust.require)
+    : undefined
+  const error = restricted !== undefined && Result.isFailure(restricted) ? restricted.failure : stopped
+  return {
+    links: drawn,
+    whole: stopped === undefined,
+    hides: hides.map(showLocation),
+    config,
+    ...(error === undefined ? {} : { stopped: toErrorObject(error) })
+  } satisfies DrawnChain as DrawnChain
+})
