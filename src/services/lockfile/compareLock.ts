@@ -1,5 +1,6 @@
 // How what is there now differs from what was locked. Everything is collected; the order is the chain's.
-import type { Frozen, LockedDependencies, LockedLink, LockedPackage, LockedRuntime } from "./Lockfile.ts"
+import type { InstalledPackage } from "../dependency/InstalledPackage.ts"
+import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
 
 /** One difference. `locked` and `now` are short texts for people; hashes are cut to 12 digits. */
 export interface LockFinding {
@@ -59,7 +60,7 @@ const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =
 
 const showNames = (names: ReadonlyArray<string>): string => names.length === 0 ? "none" : names.join(", ")
 
-type Packages = ReadonlyArray<LockedPackage>
+type Packages = ReadonlyArray<InstalledPackage>
 
 /** Under one name there may be several, nested in each other. */
 const byName = ({ ecosystem, packages }: LockedDependencies): ReadonlyMap<string, Packages> => {

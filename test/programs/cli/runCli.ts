@@ -104,6 +104,8 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["env", "secret", "set"],
   ["env", "secret", "list"],
   ["env", "secret", "remove"],
+  ["env", "sync"],
+  ["env", "prune"],
   ["sign"],
   ["identity"],
   ["trust"],
