@@ -8,7 +8,7 @@ import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
 import * as SecretStoreKeychain from "../../../src/layers/identity/SecretStoreKeychain.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
+import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Keychain, KeychainUnavailable } from "../../../src/services/identity/Keychain.ts"
 import { SecretStore } from "../../../src/services/identity/SecretStore.ts"
@@ -24,7 +24,7 @@ const value = "ghp_0123456789abcdef"
 const open = <E>(home: string, keychain: Layer.Layer<Keychain, E>, config: Record<string, string> = {}) => {
   const homeLayer = KiwiHomeNode.layerWith({ home })
   return SecretStoreKeychain.layer.pipe(
-    Layer.provide([homeLayer, keychain, ProcessLockMemory.layer]),
+    Layer.provide([homeLayer, keychain, ProcessLockSqlite.layer]),
     Layer.provide(Layer.provide(SafeFilesNode.layer, homeLayer)),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(config))),
     Layer.provide(Logger.layer([]))
