@@ -234,15 +234,18 @@ const asdfLayout = (declared: Managed, host: ManagerHost): Layout | Unseen | { r
   }
   const root = rootOf(host, ["ASDF_DATA_DIR"], ".asdf")
   const named = host.variable("ASDF_DEFAULT_TOOL_VERSIONS_FILENAME") ?? ".tool-versions"
-  // A file's name, and not a way to another folder.
-  const file = /^[A-Za-z0-9._-]+$/.test(named) && !named.includes("..") ? named : ".tool-versions"
+  const isName = !/[/\\]/.test(named)
+  // Some name a file that is theirs alone, by its whole path.
+  const file = isName ? named : ".tool-versions"
+  const own = path.resolve(host.userHome, named)
+  const isForeign = host.project !== undefined && isInside(path, host.project, own)
   const versions = (text: string | undefined) =>
     linesOf(text).map((l) => l.split(/\s+/)).find(([name]) => name === plugin)?.slice(1) ?? []
   const wanted = firstAsked([
     () => declared.version === undefined ? [] : [declared.version],
     () => fromVariable(host, asdfVersion(plugin), /\s+/),
     () => nearest(host, file, versions),
-    () => fromText(host, `${file} in your home folder`, path.join(host.userHome, file), versions)
+    () => isForeign ? [] : fromText(host, isName ? `${file} in your home folder` : named, own, versions)
   ])
   if (wanted instanceof Unseen) return wanted
   const program = pluginPrograms.get(plugin) ?? ["bin", plugin]

@@ -1,9 +1,13 @@
 // What a person reads before they sign: what changed since they last did, and what the item may do. Pure text work;
 // nothing is left out without saying how much.
 import { Result, TextDiff } from "effect"
+import { isKiwiVariable, kernelVariables } from "../env/variableNames.ts"
 import { safeLine } from "../error/safeText.ts"
+import { secretNameOf } from "../identity/SecretStore.ts"
 import type { FolderFile, Item, ItemLocation, ItemSnapshot, Tool } from "../item/Item.ts"
 import { showExecutor, showLocation } from "../item/Item.ts"
+import { isJsonObject } from "../schema/json.ts"
+import { compile } from "../template/Template.ts"
 import { isBelow } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
 
@@ -80,7 +84,20 @@ export const diffItem = (before: Before, { bytes, files, location }: ItemSnapsho
 const word = (foreign: string): string => safeLine(foreign, 80)
 const list = (words: ReadonlyArray<string>): string => words.map(word).join(", ")
 
+/** Secrets that ENV_CONFIG itself refers to; those of a `.env` file belong to variables that are listed. */
+const secretsIn = ({ envConfig }: Tool): ReadonlyArray<string> => {
+  const env = envConfig?.["env"]
+  return isJsonObject(env)
+    ? Object.values(env).flatMap((value) => typeof value === "string" ? secretNameOf(value) ?? [] : [])
+    : []
+}
+
+/** Variables that become part of what runs, without the process having them under their names. */
+const configVariables = ({ config }: Tool): ReadonlyArray<string> =>
+  [...compile(config, []).variables.keys()].filter((name) => !kernelVariables.has(name) && !isKiwiVariable(name))
+
 const toolEffects = (tool: Tool): ReadonlyArray<string> => {
+  const [inConfig, secrets] = [configVariables(tool), secretsIn(tool)]
   const { capabilities, commands, environment } = tool.requires
   return [
     tool.executorId === undefined
@@ -93,6 +110,8 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
     ...(commands.length > 0 ? [`needs the commands ${list(commands)}`] : []),
     ...(environment.length > 0 ? [`is given the environment variables ${list(environment)}`] : []),
+    ...(inConfig.length > 0 ? [`has the variables ${list(inConfig)} in its settings`] : []),
+    ...(secrets.length > 0 ? [`is given the secrets ${list(secrets)} that you have stored`] : []),
     ...(tool.dependencies.length > 0 ? [`needs the packages ${list(tool.dependencies)}`] : [])
   ]
 }

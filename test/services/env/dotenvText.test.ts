@@ -91,4 +91,50 @@ describe("cutDotenv", () => {
         assert.deepStrictEqual(problems(text), [])
       })
   )
+
+  const Fragment = Schema.Literals([
+    "A=",
+    "B_1 = ",
+    "export C=",
+    "D='",
+    "E=\"",
+    "F=`",
+    "'\n",
+    "\"\n",
+    "`\r\n",
+    "\n",
+    "\r\n",
+    "'",
+    "\"",
+    "`",
+    "#",
+    " # c",
+    " ",
+    "\t",
+    "x",
+    "é",
+    "\\n",
+    "\\",
+    "=",
+    "${A}",
+    "$(x)",
+    "a b",
+    ":"
+  ])
+  /** What is empty is unset either way; the library calls `export C=` a variable of the name "export C". */
+  const set = (values: Readonly<Record<string, string | undefined>>) =>
+    Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== "" && !name.includes(" ")).toSorted())
+  /** Where nothing but blanks follows, the library takes the next line for the value. */
+  const blank = /=[ \t]+(?:\r?\n|$)/
+  it.effect.prop(
+    "a file that raises no issue says what the library reads in it as a whole",
+    [Schema.Array(Fragment)],
+    ([fragments]) =>
+      Effect.sync(() => {
+        const text = fragments.join("")
+        if (problems(text).length > 0 || blank.test(text)) return
+        assert.deepStrictEqual(set(read(text)), set({ ...parseEnv(text) }))
+      }),
+    { fastCheck: { numRuns: 3_000 } }
+  )
 })

@@ -1,0 +1,4 @@
+import * as SecretStoreMemory from "../../../src/layers/identity/SecretStoreMemory.ts"
+import { contract } from "../../services/identity/SecretStore.contract.ts"
+
+contract("SecretStoreMemory", SecretStoreMemory.layer)
