@@ -40,6 +40,8 @@ export interface Explanation {
     readonly kind: string
     readonly version?: string
   }
+  /** Packages that it runs with, where it declares some: `name version`. */
+  readonly packages?: ReadonlyArray<string>
   /** Names of the child's variables and where each value came from; never the values. */
   readonly environment?: ReadonlyArray<{ readonly name: string; readonly origin: string }>
   /** What would run with the given parameters. */
@@ -72,6 +74,9 @@ const fromTrace = (trace: Trace) => ({
   ...(trace.rule === undefined ? {} : { rule: trace.rule }),
   ...(trace.isolation === undefined ? {} : { isolation: trace.isolation }),
   ...(trace.env?.interpreter === undefined ? {} : { interpreter: shownInterpreter(trace.env.interpreter) }),
+  ...(trace.dependencies === undefined ? {} : {
+    packages: trace.dependencies.packages.map(({ name, version }) => `${name} ${version}`)
+  }),
   ...(trace.env === undefined ? {} : {
     environment: [...trace.env.child.values()].map(({ name, origin }) => ({ name, origin }))
   }),

@@ -42,6 +42,9 @@ const probes = {
   /** It runs, and the machine lets it make its namespaces. */
   bubblewrap: program("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], "bubblewrap"),
   git: program("git"),
+  npm: program("npm"),
+  /** With what an environment is made of. */
+  pip: program("python3", ["-c", "import ensurepip, venv"], "python3-venv"),
   openssl: program("openssl", ["version"]),
   oldNode: () => findOldNode() === undefined ? "there is no Node older than 24 on PATH" : undefined,
   python3: program("python3"),
@@ -52,7 +55,8 @@ const probes = {
       program("gnome-keyring-daemon", ["--version"], "gnome-keyring")(),
   socat: program("socat", ["-V"], "socat"),
   /** A tmpfs of a few KiB, for what happens on a full disk. */
-  tinyDisk
+  tinyDisk,
+  uv: program("uv")
 }
 
 export type RealPart = keyof typeof probes
@@ -66,7 +70,7 @@ export const whyMissing = (part: RealPart): string | undefined => {
 }
 
 /** What a machine may well do without, even one that should have everything. */
-const optional: ReadonlySet<RealPart> = new Set(["oldNode"])
+const optional: ReadonlySet<RealPart> = new Set(["oldNode", "uv"])
 
 const isRequired = (part: RealPart) => process.env["KIWI_TEST_REQUIRE"] === "all" && !optional.has(part)
 

@@ -10,7 +10,7 @@ import type { Declared } from "../../services/dependency/declaredDependencies.ts
 import { DependenciesInvalid, InstallFailed, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
 import { differencesFrom } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
-import { splitNodeRequirement } from "../../services/dependency/requirements.ts"
+import { nodeNameProblem, splitNodeRequirement } from "../../services/dependency/requirements.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { type Built, failedBy, missing, type Workbench } from "./installers.ts"
 
@@ -135,8 +135,18 @@ const withoutAddresses = (text: string): Result.Result<string, string> =>
 const packagesOf = (entries: ReadonlyArray<LockEntry>): ReadonlyArray<InstalledPackage> =>
   entries.map(({ integrity, name, version }) => ({ name, version, hash: integrity }))
 
+/** Pins come from a file of the project: each becomes a name and a version, and nothing else that npm reads. */
+const pinProblem = (pins: ReadonlyArray<InstalledPackage>): string | undefined => {
+  const wrong = pins.find(({ name, version }) =>
+    nodeNameProblem(name) !== undefined || Result.isFailure(SemVer.parse(version))
+  )
+  return wrong === undefined ? undefined : `${wrong.name} ${wrong.version} is locked in a form that is none of npm's`
+}
+
 export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: NpmPlan) {
   const { declared, pins } = plan
+  const problem = pins === undefined ? undefined : pinProblem(pins)
+  if (problem !== undefined) return yield* new PinsDiffer({ tool: bench.tool, differences: [problem] })
   const npm = bench.find("npm", plan.interpreter)
   if (npm === undefined) return yield* missing(bench, "node", "npm is not on PATH")
   // npm is a script of Node's: it runs on the Node that the tool runs on, so that what is built fits.

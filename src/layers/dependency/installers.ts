@@ -84,7 +84,18 @@ export const passedOn: ReadonlyArray<string> = [
   "UV_OFFLINE",
   "UV_HTTP_TIMEOUT",
   "NPM_TOKEN",
-  ...["registry", "proxy", "https_proxy", "noproxy", "cafile", "strict_ssl", "userconfig", "cache"].flatMap((name) => [
+  ...[
+    "registry",
+    "proxy",
+    "https_proxy",
+    "noproxy",
+    "cafile",
+    "strict_ssl",
+    "userconfig",
+    "cache",
+    "fetch_retries",
+    "fetch_timeout"
+  ].flatMap((name) => [
     `npm_config_${name}`,
     `NPM_CONFIG_${name.toUpperCase()}`
   ])

@@ -19,6 +19,8 @@ const isPlain = (text: string): boolean => {
 const pythonName = /^[A-Za-z0-9][A-Za-z0-9._-]*/
 const pythonSpecifier = /^(?:===|~=|==|!=|<=|>=|<|>)[ \t]*[A-Za-z0-9][A-Za-z0-9.!+_*-]*$/
 const pythonMarker = /^[A-Za-z0-9_.'"()<>=!~ \t,*+-]+$/
+/** In a file of requirements an option may follow on the same line. */
+const option = /[ \t]-/
 
 /** `Typing_Extensions` and `typing-extensions` are one package. */
 export const normalPythonName = (name: string): string => name.toLowerCase().replaceAll(/[._-]+/g, "-")
@@ -29,7 +31,10 @@ const pythonProblem = (text: string): string | undefined => {
   if (name === undefined || /[._-]$/.test(name)) return `it does not begin with a package's name; ${elsewhere}`
   const semicolon = text.indexOf(";")
   const marker = semicolon === -1 ? undefined : text.slice(semicolon + 1).trim()
-  if (marker !== undefined && !pythonMarker.test(marker)) return "what follows the semicolon is no marker"
+  if (marker !== undefined && (!pythonMarker.test(marker) || marker.startsWith("-"))) {
+    return "what follows the semicolon is no marker"
+  }
+  if (option.test(text)) return `an option follows; ${elsewhere}`
   let rest = (semicolon === -1 ? text : text.slice(0, semicolon)).slice(name.length).trim()
   if (rest.startsWith("[")) {
     const end = rest.indexOf("]")

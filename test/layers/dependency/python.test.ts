@@ -19,7 +19,7 @@ const tool = pythonTool(
   "import kiwi_greet\nprint(json.dumps({'said': kiwi_greet.hello(), 'python': sys.executable, 'kiwi': os.environ['KIWI_PYTHON'], 'venv': os.environ['PROJECT_VENV_PYTHON']}))"
 )
 
-describeWith(["python3"], "packages of Python tools", () => {
+describeWith(["pip"], "packages of Python tools", () => {
   it.live("are missing, then installed with what they need in turn, then run", () =>
     Effect.gen(function*() {
       const index = yield* pythonIndex([greet, words])

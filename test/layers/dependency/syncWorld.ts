@@ -2,6 +2,7 @@
 import { ConfigProvider, Effect, Layer } from "effect"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
 import { interpreterOnly } from "../../../src/services/dependency/interpreterOnly.ts"
@@ -57,7 +58,7 @@ export const environmentOf = (world: RealProject, more: Readonly<Record<string, 
 const provided = <A, E, R>(world: RealProject, env: Readonly<Record<string, string>>, effect: Effect.Effect<A, E, R>) =>
   Effect.provide(
     effect,
-    kernelOf(world).pipe(
+    Layer.mergeAll(HumanGateNone.layer, kernelOf(world)).pipe(
       Layer.provide(
         Layer.succeed(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(environmentOf(world, env)))
       )

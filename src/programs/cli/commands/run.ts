@@ -203,6 +203,7 @@ const checkWords: ReadonlyMap<string, string> = new Map([
   ["acceptChildren", "each runtime runs such a tool"],
   ["isolate", "nobody but its signer chooses what it runs"],
   ["resolveEnvironment", "its interpreter, commands and variables are there"],
+  ["requireDependencies", "the packages that it needs are installed"],
   ["checkLock", "its lockfile does not refuse it"],
   ["dryRun", "its parameters and settings are valid"]
 ])
@@ -238,6 +239,7 @@ const explanationText = (found: Explanation, paint: Paint, width: number): strin
       ...(found.rule === undefined ? [] : [["rule", safeLine(found.rule)] as const]),
       ...(found.isolation === undefined ? [] : [["isolation", safeLine(found.isolation)] as const]),
       ...(found.interpreter === undefined ? [] : [["interpreter", safeLine(found.interpreter.path, 400)] as const]),
+      ...(found.packages === undefined ? [] : [["packages", safeLine(found.packages.join(", "), 400)] as const]),
       ...(found.environment === undefined || found.environment.length === 0 ? [] : [
         ["variables", found.environment.map(({ name, origin }) => `${safeLine(name)} (${origin})`).join(", ")] as const
       ]),
