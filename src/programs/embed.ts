@@ -60,10 +60,12 @@ export {
   PrimitiveUnknown,
   RequestFailed,
   RequestRefused,
+  ResponsePathMissing,
   ToolFailed,
   ToolOutputInvalid,
   ToolTimeout,
-  ToolUnstartable
+  ToolUnstartable,
+  UploadRefused
 } from "../services/primitive/Primitive.ts"
 export type { CallEvent } from "../services/proxy/ToolCall.ts"
 export {

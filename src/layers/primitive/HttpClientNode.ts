@@ -36,14 +36,11 @@ import { type FilledPart, unsendable, writeParts } from "../../services/primitiv
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
 
-/** Statuses that say "not now". */
-const promising: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
-
-/** Of those, the ones that say that nothing was done. After any other, only what can be repeated is worth repeating. */
+/** Statuses that say "not now" and that nothing was done. After another, only what can be repeated is worth repeating. */
 const untouched: ReadonlySet<number> = new Set([425, 429, 503])
 
 const isPassing = (status: number, method: HttpClientPlan["method"]): boolean =>
-  untouched.has(status) || (promising.has(status) && idempotent.includes(method))
+  untouched.has(status) || (promises.status(status, undefined) && idempotent.includes(method))
 
 /** Milliseconds. */
 const firstWait = 500

@@ -1,8 +1,9 @@
 // The table of primitives without processes: programs are functions. What surrounds them – arguments, timeouts, caps,
 // output formats, errors – is the real thing, so a test of a tool's config means something. The network is whatever
 // Outbound is provided.
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import { Primitives } from "../../services/primitive/Primitive.ts"
+import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as PrimitivesTable from "./PrimitivesTable.ts"
 import * as SubprocessNode from "./SubprocessNode.ts"
 
@@ -37,7 +38,8 @@ export const make = Effect.fnUntraced(function*(programs: ReadonlyMap<string, Pr
       return { code: end.code ?? 0, signal: null }
     })
   }, { ...defaults.output, grace: defaults.grace, timeout: defaults.timeout.subprocess })
-  return yield* PrimitivesTable.makeWith(subprocess, defaults)
+  const files = yield* Effect.serviceOption(SafeFiles)
+  return yield* PrimitivesTable.makeWith(subprocess, defaults, Option.getOrUndefined(files)?.read)
 })
 
 export const layerWith = (programs: ReadonlyMap<string, Program>) => Layer.effect(Primitives, make(programs))

@@ -9,7 +9,7 @@ export interface Pipe {
   /** Width of the terminal; 80 where there is none. */
   readonly columns: number
   /** Succeeds when the text was handed over, and also when nobody reads any more. */
-  readonly write: (text: string) => Effect.Effect<void>
+  readonly write: (data: string | Uint8Array) => Effect.Effect<void>
 }
 
 export class Shell extends Context.Service<Shell, {
@@ -37,8 +37,14 @@ export const variable = (env: Shell["Service"]["env"], name: string): string | u
   return value === undefined || value === "" ? undefined : value
 }
 
-/** A tool is given the last one, and none of the others: what it starts is started by an agent all the same. */
-const agentVariables: ReadonlySet<string> = new Set(["CLAUDECODE", "CURSOR_AGENT", "AI_AGENT", "KIWI_PROJECT"])
+/** A tool is given the last two, and none of the others: what it starts is started by an agent all the same. */
+const agentVariables: ReadonlySet<string> = new Set([
+  "CLAUDECODE",
+  "CURSOR_AGENT",
+  "AI_AGENT",
+  "KIWI_PROJECT",
+  "KIWI_CALL"
+])
 
 /** The first variable which says that an agent runs this command, or `undefined`. A guard rail, not a wall. */
 export const agentVariable = (env: Shell["Service"]["env"]): string | undefined =>

@@ -6,6 +6,7 @@ import { runToolAs } from "../../../src/programs/runTool.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { call, echo, object, tool } from "../../layers/proxy/calls.ts"
+import { localServer } from "../../support/localServer.ts"
 import { failing, failingCall } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 
@@ -110,6 +111,27 @@ export const examples: Examples = {
       executor_id: "http_client",
       config: { url: "http://169.254.169.254/latest/meta-data/" }
     })
+  },
+  ResponsePathMissing: {
+    when: "The answer of a server has changed",
+    produce: Effect.flatMap(
+      localServer((_request, response) =>
+        response.writeHead(200, { "content-type": "application/json" }).end("{\"report\":{\"identifier\":7}}")
+      ),
+      ({ host, url }) =>
+        one("fetch", {
+          executor_id: "http_client",
+          config: { url, private_hosts: [host], response_path: "/report/id" }
+        })
+    )
+  },
+  UploadRefused: {
+    when: "A caller asks for a file to be sent that holds keys",
+    produce: one("upload", {
+      executor_id: "http_client",
+      input_schema: text,
+      config: { url: "https://api.example.com/", method: "POST", multipart: [{ name: "file", path: "{text}" }] }
+    }, { text: "deploy/id_ed25519" })
   },
   BuiltinFailed: {
     when: "The rest of an output is read after it was removed",

@@ -148,7 +148,8 @@ describeWith(["openssl"], "Outbound over TLS", () => {
         asked.push(`${incoming.url} ${incoming.headers["proxy-authorization"]}`)
         const onward = Net.connect(port, "127.0.0.1", () => {
           socket.write("HTTP/1.1 200 Connection Established\r\n\r\n")
-          socket.pipe(onward).pipe(socket)
+          socket.pipe(onward)
+          onward.pipe(socket)
         })
         sockets.add(onward)
         onward.on("error", () => socket.destroy())

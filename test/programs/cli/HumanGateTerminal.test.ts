@@ -47,7 +47,17 @@ const ask = (options: {
 
 describe("agentVariable", () => {
   it("finds each of the variables that agents set", () => {
-    for (const name of ["CLAUDECODE", "CURSOR_AGENT", "AI_AGENT", "CODEX_SANDBOX", "CODEX_THREAD_ID", "KIWI_PROJECT"]) {
+    for (
+      const name of [
+        "CLAUDECODE",
+        "CURSOR_AGENT",
+        "AI_AGENT",
+        "CODEX_SANDBOX",
+        "CODEX_THREAD_ID",
+        "KIWI_PROJECT",
+        "KIWI_CALL"
+      ]
+    ) {
       assert.strictEqual(agentVariable({ HOME: "/", [name]: "1" }), name)
     }
   })

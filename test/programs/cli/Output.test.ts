@@ -58,9 +58,9 @@ const withOutput = <A, E, R>(
     const pipe = {
       isTerminal: options.terminal,
       columns: options.columns ?? 80,
-      write: (text: string) =>
+      write: (data: string | Uint8Array) =>
         Effect.sync(() => {
-          written += text
+          written += String(data)
         })
     }
     const output = yield* Effect.provide(

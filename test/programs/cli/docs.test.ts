@@ -51,7 +51,7 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
   whole, however long.
 - Signing, trusting, making a key and storing a secret are acts of a person. On a terminal you are asked there, not on stdin; without one,
   typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
-  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\`), only the passphrase of your signing key
+  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\` or \`KIWI_CALL\`), only the passphrase of your signing key
   counts, and \`--yes\` does not.
 - \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` encrypts a signing key that is kept in a
   file.`

@@ -59,14 +59,17 @@ export const device = (answers: ReadonlyArray<string> | undefined, show: (text: 
 export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): Effect.Effect<CliRun> =>
   Effect.gen(function*() {
     const written = { stdout: "", stderr: "", shown: "" }
-    const pipe = (name: "stdout" | "stderr") => ({
-      isTerminal: options.terminal ?? false,
-      columns: options.columns ?? 80,
-      write: (text: string) =>
-        Effect.sync(() => {
-          written[name] += text
-        })
-    })
+    const pipe = (name: "stdout" | "stderr") => {
+      const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+      return {
+        isTerminal: options.terminal ?? false,
+        columns: options.columns ?? 80,
+        write: (data: string | Uint8Array) =>
+          Effect.sync(() => {
+            written[name] += typeof data === "string" ? data : decoder.decode(data, { stream: true })
+          })
+      }
+    }
     const shell = testShell({
       env: options.env ?? {},
       cwd: options.cwd ?? "/",

@@ -88,7 +88,7 @@ describe("addressKind", () => {
 
 describe("isInNetwork", () => {
   it("knows which addresses are in a network, and takes nothing else for one", () => {
-    const cases: ReadonlyArray<readonly [string, string, boolean]> = [
+    const pairs: ReadonlyArray<readonly [string, string, boolean]> = [
       ["10.1.2.3", "10.0.0.0/8", true],
       ["11.1.2.3", "10.0.0.0/8", false],
       ["10.1.2.3", "10.1.2.3/32", true],
@@ -107,7 +107,7 @@ describe("isInNetwork", () => {
       ["10.0.0.1", "10.0.0.0/8/8", false],
       ["a.example", "0.0.0.0/0", false]
     ]
-    for (const [address, network, expected] of cases) {
+    for (const [address, network, expected] of pairs) {
       assert.strictEqual(isInNetwork(address, network), expected, `${address} ${network}`)
     }
   })

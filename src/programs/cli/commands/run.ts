@@ -96,12 +96,11 @@ const dataText = (data: unknown, isTerminal: boolean): string => {
 const pipeKept = Effect.fnUntraced(function*(uri: string) {
   const { stdout } = yield* Shell
   const outputs = yield* Outputs
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
   for (let offset = 0, total = 1; offset < total;) {
     const range = yield* outputs.read(uri, { offset, length: maxOutputRange })
     offset += range.bytes.length
     total = range.bytes.length === 0 ? 0 : range.total
-    yield* stdout.write(decoder.decode(range.bytes, { stream: offset < total }))
+    yield* stdout.write(range.bytes)
   }
 })
 
