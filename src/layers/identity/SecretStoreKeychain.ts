@@ -182,7 +182,7 @@ export const make = Effect.gen(function*() {
       const detail = length === 0 ? "it is empty" : length > longest ? "it is too long" : "its name is none"
       return yield* unavailable(name, detail, `A secret has 1 to ${longest} characters: kiwi env secret set NAME`)
     }
-    return yield* withLock(home, "secrets")(Effect.gen(function*() {
+    return yield* withLock(home, "secret-store")(Effect.gen(function*() {
       const list = yield* listFor(name)
       const stored: StoredSecret = { name, storedIn: yield* store(name, value) }
       yield* writeList(list, [...list.secrets.filter((one) => one.name !== name), stored])
@@ -194,7 +194,7 @@ export const make = Effect.gen(function*() {
 
   const remove = Effect.fn("SecretStore.remove")(function*(name: string, act: HumanAct) {
     yield* agreed(requestFor("remove", name), act)
-    return yield* withLock(home, "secrets")(Effect.gen(function*() {
+    return yield* withLock(home, "secret-store")(Effect.gen(function*() {
       const list = yield* listFor(name)
       const entry = list.secrets.find((one) => one.name === name)
       if (entry === undefined) return false
