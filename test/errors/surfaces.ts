@@ -1,10 +1,15 @@
 // One real project behind each of the three surfaces: a command, the MCP server, and a program that embeds Kiwi.
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Layer } from "effect"
+import { Layer, Stdio, Stream } from "effect"
 import * as KeychainOs from "../../src/layers/identity/KeychainOs.ts"
 import * as Kernel from "../../src/layers/Kernel.ts"
 import type { RealProject } from "../support/realProject.ts"
 
 /** What the bin composes for commands. */
 export const kernelOfSurfaces = ({ home, userSpace }: Pick<RealProject, "home" | "userSpace">) =>
-  Layer.merge(Kernel.layerProjects({ home, userSpace }), KeychainOs.layer).pipe(Layer.provideMerge(NodeServices.layer))
+  Layer.mergeAll(
+    Kernel.layerProjects({ home, userSpace }),
+    KeychainOs.layer,
+    // Not the stdin of the tests, which is open.
+    Stdio.layerTest({ stdin: Stream.empty })
+  ).pipe(Layer.provideMerge(NodeServices.layer))

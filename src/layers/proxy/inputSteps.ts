@@ -50,6 +50,13 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
 
+/** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
+const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
+  chain.links.find(({ tool }) => {
+    const named = Template.compile(tool.config, []).variables
+    return variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
+  }) ?? chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
+
 /** The link that asks for what is not there. */
 const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): ChainLink => {
   const declaring = chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
@@ -57,11 +64,8 @@ const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): C
     return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
   }
   if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) => {
-    if (tool.requires.commands.some((name) => reason.commands.includes(name))) return true
-    const named = Template.compile(tool.config, []).variables
-    return reason.variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
-  }) ?? declaring
+  return chain.links.find(({ tool }) => tool.requires.commands.some((name) => reason.commands.includes(name))) ??
+    linkNaming(chain, reason.variables)
 }
 
 export const make = Effect.gen(function*() {
@@ -108,11 +112,6 @@ export const make = Effect.gen(function*() {
       ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
     ]
   })
-
-  /** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
-  const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
-    chain.links.find(({ tool }) => tool.requires.environment.some((name) => variables.includes(name))) ??
-      chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
 
   /** What `keychain:NAME` stands for, once it is certain that this tool may have it. Costs nothing where none is named. */
   const resolveSecrets = Effect.fnUntraced(function*(run: Run) {

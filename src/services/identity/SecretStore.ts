@@ -52,6 +52,7 @@ export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("
   }
 }
 
+/** What was given as the name of a secret can be none. */
 export class SecretNameInvalid extends Schema.TaggedError<SecretNameInvalid>()("SecretNameInvalid", {
   name: Schema.String
 }) {
@@ -59,7 +60,7 @@ export class SecretNameInvalid extends Schema.TaggedError<SecretNameInvalid>()("
     return `${JSON.stringify(this.name.slice(0, 80))} is no name of a secret`
   }
   get remediation() {
-    return "A name is up to 64 letters, digits, . _ and -, and starts with a letter or a digit: kiwi env secret set github"
+    return "Choose a name of up to 64 letters, digits, . _ and - that starts with a letter or a digit: kiwi env secret set github"
   }
 }
 

@@ -1,7 +1,7 @@
 // Chains that are not one: a link is missing, broken, of the wrong kind, or one too many.
 import type { Schema } from "effect"
-import { tool } from "../../layers/proxy/calls.ts"
-import { failingCall } from "../Example.ts"
+import { call, tool } from "../../layers/proxy/calls.ts"
+import { failing, failingCall } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 
 const runtime = (executor_id: string, fields: Schema.JsonObject = {}) =>
@@ -39,6 +39,39 @@ export const examples: Examples = {
       },
       "trusted",
       "report"
+    )
+  },
+  ChainVersionMismatch: {
+    when: "A tool asks for another major version of its runtime than there is",
+    produce: failingCall(
+      { ".ai/tools/report.yaml": tool({ executor_id: "shell@^2" }), ".ai/tools/shell.yaml": runtime("subprocess") },
+      "trusted",
+      "report"
+    )
+  },
+  ChildRefused: {
+    when: "A runtime runs Python tools, and a script names it as its executor",
+    produce: failingCall(
+      {
+        ".ai/tools/report.yaml": tool({ executor_id: "snake", config: { args: [] } }),
+        ".ai/tools/snake.yaml": runtime("subprocess", {
+          config: { command: "true" },
+          validation: { child_schemas: [{ match: { tool_type: "python" } }] }
+        })
+      },
+      "signed",
+      "report"
+    )
+  },
+  ChildSchemasMissing: {
+    when: "A tool runs in `strict` on a runtime that does not say which tools it runs",
+    produce: failing(
+      {
+        ".ai/tools/report.yaml": tool({ executor_id: "shell", config: { args: [] } }),
+        ".ai/tools/shell.yaml": runtime("subprocess", { config: { command: "true" } })
+      },
+      "signed",
+      () => call("report", {}, { lockfileMode: "strict" })
     )
   },
   ChainLinkBroken: {

@@ -209,7 +209,7 @@ describe("ChainResolverStore", () => {
           tool_id: "t9",
           config_path: "project:tools/t9.yaml",
           validation_errors: [
-            { field: "executor_id", error: "is one link more than a chain may have", value: "t10" }
+            { field: "executor_id", error: "is one link more than a chain may have", value: "subprocess" }
           ]
         })
       }))

@@ -345,6 +345,55 @@ const faults: ReadonlyArray<Fault> = [
   }
 ]
 
+describe("what was lost of an error before", () => {
+  const chain = {
+    "tools/messages.yaml": tool({ executor_id: "api", config: { model: 5 } }),
+    "tools/api.yaml": tool({
+      tool_type: "http",
+      executor_id: "http_client",
+      config: { url: "https://api.example.com/v1/messages" },
+      config_schema: object({ model: { type: "string" }, max_tokens: { type: "integer" } }, "model")
+    })
+  }
+
+  it.effect("a schema's complaint is about the tool that set the value, in its file, and not about the primitive", () =>
+    Effect.gen(function*() {
+      const shown = toErrorObject(yield* Effect.flip(call("messages")))
+      assert.strictEqual(shown.code, "CONFIG_INVALID")
+      assert.deepStrictEqual(shown.chain, ["messages", "api", "http_client"])
+      assert.deepInclude(shown.failed_at, { tool_id: "messages", config_path: "project:tools/messages.yaml" })
+    }).pipe(Effect.provide(kernel({ project: chain }))))
+
+  it.effect("an issue has its field, what is wrong with it, and the value, each by itself", () =>
+    Effect.gen(function*() {
+      const shown = toErrorObject(yield* Effect.flip(call("messages")))
+      assert.deepStrictEqual(shown.failed_at?.validation_errors, [
+        { field: "model", error: "expected a string, got 5", value: 5 }
+      ])
+    }).pipe(Effect.provide(kernel({ project: chain }))))
+
+  it.effect("what a link asks of those below it, and none of them says, is theirs to say", () =>
+    Effect.gen(function*() {
+      const shown = toErrorObject(yield* Effect.flip(call("messages")))
+      assert.strictEqual(shown.code, "CONFIG_INVALID")
+      assert.strictEqual(shown.failed_at?.tool_id, "messages")
+    }).pipe(
+      Effect.provide(kernel({ project: { ...chain, "tools/messages.yaml": tool({ executor_id: "api", config: {} }) } }))
+    ))
+
+  it.effect("of issues of two links, each is told of its own", () =>
+    Effect.gen(function*() {
+      const shown = toErrorObject(yield* Effect.flip(call("tool")))
+      assert.strictEqual(shown.failed_at?.tool_id, "middle")
+      assert.deepStrictEqual(shown.failed_at?.validation_errors.map(({ field }) => field), ["timeout"])
+    }).pipe(Effect.provide(kernel({
+      project: {
+        "tools/tool.yaml": leaf({ config: { output: "sideways" } }),
+        "tools/deep/middle.yaml": middle({ config: { command: "argv", timeout: "soon" } })
+      }
+    }))))
+})
+
 const codesUnder = (cause: ErrorObject["cause"]): ReadonlyArray<string> =>
   cause === undefined ? [] : [cause.code, ...codesUnder(cause.cause)]
 

@@ -135,6 +135,6 @@ describe("cutDotenv", () => {
         if (problems(text).length > 0 || blank.test(text)) return
         assert.deepStrictEqual(set(read(text)), set({ ...parseEnv(text) }))
       }),
-    { fastCheck: { numRuns: 3_000 } }
+    { arbitrary: { runs: 3_000 } }
   )
 })

@@ -123,7 +123,7 @@ const nameArgument = Argument.String("name").pipe(
 )
 
 /** Neither was there a terminal to type a secret on, nor was one in stdin. */
-class NoSecretGiven extends Schema.TaggedError<NoSecretGiven>()("NoSecretGiven", { name: Schema.String }) {
+export class NoSecretGiven extends Schema.TaggedError<NoSecretGiven>()("NoSecretGiven", { name: Schema.String }) {
   override get message() {
     return "No secret was given"
   }
