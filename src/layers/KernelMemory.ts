@@ -2,6 +2,7 @@
 // that are a map and programs that are functions. For tests of items, and of programs that embed Kiwi.
 import { Layer } from "effect"
 import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import type { SettingsValues } from "../services/settings/Settings.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
@@ -59,6 +60,10 @@ export interface KernelMemoryOptions {
   readonly network?: Answerer | undefined
   /** Variables and installed programs that tools find. Default: everything in /usr/bin, PATH alone. */
   readonly host?: MemoryHost | undefined
+  /** Lockfiles of project and user, by path: "math/add@1.0.0.lock.json". What is locked is written into them. */
+  readonly lockfiles?: LockfileStoreMemory.MemoryLockfiles | undefined
+  /** Default: the defaults, and with assumed signatures no lockfiles, since what nobody signed nobody locked. */
+  readonly settings?: Partial<SettingsValues> | undefined
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
   /** What `keychain:NAME` stands for, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
@@ -83,7 +88,7 @@ export const layer = (options: KernelMemoryOptions = {}) => {
       ChainResolverStore.layer,
       DependenciesMemory.layerWith(options.packages ?? new Map()),
       EnvResolverMemory.layerWith(options.host ?? {}),
-      LockfileStoreMemory.layer
+      options.lockfiles === undefined ? LockfileStoreMemory.layer : LockfileStoreMemory.layerWith(options.lockfiles)
     )),
     Layer.provideMerge(OutputsMemory.layer),
     Layer.provideMerge(Layer.mergeAll(VerifiedCopiesMemory.layer, ItemHistoryMemory.layer)),
@@ -103,8 +108,10 @@ export const layer = (options: KernelMemoryOptions = {}) => {
       }),
       SafeFilesMemory.layer,
       SecretStoreMemory.layerWith(options.secrets ?? {}),
-      // Items that count as signed were never signed, so nothing was locked then.
-      SettingsMemory.layerWith(options.signatures === "checked" ? {} : { lockfileMode: "off" })
+      SettingsMemory.layerWith({
+        ...(options.signatures === "checked" ? {} : { lockfileMode: "off" as const }),
+        ...options.settings
+      })
     )),
     Layer.provideMerge(WorkspaceMemory.layer),
     Layer.provideMerge(KiwiHomeMemory.layer),

@@ -175,11 +175,14 @@ export const make = Effect.gen(function*() {
   const replacement = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean) {
     const { category, tool_id: toolId, version } = frozen.root
     const at = (yield* store.locksFor({ toolId, version, category }, frozen.chain_hash)).find((s) => s.scope === scope)
-    const lock = at?.locks.find((found) => found.variant === variant)
+    const locks = at?.locks ?? []
+    const lock = locks.find((found) => found.variant === variant)
     const invalid = at?.invalid[0]
-    const findings = lock === undefined ? [] : compareLock(lock.lockfile, frozen)
+    // What a variant would let run besides is as new as what a lock in the place of another lets run.
+    const against = lock ?? locks[0]
+    const findings = against === undefined ? [] : compareLock(against.lockfile, frozen)
     // Where locks are strict, the first one is what lets a tool run.
-    const isFirstOfStrict = lock === undefined && (yield* settings.current).lockfileMode === "strict"
+    const isFirstOfStrict = against === undefined && (yield* settings.current).lockfileMode === "strict"
     const request: HumanRequest | undefined = findings.length === 0 && invalid === undefined && !isFirstOfStrict
       ? undefined
       : {

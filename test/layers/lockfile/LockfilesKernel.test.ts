@@ -1,0 +1,288 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
+import type { LockMode } from "../../../src/services/lockfile/LockMode.ts"
+import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
+import { agree } from "../../support/trustWorld.ts"
+import { call, echo, kernel, tool, trace } from "../proxy/calls.ts"
+
+const say = { text: "hello" }
+const runtime = (version: string, more = {}) =>
+  tool({
+    version,
+    tool_type: "runtime",
+    config: { command: "argv", output: "json" },
+    validation: { child_schemas: [{ match: {} }] },
+    ...more
+  })
+const onRuntime = (version = "1.0.0") => tool({ version, executor_id: "shared", config: { args: ["--", version] } })
+
+/** A kernel over files and lockfiles that a test looks at and changes. */
+const world = (
+  project: Readonly<Record<string, MemoryFile>>,
+  options: Parameters<typeof kernel>[0] & { readonly mode?: LockMode } = {}
+) => {
+  const files = new Map(Object.entries(project))
+  const { mode, ...rest } = options
+  const lockfiles = options.lockfiles ?? { project: new Map<string, string>(), user: new Map<string, string>() }
+  return {
+    files,
+    lockfiles,
+    layer: kernel({
+      signatures: "checked",
+      ...rest,
+      project: files,
+      lockfiles,
+      settings: { lockfileMode: mode ?? "warn" }
+    })
+  }
+}
+
+/** A person signs what a glob names. */
+const sign = (id = "**", tier: "project" | "user" = "project") =>
+  Effect.gen(function*() {
+    const signatures = yield* Signatures
+    const plan = yield* signatures.plan({ id, tier, changedOnly: true })
+    const act = agree(plan.request)
+    return { signed: yield* signatures.sign(plan, act), act }
+  })
+
+/** And has it locked, as the command does. */
+const signAndLock = (id = "**", tier: "project" | "user" = "project") =>
+  Effect.gen(function*() {
+    const lockfiles = yield* Lockfiles
+    const { act, signed } = yield* sign(id, tier)
+    return yield* lockfiles.lockSigned(signed, act)
+  })
+
+const codesOf = (warnings: ReadonlyArray<{ readonly code: string }>) => warnings.map(({ code }) => code)
+
+const codeOfCall = (item: string, parameters = {}, rest = {}) =>
+  Effect.map(
+    Effect.result(call(item, parameters, rest)),
+    (result) => Result.isSuccess(result) ? "ran" : codeOf(innermost(result.failure))
+  )
+
+describe("a call and its lock", () => {
+  it.effect("runs in silence where the chain is as it was locked", () => {
+    const { layer, lockfiles } = world({ "tools/text/echo.yaml": echo })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      assert.deepStrictEqual([...lockfiles.project.keys()], ["text/echo@1.0.0.lock.json"])
+      const { warnings } = yield* call("echo", say)
+      assert.deepStrictEqual(warnings, [])
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a tool without a lock runs with a warning, and not in strict", () => {
+    const { layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      yield* sign()
+      assert.deepStrictEqual(codesOf((yield* call("echo", say)).warnings), ["LOCK_MISSING"])
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "LOCK_MISSING")
+      assert.deepStrictEqual(codesOf((yield* trace("echo")).warnings), ["LOCK_MISSING"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a call tightens the mode and never loosens it", () => {
+    const ask = (mode: LockMode, asked: LockMode) => {
+      const { layer } = world({ "tools/echo.yaml": echo }, { mode })
+      return Effect.gen(function*() {
+        yield* sign()
+        const result = yield* Effect.result(call("echo", say, { lockfileMode: asked }))
+        return Result.isFailure(result) ? "refused" : result.success.warnings.length > 0 ? "warned" : "silent"
+      }).pipe(Effect.provide(layer))
+    }
+    return Effect.gen(function*() {
+      assert.strictEqual(yield* ask("off", "off"), "silent")
+      assert.strictEqual(yield* ask("off", "warn"), "warned")
+      assert.strictEqual(yield* ask("off", "strict"), "refused")
+      assert.strictEqual(yield* ask("warn", "off"), "warned")
+      assert.strictEqual(yield* ask("warn", "strict"), "refused")
+      assert.strictEqual(yield* ask("strict", "off"), "refused")
+      assert.strictEqual(yield* ask("strict", "warn"), "refused")
+    })
+  })
+
+  it.effect("names the link that differs, what was locked and what is there", () => {
+    const { files, layer } = world({ "tools/run.yaml": onRuntime(), "tools/shared.yaml": runtime("1.0.0") })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      yield* sign()
+      const error = toErrorObject(yield* Effect.flip(call("run", {}, { lockfileMode: "strict" })))
+      assert.strictEqual(error.code, "LOCK_MISMATCH")
+      assert.deepStrictEqual(error.chain, ["run", "shared", "subprocess"])
+      assert.strictEqual(error.failed_at?.tool_id, "shared")
+      assert.strictEqual(error.failed_at?.config_path, "project:tools/shared.yaml")
+      assert.deepStrictEqual(error.failed_at?.validation_errors.map(({ field }) => field), ["version", "integrity"])
+      assert.include(error.failed_at?.validation_errors[0]?.error, "1.0.0 was locked, 1.1.0 is there")
+      assert.strictEqual(error.remediation, "kiwi lockfile diff run")
+      const { warnings } = yield* call("run")
+      assert.deepStrictEqual(codesOf(warnings), ["LOCK_MISMATCH"])
+      assert.include(warnings[0]?.message, "kiwi lockfile diff run")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("what comes with Kiwi is locked by its package", () => {
+    const { layer } = world({}, { mode: "strict" })
+    return Effect.provide(Effect.map(call("ping"), ({ warnings }) => assert.deepStrictEqual(warnings, [])), layer)
+  })
+
+  it.effect("a lock that cannot be read refuses, whatever the other scope says", () => {
+    const { layer, lockfiles } = world({}, { user: new Map([["tools/echo.yaml", echo]]) })
+    return Effect.gen(function*() {
+      yield* signAndLock("**", "user")
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+      lockfiles.project.set("tools/echo@1.0.0.lock.json", "{")
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "LOCK_INVALID")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a project's lock wins over yours where you trust the project, and can only refuse where you do not", () => {
+    const shared = { project: new Map<string, string>(), user: new Map<string, string>() }
+    const user = new Map<string, MemoryFile>([["tools/echo.yaml", echo]])
+    const assumed = { user, lockfiles: shared, signatures: "assumed" } as const
+    const strict = codeOfCall("echo", say, { lockfileMode: "strict" })
+    const whereTrusted = Effect.provide(strict, world({}, assumed).layer)
+    const whereRestricted = Effect.provide(strict, world({}, { ...assumed, trusted: false }).layer)
+    const lockInProject = Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* lockfiles.freeze(yield* lockfiles.planFreeze({ id: "echo", scope: "project" }), undefined)
+    })
+    return Effect.gen(function*() {
+      yield* Effect.provide(lockInProject, world({}, assumed).layer)
+      const [[name, lock]] = [...shared.project] as [[string, string]]
+      assert.strictEqual(yield* whereTrusted, "ran")
+      assert.strictEqual(yield* whereRestricted, "LOCK_MISSING")
+      shared.user.set(name, lock)
+      assert.strictEqual(yield* whereRestricted, "ran")
+      user.set("tools/echo.yaml", echo.replace("--", "-"))
+      assert.strictEqual(yield* whereRestricted, "LOCK_MISMATCH")
+    })
+  })
+})
+
+describe("signing locks", () => {
+  it.effect("locks anew what differs by the signed item alone, and leaves the rest", () => {
+    const { files, layer } = world({
+      "tools/one.yaml": onRuntime(),
+      "tools/two.yaml": onRuntime(),
+      "tools/shared.yaml": runtime("1.0.0")
+    })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      // Two changes, and only one of them is signed and locked by the person.
+      files.set("tools/two.yaml", tool({ executor_id: "shared", config: { args: ["--", "other"] } }))
+      yield* sign("two")
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      const { dependents, tools } = yield* signAndLock("shared")
+      assert.deepStrictEqual([...tools.values()].map((lock) => lock._tag), ["Locked"])
+      assert.deepStrictEqual(dependents.map(({ path }) => path), ["tools/one@1.0.0.lock.json"])
+      assert.strictEqual(yield* codeOfCall("one", {}, { lockfileMode: "strict" }), "ran")
+      assert.strictEqual(yield* codeOfCall("two", {}, { lockfileMode: "strict" }), "LOCK_MISMATCH")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("says so where nothing had to be written, and keeps when it was made", () => {
+    const { layer, lockfiles } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const { act, signed } = yield* sign()
+      const service = yield* Lockfiles
+      yield* service.lockSigned(signed, act)
+      const before = [...lockfiles.project]
+      const { tools } = yield* service.lockSigned(signed, act)
+      assert.deepStrictEqual([...tools.values()].map((lock) => lock._tag), ["Unchanged"])
+      assert.deepStrictEqual([...lockfiles.project], before)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a tool whose executor nobody signed is signed and not locked", () => {
+    const { layer } = world({ "tools/one.yaml": onRuntime(), "tools/shared.yaml": runtime("1.0.0") })
+    return Effect.gen(function*() {
+      const { tools } = yield* signAndLock("one")
+      const [lock] = [...tools.values()]
+      assert.strictEqual(lock?._tag === "Failed" ? codeOf(lock.error) : lock?._tag, "UNSIGNED")
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("who may replace a lock", () => {
+  const other: HumanAct = { kind: "sign", digest: "0".repeat(64), by: "terminal" }
+
+  it.effect("a first lock needs nobody, one that says something else needs a person who saw what", () => {
+    const { files, layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* sign()
+      const first = yield* lockfiles.planFreeze({ id: "echo" })
+      assert.isUndefined(first.request)
+      yield* lockfiles.freeze(first, undefined)
+      files.set("tools/echo.yaml", echo.replace("--", "-"))
+      yield* sign()
+      const second = yield* lockfiles.planFreeze({ id: "echo" })
+      assert.deepStrictEqual(second.replaces?.map(({ field }) => field), ["integrity"])
+      const { request } = second
+      assert.isDefined(request)
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(second, undefined))), "HUMAN_REQUIRED")
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(second, other))), "HUMAN_REQUIRED")
+      yield* lockfiles.freeze(second, agree(request!))
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a plan that was made before another lock came does not replace that unseen", () => {
+    const { files, layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* sign()
+      const early = yield* lockfiles.planFreeze({ id: "echo" })
+      files.set("tools/echo.yaml", echo.replace("--", "-"))
+      yield* signAndLock()
+      assert.isUndefined(early.request)
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(early, undefined))), "HUMAN_REQUIRED")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("where locks are strict, the first one is a person's too", () => {
+    const { layer } = world({ "tools/echo.yaml": echo }, { mode: "strict" })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* sign()
+      const plan = yield* lockfiles.planFreeze({ id: "echo" })
+      assert.strictEqual(plan.request?.kind, "loosen-lock")
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("nothing is locked that would not run", () => {
+    const { layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.planFreeze({ id: "echo" }))), "UNSIGNED")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a variant stays beside the lock, by a person too, and either chain is one that was locked", () => {
+    const { files, layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      files.set("tools/echo.yaml", echo.replace("--", "-"))
+      yield* sign()
+      const plan = yield* lockfiles.planFreeze({ id: "echo", variant: true })
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+      assert.strictEqual(stored.project.size, 1)
+      yield* lockfiles.freeze(plan, agree(plan.request!))
+      assert.strictEqual(stored.project.size, 2)
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+      files.set("tools/echo.yaml", echo)
+      yield* sign()
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+    }).pipe(Effect.provide(layer))
+  })
+})
