@@ -2,6 +2,7 @@
 // arguments as prose and lets unknown keys through. The advertised JSON Schemas are in tools.ts; a test holds the two
 // together.
 import { Effect, Result, Schema, SchemaIssue } from "effect"
+import { editDistance } from "../../services/error/editDistance.ts"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import { LockMode } from "../../services/lockfile/LockMode.ts"
@@ -86,19 +87,6 @@ export const argumentSchemas = {
   help: HelpArguments
 }
 
-/** Levenshtein distance of two short names. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[b.length]!
-}
-
 /** Words that callers of other tools are used to. */
 const synonyms: ReadonlyMap<string, string> = new Map([
   ["args", "parameters"],
@@ -129,7 +117,7 @@ export const nearName = (name: string, known: ReadonlyArray<string>): string | u
     .map((candidate) => {
       const target = plain(candidate)
       const within = wanted.length > 1 && (target.includes(wanted) || wanted.includes(target))
-      return { candidate, score: within ? 1 : distance(wanted, target) }
+      return { candidate, score: within ? 1 : editDistance(wanted, target, target.length) }
     })
     .filter(({ candidate, score }) => score <= Math.max(1, Math.floor(candidate.length / 3)))
     .toSorted((a, b) => a.score - b.score)

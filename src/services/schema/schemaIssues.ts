@@ -1,6 +1,7 @@
 // From what a validator found to sentences for people: what was expected, what came instead, and what was probably
 // meant. Both validators are brought to one form first, so that they say the same about the same mistake.
 import type { Schema } from "effect"
+import { editDistance } from "../error/editDistance.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 import { isJsonObject } from "./json.ts"
 import { atPointer } from "./schemaText.ts"
@@ -67,20 +68,6 @@ const list = (values: ReadonlyArray<Schema.Json>): string => {
   return values.length > maxListed ? `${shown.join(", ")} … (${values.length} in all)` : or(shown)
 }
 
-/** Edits between two short words: insertions, deletions, replacements. */
-const distance = (a: string, b: string): number => {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(replaced, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
-    }
-    previous = row
-  }
-  return previous[b.length] ?? 0
-}
-
 /** The known word that was probably meant, if one is near enough. */
 export const nearest = (word: string, known: Iterable<string>): string | undefined => {
   let best: string | undefined
@@ -88,7 +75,7 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
   if (word.length > 64) return undefined
   for (const candidate of known) {
     if (Math.abs(candidate.length - word.length) >= bestDistance || candidate.length > 64) continue
-    const d = distance(word.toLowerCase(), candidate.toLowerCase())
+    const d = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance - 1)
     if (d < bestDistance) {
       best = candidate
       bestDistance = d

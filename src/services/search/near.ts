@@ -1,5 +1,5 @@
 // Near ids: what somebody may have meant who mistyped one.
-import { editDistance } from "../item/nearIds.ts"
+import { editDistance } from "../error/editDistance.ts"
 
 /** How many slips an id of this length may have: 1 up to five characters, 2 up to ten, then 3. */
 export const tolerance = (id: string): number => id.length <= 5 ? 1 : id.length <= 10 ? 2 : 3

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { editDistance, nearIds } from "../../../src/services/item/nearIds.ts"
+import { editDistance } from "../../../src/services/error/editDistance.ts"
+import { nearIds } from "../../../src/services/item/nearIds.ts"
 
 const Word = Schema.Array(Schema.Literals(["a", "b", "c"])).pipe(Schema.check(Schema.isMaxLength(6)))
 
