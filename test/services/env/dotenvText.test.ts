@@ -138,10 +138,6 @@ describe("cutDotenv", () => {
         if (problems(text).length > 0 || blank.test(text)) return
         assert.deepStrictEqual(set(read(text)), set({ ...parseEnv(text) }))
       }),
-<<<<<<< HEAD
-    { arbitrary: { runs: 3_000 } }
-=======
     { arbitrary: { runs: 2_000 } }
->>>>>>> ba85521 (docs/environment.md teaches secrets, interpreters and kiwi env explain, and its examples run)
   )
 })
