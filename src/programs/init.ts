@@ -48,7 +48,7 @@ export interface Initialized {
   readonly trust: "trusted" | "restricted"
   /** Why it is restricted. */
   readonly restricted?: string
-  /** Places of interpreters that were there before, and are not used. */
+  /** Places of interpreters that nobody has been shown, and that are not used. */
   readonly unseen?: ReadonlyArray<string>
   /** `tier:folder/path` of what was signed. */
   readonly signed: ReadonlyArray<string>

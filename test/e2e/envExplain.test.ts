@@ -120,10 +120,10 @@ describe("runs with the interpreter that env explain named", () => {
     // Nothing reaches the child that was not explained, and the other way round.
     const explained = found.variables.filter(({ reaches }) => reaches === "child").map(({ name }) => name)
     // A program sets them itself, and Kiwi marks the processes of a call.
-    const own = ["KIWI_CALL", "LC_CTYPE", "__CF_USER_TEXT_ENCODING"]
+    const own = new Set(["KIWI_CALL", "LC_CTYPE", "__CF_USER_TEXT_ENCODING"])
     assert.deepStrictEqual(
-      (ran["variables"] as ReadonlyArray<string>).filter((name) => !own.includes(name)),
-      explained.filter((name) => !own.includes(name)).toSorted()
+      (ran["variables"] as ReadonlyArray<string>).filter((name) => !own.has(name)),
+      explained.filter((name) => !own.has(name)).toSorted()
     )
   })
 

@@ -350,12 +350,10 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         ...at("override", overrides.get(name)),
         ...at("declared", template(name)),
         ...(isKiwiVariable(name) ? [] : at("process", known.get(name))),
-        ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value }): EnvCandidate => ({
-          origin,
-          value: Redacted.make(value),
-          line,
-          ...(refused === undefined ? {} : { refused })
-        }))
+        ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value: plain }): EnvCandidate => {
+          const value = Redacted.make(plain)
+          return refused === undefined ? { origin, value, line } : { origin, value, line, refused }
+        })
       ]
     }
     const beatenBy = ({ name, origin }: EnvVariable): ReadonlyArray<EnvCandidate> => {

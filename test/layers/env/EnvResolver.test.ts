@@ -26,7 +26,7 @@ const child = (chain: ReturnType<typeof chainOf>, world?: World) =>
 const requiring = (...environment: ReadonlyArray<string>) => withRuntime(undefined, { requires: { environment } })
 
 describe("what a child gets", () => {
-  it.effect("PATH, HOME, locale, TMPDIR and Kiwi's own, and nothing else of the process", () =>
+  it.effect("PATH, HOME, locale, TMPDIR and Kiwi's own, and nothing else of the process (the original's child inherited every secret)", () =>
     Effect.gen(function*() {
       const variables = {
         PATH: "/usr/bin",
@@ -115,6 +115,17 @@ describe("what a child gets", () => {
       assert.strictEqual(valuesOf(set.declared)["PORT"], "9000")
     }))
 
+  it.effect("a literal ${X} in the config does not overwrite the real X of the child (the original clobbered it)", () =>
+    Effect.gen(function*() {
+      const chain = withRuntime(undefined, {
+        requires: { environment: ["TOKEN"] },
+        config: { env: { TOKEN: "${TOKEN}" } }
+      })
+      const env = yield* resolve(chain, { variables: { PATH: "/usr/bin", TOKEN: "real" } })
+      assert.strictEqual(valuesOf(env.child)["TOKEN"], "real")
+      assert.strictEqual(valuesOf(env.declared)["TOKEN"], "real")
+    }))
+
   it.effect("the verified copy's variable is the kernel's to set", () =>
     resolve(withRuntime(undefined, { config: { args: ["${TOOL_FILE}"] } })))
 })
@@ -123,7 +134,7 @@ describe("precedence", () => {
   const control = { ".env.local": "A=local\nE=1", ".env": "A=env\nB=env", ".ai/.env": "A=ai\nB=ai\nC=ai" }
   const files = { "/home/u/.ai/.env": "A=user\nB=user\nC=user\nD=user" }
 
-  it.effect("override, process, .env.local, .env, .ai/.env, the user's .env", () =>
+  it.effect("override, process, .env.local, .env, .ai/.env, the user's .env (the original's order was reversed and written nowhere)", () =>
     Effect.gen(function*() {
       const env = yield* resolve(requiring("O", "P", "A", "B", "C", "D"), {
         control: { ...control, ".env.local": "O=x\nP=x\nA=local" },
@@ -175,7 +186,7 @@ describe("precedence", () => {
     ).pipe(Effect.provide(resolverLayer({ variables: { A: "a" } }, asked)))
   })
 
-  it.effect("a malformed line is a warning with file and line", () =>
+  it.effect("a malformed line is a warning with file and line (the original was silent)", () =>
     Effect.gen(function*() {
       const env = yield* resolve(requiring("A", "D"), {
         control: { ".env": "# fine\nthis is not\nA=1" },

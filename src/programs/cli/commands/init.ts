@@ -106,7 +106,11 @@ const madeText = (report: Report, paint: Paint): string => {
       : `It is not trusted yet${report.restricted === undefined ? "" : `: ${safeText(report.restricted)}`}.`,
     ...(report.unseen === undefined
       ? []
-      : [`Its tools do not use what was there before: ${report.unseen.join(", ")}. To accept it: kiwi trust project`]),
+      : [
+        `Its tools do not run with what nobody has been shown: ${
+          report.unseen.join(", ")
+        }. To see it: kiwi trust project`
+      ]),
     report.not_signed === undefined
       ? `The ${report.signed.length} items are signed with your key: these very bytes come with Kiwi.`
       : `The items are not signed yet.\n${indented(renderError(report.not_signed, paint).split("\n"))}`
