@@ -56,7 +56,7 @@ const probes = {
   socat: program("socat", ["-V"], "socat"),
   /** A tmpfs of a few KiB, for what happens on a full disk. */
   tinyDisk,
-  uv: program("uv")
+  uv: () => program("uv")() === undefined ? undefined : "uv is not on PATH"
 }
 
 export type RealPart = keyof typeof probes

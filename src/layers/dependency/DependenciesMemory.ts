@@ -45,7 +45,9 @@ export const make = Effect.fnUntraced(function*(registry: ReadonlyMap<string, st
       const tool = idOf(request.chain)
       const digest = digestOf(plan, request)
       const before = environments.get(digest)
-      if (before !== undefined && request.upgrade !== true) {
+      const pins = request.upgrade === true ? undefined : request.pins
+      const isAsPinned = pins === undefined || differencesFrom(pins, before?.packages ?? []).length === 0
+      if (before !== undefined && request.upgrade !== true && isAsPinned) {
         return { set: before, state: "up-to-date" as const, installer: "memory" }
       }
       const names = plan.requirements.map((requirement) => nameOf(plan, requirement))
@@ -54,9 +56,7 @@ export const make = Effect.fnUntraced(function*(registry: ReadonlyMap<string, st
         return yield* new InstallFailed({ tool, installer: "memory", detail: `there is no package ${absent}` })
       }
       const packages = sortPackages(names.map((name) => ({ name, version: registry.get(name) ?? "", hash: null })))
-      const differences = request.pins === undefined || request.upgrade === true
-        ? []
-        : differencesFrom(request.pins, packages)
+      const differences = pins === undefined ? [] : differencesFrom(pins, packages)
       if (differences.length > 0) return yield* new PinsDiffer({ tool, differences: [...differences] })
       const folder = `${home}/envs/${digest}`
       const set: InstalledSet = {

@@ -10,7 +10,7 @@ import type { InstalledPackage } from "../../services/dependency/InstalledPackag
 import { normalPythonName } from "../../services/dependency/requirements.ts"
 import { sitePackagesOf } from "./environmentFiles.ts"
 import { type Built, failedBy, type Workbench } from "./installers.ts"
-import { hasHashes, orPinsDiffer, pythonIn, type PythonPlan, requireDeclared, requirementLines } from "./installPip.ts"
+import { hasHashes, orPinsDiffer, pythonIn, type PythonPlan, requireDeclared } from "./installPip.ts"
 
 interface Wheel {
   readonly file: string
@@ -107,7 +107,8 @@ export const installUv = Effect.fnUntraced(function*(bench: Workbench, uv: strin
 
   const venv = yield* run("venv", "--no-project", "--allow-existing", "--python", plan.base, bench.folder)
   if (venv.code !== 0) return yield* failedBy(bench, installer, venv)
-  yield* Effect.sync(() => writeFileSync(wanted, `${requirementLines(plan).join("\n")}\n`, { mode: 0o600 }))
+  const versions = plan.pins?.map(({ name, version: pinned }) => `${name}==${pinned}`) ?? plan.requirements
+  yield* Effect.sync(() => writeFileSync(wanted, `${versions.join("\n")}\n`, { mode: 0o600 }))
   yield* bench.progress(`${installer} looks up versions`)
   const compiled = yield* run(
     "pip",
