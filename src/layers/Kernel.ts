@@ -100,9 +100,9 @@ export const layerProject = (dir: string | undefined) =>
       EnvResolverNode.layer,
       LockfileStoreFile.layer
     )),
-    Layer.provideMerge(VerifiedCopiesFile.layer),
     Layer.provideMerge(ItemHistoryFile.layer),
     Layer.provideMerge(VerifierEd25519.layer),
+    Layer.provideMerge(VerifiedCopiesFile.layer),
     Layer.provideMerge(ItemParserBuiltin.layer),
     Layer.provideMerge(ItemStoreFile.layer),
     Layer.provideMerge(ExtractorsFile.layer),

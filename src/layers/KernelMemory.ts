@@ -91,8 +91,8 @@ export const layer = (options: KernelMemoryOptions = {}) => {
       options.lockfiles === undefined ? LockfileStoreMemory.layer : LockfileStoreMemory.layerWith(options.lockfiles)
     )),
     Layer.provideMerge(OutputsMemory.layer),
-    Layer.provideMerge(Layer.mergeAll(VerifiedCopiesMemory.layer, ItemHistoryMemory.layer)),
     Layer.provideMerge(options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer),
+    Layer.provideMerge(Layer.mergeAll(VerifiedCopiesMemory.layer, ItemHistoryMemory.layer)),
     Layer.provideMerge(ItemParserBuiltin.layerNoProcess),
     Layer.provideMerge(ItemStoreMemory.layerWith(tiers)),
     Layer.provideMerge(ExtractorsMemory.layer),

@@ -127,7 +127,7 @@ export {
   SecretStore,
   SecretUnavailable
 } from "../services/identity/SecretStore.ts"
-export { ItemHistory } from "../services/integrity/ItemHistory.ts"
+export { HistoryDamaged, ItemHistory } from "../services/integrity/ItemHistory.ts"
 export type { PlannedSignature, SignedItem, SigningPlan } from "../services/integrity/Signatures.ts"
 export { PlanStale, Signatures } from "../services/integrity/Signatures.ts"
 export { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"

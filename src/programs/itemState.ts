@@ -29,6 +29,7 @@ const states: ReadonlyMap<string, ItemState> = new Map<string, ItemState>([
   ["PROJECT_RESTRICTED", "restricted"],
   ["PERMISSION_DENIED", "denied"],
   ["GOES_BACK", "denied"],
+  ["HISTORY_DAMAGED", "denied"],
   ["HIDES_ITEM", "denied"],
   ["REQUIREMENTS_MISSING", "missing_command"],
   ["DEPENDENCIES_MISSING", "missing_command"]

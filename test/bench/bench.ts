@@ -3,7 +3,7 @@
 import { cpus, loadavg, totalmem } from "node:os"
 import { parseArgs } from "node:util"
 import { version } from "../../src/programs/version.ts"
-import { bigRows, openingRows } from "./bigRows.ts"
+import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
 import type { Report, Row } from "./Report.ts"
@@ -17,6 +17,7 @@ const suites = {
   tool: toolRows,
   lockfile: lockRows,
   opening: openingRows,
+  resolve: resolvingRows,
   search: bigRows
 }
 type Suite = keyof typeof suites

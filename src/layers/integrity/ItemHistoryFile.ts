@@ -3,8 +3,10 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
-import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
+import { HistoryDamaged, ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import * as ItemPast from "../../services/integrity/ItemPast.ts"
+import type { GoesBack } from "../../services/integrity/Verifier.ts"
+import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
@@ -12,15 +14,18 @@ import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
 
+/** Pasts in memory; beyond it they are read again. */
+const maxKnown = 10_000
+
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ItemPast.ItemPast))
 
-/** Changes whenever the file is replaced; `undefined` where there is none to be read. */
+/** Changes whenever the file is replaced; `undefined` where there is none, `damaged` where nobody can look. */
 const stampOf = (file: string): string | undefined => {
   try {
     const stat = statSync(file, { bigint: true, throwIfNoEntry: false })
     return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
   } catch {
-    return undefined
+    return "damaged"
   }
 }
 
@@ -38,25 +43,32 @@ export const make = Effect.gen(function*() {
   const fileOf = (location: ItemLocation): string =>
     join(folderOf(location), `${location.type}-${sha256(location.path).slice(0, 32)}.json`)
 
-  const readFile = (file: string, location: ItemLocation): ItemPast.ItemPast => {
+  const readFile = (file: string): ItemPast.ItemPast | undefined => {
     try {
-      return Option.getOrElse(decode(readFileSync(file, "utf8")), () => ItemPast.nothing(location))
+      return Option.getOrUndefined(decode(readFileSync(file, "utf8")))
     } catch {
-      return ItemPast.nothing(location)
+      return undefined
     }
   }
 
-  /** A file that cannot be read is no past: then nothing is accepted that would need one. */
-  const read = (location: ItemLocation): ItemPast.ItemPast => {
+  /** `undefined`: there is a past, and it cannot be read. */
+  const readSound = (location: ItemLocation): ItemPast.ItemPast | undefined => {
     const file = fileOf(location)
     const stamp = stampOf(file)
     if (stamp === undefined) return ItemPast.nothing(location)
     const found = known.get(file)
     if (found?.stamp === stamp) return found.past
-    const past = readFile(file, location)
+    const past = readFile(file)
+    if (past === undefined) {
+      known.delete(file)
+      return undefined
+    }
+    if (known.size >= maxKnown) known.clear()
     known.set(file, { stamp, past })
     return past
   }
+
+  const read = (location: ItemLocation): ItemPast.ItemPast => readSound(location) ?? ItemPast.nothing(location)
 
   const write = Effect.fnUntraced(
     function*(location: ItemLocation, change: (past: ItemPast.ItemPast) => ItemPast.ItemPast | undefined) {
@@ -76,17 +88,28 @@ export const make = Effect.gen(function*() {
   const past = (location: ItemLocation) => Effect.sync(() => read(location))
 
   const checkForward = (location: ItemLocation, version: string, digest: string) =>
-    Effect.suspend(() => {
+    Effect.suspend((): Effect.Effect<void, GoesBack | HistoryDamaged> => {
       if (location.tier === "system") return Effect.void
-      const error = ItemPast.checkForward(read(location), location, version, digest)
+      const sound = readSound(location)
+      if (sound === undefined) {
+        return Effect.fail(
+          new HistoryDamaged({
+            item: showLocation(location),
+            path: relative(home, fileOf(location)),
+            command: `kiwi sign ${location.type} ${location.id}`
+          })
+        )
+      }
+      const error = ItemPast.checkForward(sound, location, version, digest)
       return error === undefined ? Effect.void : Effect.fail(error)
     })
 
   const ran = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string) {
     if (location.tier === "system") return
     // What is known in memory may be old, but the newest version only ever grows.
-    const remembered = known.get(fileOf(location))?.past ?? read(location)
-    if (!ItemPast.isNewer(remembered, version)) return
+    const remembered = known.get(fileOf(location))?.past ?? readSound(location)
+    // A damaged past is a person's to replace, by signing.
+    if (remembered === undefined || !ItemPast.isNewer(remembered, version)) return
     yield* write(
       location,
       (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined

@@ -14,6 +14,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  utimesSync,
   writeFileSync
 } from "node:fs"
 import type { BigIntStats } from "node:fs"
@@ -35,6 +36,18 @@ const rounds = 5
 
 /** What is left of writers that were killed. */
 const leftoverAge = 3_600_000
+
+/** A copy that nobody has used for so long is removed; one that is used is marked so, once a day. */
+const unusedAge = 90 * 86_400_000
+const markedEvery = 86_400_000
+
+/** Copies that one sweep removes at most. */
+const maxSwept = 100
+
+/** Checks in memory; beyond it copies are hashed again. */
+const maxChecked = 2_000
+
+const copyName = /^[0-9a-f]{64}(?:\.[0-9a-f]{16})?$/
 
 /** What lies in a copy's folder, by path in it. */
 interface Found {
@@ -146,6 +159,8 @@ export const make = Effect.gen(function*() {
     readonly folder: string
     readonly stamps: ReadonlyMap<string, string>
     readonly settled: boolean
+    /** When it was last marked as used. */
+    readonly marked: number
   }
   const checked = new Map<string, Checked>()
 
@@ -180,10 +195,36 @@ export const make = Effect.gen(function*() {
   }
 
   const sweep = (base: string, now: number): void => {
+    const inUse = new Set(Array.from(checked.values(), ({ folder }) => folder))
+    let left = maxSwept
     for (const name of readdirSync(base)) {
-      if (!name.startsWith(".")) continue
-      const stat = statOf(join(base, name))
-      if (stat !== undefined && now - Number(stat.ctimeMs) > leftoverAge) discard(join(base, name))
+      const folder = join(base, name)
+      const isLeftover = name.startsWith(".")
+      if (left === 0 || !(isLeftover || copyName.test(name)) || inUse.has(folder)) continue
+      const stat = statOf(folder)
+      const age = now - Number((isLeftover ? stat?.ctimeMs : stat?.mtimeMs) ?? now)
+      if (age <= (isLeftover ? leftoverAge : unusedAge)) continue
+      left--
+      try {
+        const old = isLeftover ? folder : join(base, `.old-${randomUUID()}`)
+        if (!isLeftover) renameSync(folder, old)
+        discard(old)
+      } catch {
+        // Another process is at it, or it is somebody else's: it is no reason not to make a copy.
+      }
+    }
+  }
+
+  /** Marks a copy as used; says whether that changed it. */
+  const mark = (folder: string, now: number): boolean => {
+    const stat = statOf(folder)
+    if (stat === undefined || now - Number(stat.mtimeMs) <= markedEvery) return false
+    try {
+      utimesSync(folder, now / 1000, now / 1000)
+      return true
+    } catch {
+      // A copy on a disk that cannot be written is not swept either.
+      return false
     }
   }
 
@@ -245,11 +286,15 @@ export const make = Effect.gen(function*() {
         found = look(base, name, content)
       }
       if (found === undefined) throw new Error("a copy that was just made is already another")
+      const folder = join(base, name)
+      if (mark(folder, now)) found = look(base, name, content) ?? found
       const entry: Checked = {
-        folder: join(base, name),
+        folder,
         stamps: found.stamps,
-        settled: now - found.changed >= settled
+        settled: now - found.changed >= settled,
+        marked: Math.max(now, found.changed)
       }
+      if (checked.size >= maxChecked) checked.clear()
       checked.set(key, entry)
       return entry
     })
@@ -271,7 +316,9 @@ export const make = Effect.gen(function*() {
     }
     const key = `${below} ${digest} ${executable} ${fileName ?? ""}`
     const known = checked.get(key)
-    const current = known !== undefined && known.settled && (yield* attempt(digest, () => isUnchanged(known)))
+    const now = yield* Clock.currentTimeMillis
+    const isFresh = known !== undefined && known.settled && now - known.marked <= markedEvery
+    const current = isFresh && (yield* attempt(digest, () => isUnchanged(known)))
       ? known
       : yield* prepare(key, below, digest, fileName, contentOf(snapshot))
     return {

@@ -1,7 +1,8 @@
 // Verifies snapshots by Ed25519 and, for the system tier, by the manifest that the package was built with. What is
 // remembered belongs to one immutable snapshot, or is keyed by all that it was computed from (key, whole message,
 // signature): it can neither go stale nor pass for other bytes, and a refusal is never remembered.
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
+import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import {
   SignatureMalformed,
   SignerUntrusted,
@@ -27,6 +28,10 @@ type Candidates = SignerTrust["Service"]["candidates"]
 export type SystemManifest = ReadonlyMap<string, string>
 
 const remembered = 10_000
+const rememberedKeys = 1_000
+
+/** Files of a changed folder that are named. */
+const shownFiles = 5
 
 const short = (digest: string): string => digest.slice(0, 12)
 
@@ -62,6 +67,8 @@ const inManifest = (manifest: SystemManifest, { digest, files, location }: ItemS
 export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: SystemManifest | undefined }) {
   const signers = yield* SignerTrust
   const manifest = options?.manifest ?? systemManifest
+  /** Only to say more: what is kept of a folder decides nothing. */
+  const copies = yield* Effect.serviceOption(VerifiedCopies)
 
   /** Snapshots are immutable: one whose digest was computed from its bytes needs no second time. */
   const hashed = new WeakSet<ItemSnapshot>()
@@ -80,7 +87,10 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
   const holds = (publicKey: string, message: string, signature: string): boolean => {
     const name = `${publicKey} ${signature} ${message}`
     if (passed.has(name)) return true
-    if (!keys.has(publicKey)) keys.set(publicKey, Ed25519.verifier(publicKey))
+    if (!keys.has(publicKey)) {
+      if (keys.size >= rememberedKeys) keys.clear()
+      keys.set(publicKey, Ed25519.verifier(publicKey))
+    }
     if (keys.get(publicKey)?.(message, signature) !== true) return false
     if (passed.size >= remembered) passed.clear()
     passed.add(name)
@@ -91,6 +101,25 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
     isHonest(snapshot) && inManifest(manifest, snapshot)
       ? Effect.succeed<Verified>({ snapshot, by: { _tag: "System" } })
       : Effect.fail(new SystemItemAltered({ item: showLocation(snapshot.location) }))
+
+  /** Which files of a folder differ, where the one that was signed is still kept. Only names that were signed are said. */
+  const differences = Effect.fnUntraced(function*({ files, location }: ItemSnapshot, digest: string) {
+    const signed = location.kind === "folder" && Option.isSome(copies)
+      ? yield* copies.value.recallFolder(digest)
+      : undefined
+    if (signed === undefined) return ""
+    const now = new Map(files.map((file) => [file.path, file]))
+    const found = signed.flatMap(({ digest: was, executable, path }) => {
+      const file = now.get(path)
+      now.delete(path)
+      if (file === undefined) return [`${path} is gone`]
+      if (file.digest !== was) return [`${path} has changed`]
+      return file.executable === executable ? [] : [`${path} has another executable bit`]
+    })
+    const added = now.size === 0 ? [] : [now.size === 1 ? "one file is new" : `${now.size} files are new`]
+    const more = found.length > shownFiles ? [`${found.length - shownFiles} more differ`] : []
+    return `: ${[...found.slice(0, shownFiles), ...more, ...added].join(", ")}`
+  })
 
   const verifyClaim = Effect.fnUntraced(function*(
     snapshot: ItemSnapshot,
@@ -114,10 +143,8 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
       return yield* new Tampered({ ...about, issue: "its files do not add up to one item" })
     }
     if (claim.digest !== snapshot.digest) {
-      return yield* new Tampered({
-        ...about,
-        issue: `its content is ${short(snapshot.digest)}, the signature is for ${short(claim.digest)}`
-      })
+      const issue = `its content is ${short(snapshot.digest)}, the signature is for ${short(claim.digest)}`
+      return yield* new Tampered({ ...about, issue: issue + (yield* differences(snapshot, claim.digest)) })
     }
     if (!Ed25519.isCanonicalSignature(claim.signature)) {
       return yield* new SignatureMalformed({ ...about, issue: "the signature is not in the form that Kiwi writes" })

@@ -25,22 +25,35 @@ const namesIn = (folder: string): ReadonlyArray<Fs.Dirent> | undefined => {
   }
 }
 
+/** A folder, and what tells it from another one that is made in its place, whose inode may be the same. */
+interface Surveyed {
+  readonly path: string
+  readonly identity: string
+}
+
+const surveyed = (path: string): Surveyed => {
+  const stat = statOf(path)
+  return { path, identity: stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeMs}` }
+}
+
 /** Everything below a tier's type folders: its folders, and a number that changes with any file. */
 const survey = Effect.fnUntraced(function*(root: string | undefined) {
-  const folders: Array<string> = []
+  const folders: Array<Surveyed> = []
   let state = 0
   const mix = (text: string): void => {
     for (let i = 0; i < text.length; i++) state = (Math.imul(state, 31) + text.charCodeAt(i)) | 0
   }
   if (root === undefined) return { folders, state }
   const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
-  folders.push(root)
+  folders.push(surveyed(root))
   let seen = 0
   while (waiting.length > 0) {
     const folder = waiting.pop()!
+    // Before its names are read: what is put in its place later is another one to the next survey.
+    const found = surveyed(folder)
     const names = namesIn(folder)
     if (names === undefined) continue
-    folders.push(folder)
+    folders.push(found)
     mix(folder)
     for (const name of names) {
       const file = `${folder}/${name.name}`
@@ -60,12 +73,12 @@ const watchTier = Effect.fnUntraced(function*(
   { root, tier }: WatchedTier,
   queue: Queue.Enqueue<Tier>
 ): Effect.fn.Return<never, never, Scope.Scope> {
-  const watchers = new Map<string, Fs.FSWatcher>()
+  const watchers = new Map<string, { readonly watcher: Fs.FSWatcher; readonly identity: string }>()
   const wake = yield* Queue.sliding<void>(1)
   let complete = true
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
-      for (const watcher of watchers.values()) watcher.close()
+      for (const { watcher } of watchers.values()) watcher.close()
     })
   )
   const typeFolders: ReadonlySet<string> = new Set(ItemType.literals.map((type) => typeFolder[type]))
@@ -73,42 +86,48 @@ const watchTier = Effect.fnUntraced(function*(
     Queue.offerUnsafe(queue, tier)
     Queue.offerUnsafe(wake, undefined)
   }
-  const watch = (folder: string, isRoot: boolean): void => {
+  const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
     try {
       // In the root itself only its type folders are of interest; logs and caches lie beside them.
-      const watcher = Fs.watch(folder, { persistent: false }, (_event, name) => {
+      const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
         if (!isRoot || name === null || typeFolders.has(name)) changed()
       })
       watcher.on("error", () => {
         watcher.close()
-        watchers.delete(folder)
+        if (watchers.get(path)?.watcher === watcher) watchers.delete(path)
         complete = false
         Queue.offerUnsafe(wake, undefined)
       })
-      watchers.set(folder, watcher)
+      watchers.set(path, { watcher, identity })
     } catch {
       complete = false
     }
   }
-  const follow = (folders: ReadonlyArray<string>): void => {
-    const wanted = new Set(folders.slice(0, maxWatched))
+  /** Says whether a folder is watched that was not: what happened in it until now, nobody has told. */
+  const follow = (folders: ReadonlyArray<Surveyed>): boolean => {
+    const wanted = new Map(folders.slice(0, maxWatched).map((folder) => [folder.path, folder]))
     complete = wanted.size === folders.length
-    for (const [folder, watcher] of watchers) {
-      if (wanted.has(folder)) continue
+    for (const [path, { identity, watcher }] of watchers) {
+      if (wanted.get(path)?.identity === identity) continue
       watcher.close()
-      watchers.delete(folder)
+      watchers.delete(path)
     }
-    for (const folder of wanted) {
-      if (!watchers.has(folder)) watch(folder, folder === folders[0])
+    let added = false
+    for (const folder of wanted.values()) {
+      if (watchers.has(folder.path)) continue
+      watch(folder, folder === folders[0])
+      added ||= watchers.has(folder.path)
     }
+    return added
   }
   let known: number | undefined
   while (true) {
     const start = yield* Clock.currentTimeMillis
     const { folders, state } = yield* survey(root())
-    if (known !== undefined && known !== state) yield* Queue.offer(queue, tier)
+    const isFirst = known === undefined
+    if (!isFirst && known !== state) yield* Queue.offer(queue, tier)
     known = state
-    follow(folders)
+    if (follow(folders) && !isFirst) Queue.offerUnsafe(wake, undefined)
     const cost = (yield* Clock.currentTimeMillis) - start
     // Never more than a few percent of the time for looking; a missing root is one cheap look.
     const pause = folders.length > 0 && complete ? Math.max(10_000, cost * 100) : Math.max(500, cost * 20)

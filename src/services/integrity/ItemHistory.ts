@@ -1,18 +1,34 @@
 // What Kiwi remembers of an item's past: the last digest signed here, the newest version that ran, what was accepted.
-import { Context, type Effect } from "effect"
+import { Context, type Effect, Schema } from "effect"
 import type { ItemLocation } from "../item/Item.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { ItemPast } from "./ItemPast.ts"
 import type { GoesBack } from "./Verifier.ts"
 
+/** What Kiwi remembers of an item cannot be read, so nobody can say whether it goes back to what was replaced. */
+export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("HistoryDamaged", {
+  item: Schema.String,
+  /** The file, relative to `$KIWI_HOME`. */
+  path: Schema.String,
+  command: Schema.String
+}) {
+  override get message() {
+    return `What Kiwi remembers of ${this.item} cannot be read: $KIWI_HOME/${this.path} is damaged`
+  }
+  get remediation() {
+    return `Look at the item; if it is the one that you mean, sign it again, and its history begins anew: ${this.command}`
+  }
+}
+
 export class ItemHistory extends Context.Service<ItemHistory, {
+  /** Nothing, where it is damaged: for showing. */
   readonly past: (location: ItemLocation) => Effect.Effect<ItemPast>
   /** Fails when `version` is below the newest that ran and no person has signed these bytes here since. One stat. */
   readonly checkForward: (
     location: ItemLocation,
     version: string,
     digest: string
-  ) => Effect.Effect<void, GoesBack>
+  ) => Effect.Effect<void, GoesBack | HistoryDamaged>
   /** Remembers that these bytes ran. Writes only when they are newer than what is remembered. */
   readonly ran: (location: ItemLocation, version: string, digest: string) => Effect.Effect<void, WriteRefused>
   /**

@@ -9,6 +9,7 @@ import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/
 import { FailedLink } from "../error/KiwiError.ts"
 import type { KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
+import type { HistoryDamaged } from "../integrity/ItemHistory.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
@@ -99,6 +100,7 @@ export type ChainReason =
   | ChainError
   | VerifyError
   | GoesBack
+  | HistoryDamaged
   | HidesItem
   | ChildRefused
   | ChildSchemasMissing

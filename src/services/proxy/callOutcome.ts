@@ -13,6 +13,7 @@ const denials: ReadonlySet<string> = new Set([
   "SIGNER_UNTRUSTED",
   "SYSTEM_ITEM_ALTERED",
   "GOES_BACK",
+  "HISTORY_DAMAGED",
   "HIDES_ITEM",
   "CHILD_REFUSED",
   "CHILD_SCHEMAS_MISSING",

@@ -95,6 +95,15 @@ export const examples: Examples = {
         return yield* call("add", { text: "a" })
       }))
   },
+  HistoryDamaged: {
+    when: "The file in which Kiwi keeps what has run of a tool is cut off",
+    produce: failing(add, "signed", ({ home }) => {
+      for (const file of fs.globSync("projects/*/history/tool-*.json", { cwd: home })) {
+        fs.writeFileSync(join(home, file), "{")
+      }
+      return call("add", { text: "a" })
+    })
+  },
   HidesItem: {
     when: "A project brings a tool with the name of one of yours",
     produce: failing(add, "signed", ({ userSpace }) => {

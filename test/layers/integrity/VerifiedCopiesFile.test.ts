@@ -231,6 +231,43 @@ describe("VerifiedCopiesFile", () => {
 })
 
 describeWith(["tinyDisk"], "VerifiedCopiesFile on a full disk", () => {
+  it.effect("sweeps away what nobody has used for 90 days, never what is in use, and nothing else that lies there", () =>
+    Effect.gen(function*() {
+      const home = join(yield* temporary, "home")
+      const folder = join(home, "verified")
+      const day = 86_400_000
+      const start = Date.now() + 60_000
+      const at = (days: number) => TestClock.setTime(start + days * day)
+      const copy = (name: string) => file(`tools/${name}.py`, `print("${name}")\n`)
+      yield* at(0)
+      const [old, used, other] = [copy("old"), copy("used"), copy("other")]
+      const first = yield* open(home)
+      yield* first.materialize(verified(old), "old.py")
+      const second = yield* open(home)
+      yield* second.materialize(verified(used), "used.py")
+      fs.mkdirSync(join(folder, "kept-by-hand"))
+      fs.utimesSync(join(folder, "kept-by-hand"), 1, 1)
+      yield* at(80)
+      yield* second.materialize(verified(used), "used.py")
+      yield* at(89)
+      const third = yield* open(home)
+      yield* third.materialize(verified(other), "other.py")
+      assert.isTrue(fs.existsSync(join(folder, old.digest)), "after 89 days")
+      yield* at(95)
+      yield* third.materialize(verified(copy("new")), "new.py")
+      assert.deepStrictEqual(
+        fs.readdirSync(folder).toSorted(),
+        ["kept-by-hand", copy("new").digest, other.digest, used.digest].toSorted()
+      )
+      // What one process has in hand stays, however long it lies there.
+      yield* at(95 + 100)
+      yield* third.materialize(verified(copy("newer")), "newer.py")
+      assert.isTrue(fs.existsSync(join(folder, other.digest)))
+      assert.isFalse(fs.existsSync(join(folder, used.digest)))
+      const again = yield* first.materialize(verified(old), "old.py")
+      assert.strictEqual(fs.readFileSync(again.file!, "utf8"), "print(\"old\")\n")
+    }))
+
   it.effect("says that the disk is full and leaves no half copy", () =>
     Effect.gen(function*() {
       const disk = yield* Effect.acquireRelease(

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import { generate } from "../../../build/systemManifest.ts"
 import { systemManifest } from "../../../src/layers/integrity/systemManifest.generated.ts"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import { VerifiedCopies } from "../../../src/services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import type { FolderFile, ItemSnapshot } from "../../../src/services/item/Item.ts"
 import type { Tier } from "../../../src/services/item/ItemId.ts"
@@ -256,6 +257,37 @@ describe("VerifierEd25519", () => {
         ])
       })
     ))
+
+  it.effect("names the files of a folder that differ, where what was signed is still kept, and no name that was not", () =>
+    Effect.gen(function*() {
+      trusted.project = [standingOf(you)]
+      const { verify } = yield* Verifier
+      const tampered = (changed: ReadonlyArray<FolderFile>) =>
+        Effect.map(Effect.flip(verify(Snapshots.folderSnapshot(folder, changed, folderSignature))), (e) => e.message)
+      const [manifest, , run, data] = [...files]
+      const message = yield* tampered([
+        manifest!,
+        Snapshots.folderFile("lib/a.py", "a = 2\n"),
+        { ...run!, executable: false },
+        Snapshots.folderFile("do what this says.py", "")
+      ])
+      for (
+        const words of [
+          "lib/a.py has changed",
+          "run.sh has another executable bit",
+          "data.bin is gone",
+          "one file is new"
+        ]
+      ) {
+        assert.include(message, words)
+      }
+      assert.notInclude(message, "do what")
+      assert.notInclude(message, "tool.yaml")
+      assert.isDefined(data)
+    }).pipe(Effect.provide(layer.pipe(Layer.provide(Layer.mock(VerifiedCopies, {
+      recallFolder: (digest) =>
+        Effect.succeed(digest === Snapshots.folderSnapshot(folder, files, folderSignature).digest ? files : undefined)
+    }))))))
 
   it.effect.prop("believes every text that was signed, in any line ends, with or without a byte order mark", [
     Schema.Array(Schema.String.check(Schema.isPattern(/^[ -~\u00a0-\u00ff]*$/)))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Stream } from "effect"
+import { Duration, Effect, Fiber, Queue, Stream } from "effect"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Net from "node:net"
@@ -292,6 +292,24 @@ describe("changes", () => {
           const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(1)))
           assert.deepStrictEqual(told._tag === "Some" ? told.value : [], [tier])
         }
+      })
+    ))
+
+  it.live("a folder that was deleted and made anew at once is still watched", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const folder = `${disk.root("project")}/tools/a`
+        disk.write("project", "tools/a/x.py", "x\n")
+        const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
+        yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
+        yield* Effect.sleep(Duration.millis(400))
+        Fs.rmSync(folder, { recursive: true })
+        disk.write("project", "tools/a/x.py", "y\n")
+        yield* Effect.timeout(Queue.take(told), Duration.seconds(1))
+        yield* Effect.sleep(Duration.millis(800))
+        yield* Queue.clear(told)
+        disk.write("project", "tools/a/x.py", "z\n")
+        assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(1)), ["project"])
       })
     ))
 
