@@ -29,10 +29,13 @@ export const make = Effect.fnUntraced(function*(programs: ReadonlyMap<string, Pr
     folder: (root) => Result.succeed(root),
     program: ({ command }) => Result.succeed(command),
     limited: (argv) => Result.succeed({ argv, refusal: "" }),
-    run: Effect.fnUntraced(function*(spec, sinks) {
+    run: Effect.fnUntraced(function*(spec, sinks, within) {
       const program = programs.get(spec.argv[0] ?? "")
       if (program === undefined) return yield* Effect.fail({ _tag: "SpawnFailure" as const, code: "ENOENT" })
-      const end = yield* program(spec)
+      const end = yield* Effect.timeoutOrElse(program(spec), {
+        duration: within.millis,
+        orElse: () => Effect.fail(within.expired())
+      })
       yield* sinks.stdout(Buffer.from(end.stdout ?? "")) ?? Effect.void
       yield* sinks.stderr(Buffer.from(end.stderr ?? "")) ?? Effect.void
       return { code: end.code ?? 0, signal: null }

@@ -1,6 +1,6 @@
 // The `subprocess` primitive: an argv, never a shell; no byte of the server's stdin or stdout can reach the child or
 // come from it. Output is taken in as it comes and shaped when the child has exited.
-import { Duration, Effect, Result, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
 import { randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
@@ -31,7 +31,8 @@ import {
   type ChildSpec,
   makeLiveChildren,
   runChild,
-  type SpawnFailure
+  type SpawnFailure,
+  type Within
 } from "../process/childProcess.ts"
 import { type Limited, limited, makeHost, notStarted } from "../process/limits.ts"
 import { makeFindProgram, type ProgramQuery } from "../process/programFile.ts"
@@ -53,7 +54,11 @@ export interface ProcessHost {
     limits: ProcessLimits,
     env: Readonly<Record<string, string>>
   ) => Result.Result<Limited, string>
-  readonly run: <E>(spec: ChildSpec, sinks: ChildSinks<E>) => Effect.Effect<ChildExit, SpawnFailure | E>
+  readonly run: <E, X>(
+    spec: ChildSpec,
+    sinks: ChildSinks<E>,
+    within: Within<X>
+  ) => Effect.Effect<ChildExit, SpawnFailure | E | X>
 }
 
 /** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
@@ -135,12 +140,6 @@ const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
   const half = errorTail / 2
   return `${stdout.tail(half).trim()}\n${stderr.tail(half).trim()}`
 }
-
-const both = <E>(
-  first: Effect.Effect<void> | undefined,
-  second: Effect.Effect<void, E> | undefined
-): Effect.Effect<void, E> | undefined =>
-  first === undefined ? second : second === undefined ? first : Effect.andThen(first, second)
 
 /** Signals that say which limit was hit. */
 const limitSignals: Readonly<Record<string, string>> = {
@@ -235,18 +234,27 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       yield* Effect.addFinalizer(() => Effect.andThen(stdout.close, stderr.close))
       const report = makeReporter(input.emit, yield* Effect.scope)
 
-      const spec = { argv: within.success.argv, cwd: cwd.success, env, stdin: plan.stdin, grace: options.grace }
+      const spec = {
+        argv: within.success.argv,
+        cwd: cwd.success,
+        env,
+        stdin: plan.stdin,
+        grace: options.grace
+      }
+      yield* report.start
       const exit = yield* host.run(spec, {
-        stdout: (chunk) => both(json ? undefined : report.push("stdout", chunk), stdout.take(chunk)),
-        stderr: (chunk) => both(report.push("stderr", chunk), stderr.take(chunk))
+        stdout: (chunk) => {
+          if (!json) report.push("stdout", chunk)
+          return stdout.take(chunk)
+        },
+        stderr: (chunk) => {
+          report.push("stderr", chunk)
+          return stderr.take(chunk)
+        }
+      }, {
+        millis,
+        expired: () => new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
       }).pipe(
-        Effect.timeoutOrElse({
-          duration: Duration.millis(millis),
-          orElse: () =>
-            Effect.fail(
-              new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
-            )
-        }),
         Effect.catchTags({
           SpawnFailure: (failure) => Effect.fail(unstartable(input, plan, failure)),
           OutputTooLarge: ({ limit }) =>
@@ -284,6 +292,6 @@ export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
     folder: workingDirectory,
     program: makeFindProgram(),
     limited: (argv, limits, env) => limited(argv, limits, env, randomUUID, machine),
-    run: (spec, sinks) => runChild(spec, live, sinks)
+    run: (spec, sinks, within) => runChild(spec, live, sinks, within)
   }, options)
 })

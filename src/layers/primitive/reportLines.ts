@@ -66,19 +66,17 @@ export const makeReporter = (emit: PrimitiveInput["emit"], scope: Scope.Scope) =
       return flush(false)
     })
   )
-  const start = Effect.forkIn(Effect.forever(batch), scope)
 
   return {
-    /** Returns an effect the first time: the start of the batches. */
-    push: (channel: Channel, chunk: Buffer): Effect.Effect<void> | undefined => {
-      const first = channels.length === 0
+    /** The batches: begun before the tool is, since nobody waits for it then. */
+    start: Effect.forkIn(Effect.forever(batch), scope),
+    push: (channel: Channel, chunk: Buffer): void => {
       let state = channels.find((known) => known.channel === channel)
       if (state === undefined) {
         state = lines(channel)
         channels.push(state)
       }
       add(state, chunk)
-      return first ? Effect.asVoid(start) : undefined
     },
     /** The rest, where somebody has been listening. */
     finish: Effect.suspend(() => told ? Effect.timeoutOption(flush(true), interval) : Effect.void)

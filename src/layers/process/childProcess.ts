@@ -1,7 +1,7 @@
 // One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
 // by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
 // so this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import type { Readable } from "node:stream"
@@ -19,6 +19,12 @@ export interface ChildSpec {
 export interface ChildExit {
   readonly code: number | null
   readonly signal: string | null
+}
+
+/** How long a child may take in all, and what is wrong when that is over. */
+export interface Within<X> {
+  readonly millis: number
+  readonly expired: () => X
 }
 
 export interface SpawnFailure {
@@ -40,6 +46,8 @@ interface Running<E> {
   readonly stdout: Readable
   readonly stderr: Readable
   exit: ChildExit | undefined
+  expired: boolean
+  timer: Fiber.Fiber<void> | undefined
   /** Streams that have not ended. */
   open: number
   /** What has to be done before a paused stream is read on. */
@@ -104,7 +112,18 @@ const start = <E>(
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
     const root = { pid, mark }
-    const running: Running<E> = { child, root, stdout, stderr, exit: undefined, open: 2, jobs: [], wake: undefined }
+    const running: Running<E> = {
+      child,
+      root,
+      stdout,
+      stderr,
+      exit: undefined,
+      expired: false,
+      timer: undefined,
+      open: 2,
+      jobs: [],
+      wake: undefined
+    }
     live.set(pid, root)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
@@ -130,9 +149,18 @@ const news = <E>(running: Running<E>): Effect.Effect<void> =>
   })
 
 /** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
-const finish = Effect.fnUntraced(function*<E>(running: Running<E>) {
+const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Within<X> | undefined) {
+  // A race would cost two fibers, and start the child later; this one starts while the child does.
+  running.timer = within === undefined ? undefined : yield* Effect.forkChild(Effect.andThen(
+    Effect.sleep(within.millis),
+    Effect.sync(() => {
+      running.expired = true
+      running.wake?.()
+    })
+  ))
   let deadline: number | undefined
   while (true) {
+    if (running.expired && within !== undefined) return yield* Effect.fail(within.expired())
     const job = running.jobs.shift()
     if (job !== undefined) {
       yield* job
@@ -163,19 +191,21 @@ export const makeLiveChildren = Effect.acquireRelease(
 ).pipe(Effect.map(({ live }) => live))
 
 /**
- * Runs a child until it has exited and its output is read. Interruption, and so a timeout around it, ends the whole
- * tree before it goes on.
+ * Runs a child until it has exited and its output is read. Interruption, and the end of its time, end the whole tree
+ * before it goes on.
  */
-export const runChild = <E>(
+export const runChild = <E, X = never>(
   spec: ChildSpec,
   live: LiveChildren,
-  sinks: ChildSinks<E>
-): Effect.Effect<ChildExit, SpawnFailure | E> =>
+  sinks: ChildSinks<E>,
+  within?: Within<X>
+): Effect.Effect<ChildExit, SpawnFailure | E | X> =>
   Effect.acquireUseRelease(
     start(spec, live, sinks),
-    finish,
+    (running) => finish(running, within),
     Effect.fnUntraced(function*(running) {
       if (running.exit === undefined || isLeft(running.root)) yield* endTree(running.root, spec.grace)
+      if (running.timer !== undefined) yield* Fiber.interrupt(running.timer)
       live.delete(running.root.pid)
       running.stdout.destroy()
       running.stderr.destroy()

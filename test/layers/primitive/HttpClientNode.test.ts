@@ -10,21 +10,9 @@ import { retryAfter } from "../../../src/services/outbound/retry.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
 import { localServer, rawServer } from "../../support/localServer.ts"
+import { inputFor } from "./inputs.ts"
 
 const limits = { inline: 10_000, spill: 1_000_000, timeout: 30_000 }
-
-const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
-  tool: "probe",
-  config,
-  signed: config,
-  parameters: {},
-  env: new Map(),
-  toolFile: undefined,
-  cwd: "/",
-  isolation: "standard",
-  emit: () => Effect.void,
-  ...more
-})
 
 /** Against a network that answers what the test says, on the test's clock. */
 const scripted = (config: Schema.JsonObject, answers: ReadonlyArray<OutboundMemory.MemoryAnswer | OutboundFailed>) =>

@@ -7,20 +7,8 @@ import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesMemory from "../../../src/layers/primitive/PrimitivesMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import { type PrimitiveHandler, type PrimitiveInput, Primitives } from "../../../src/services/primitive/Primitive.ts"
-
-const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
-  tool: "probe",
-  config,
-  signed: config,
-  parameters: {},
-  env: new Map(),
-  toolFile: undefined,
-  cwd: "/nowhere",
-  isolation: "standard",
-  emit: () => Effect.void,
-  ...more
-})
+import { type PrimitiveHandler, Primitives } from "../../../src/services/primitive/Primitive.ts"
+import { inputFor } from "./inputs.ts"
 
 const kernel = (
   programs: Record<string, PrimitivesMemory.Program> = {},

@@ -9,6 +9,7 @@ import * as SubprocessNode from "../../../src/layers/primitive/SubprocessNode.ts
 import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveEvent, PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
+import { inputFor } from "./inputs.ts"
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "kiwi-subprocess-")))),
@@ -22,18 +23,8 @@ const variables = (values: Record<string, string>): ReadonlyMap<string, EnvVaria
 
 const path = process.env["PATH"] ?? "/usr/bin:/bin"
 
-const inputFor = (cwd: string, config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
-  tool: "probe",
-  config,
-  signed: config,
-  parameters: {},
-  env: variables({ PATH: path }),
-  toolFile: undefined,
-  cwd,
-  isolation: "standard",
-  emit: () => Effect.void,
-  ...more
-})
+const inputIn = (cwd: string, config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput =>
+  inputFor(config, { cwd, env: variables({ PATH: path }), ...more })
 
 const setup = (limits = { inline: 1_048_576, spill: 8_388_608 }, grace = 300) =>
   Effect.gen(function*() {
@@ -44,9 +35,9 @@ const setup = (limits = { inline: 1_048_576, spill: 8_388_608 }, grace = 300) =>
       cwd,
       outputs,
       run: (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}) =>
-        subprocess.run(inputFor(cwd, config, more)),
+        subprocess.run(inputIn(cwd, config, more)),
       bash: (script: string, config: Schema.JsonObject = {}, more: Partial<PrimitiveInput> = {}) =>
-        subprocess.run(inputFor(cwd, { command: "bash", args: ["-c", script], ...config }, more))
+        subprocess.run(inputIn(cwd, { command: "bash", args: ["-c", script], ...config }, more))
     }
   })
 

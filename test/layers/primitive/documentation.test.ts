@@ -119,9 +119,15 @@ const run = ({ folder, requests }: World, id: string, parameters: Schema.JsonObj
   }).pipe(Effect.provide(kernel(requests, answer)))
 
 describe("docs/tools.md", () => {
-  it("has these tools", () => {
-    assert.deepStrictEqual([...examples.keys()], ["thumbnail", "weather", "report_upload", "deno_runtime"])
-  })
+  it.effect("has tools, each of which has a chain", () =>
+    Effect.gen(function*() {
+      const chains = yield* ChainResolver
+      for (const id of examples.keys()) {
+        const { chain } = yield* chains.resolve({ id })
+        assert.isTrue(places.has(chain.primitive.tool.location.id), id)
+      }
+      assert.includeMembers([...examples.keys()], ["thumbnail", "weather", "report_upload", "deno_runtime"])
+    }).pipe(Effect.provide(kernel([], null))))
 
   it.live("thumbnail runs in its album, within its limits", () =>
     Effect.gen(function*() {

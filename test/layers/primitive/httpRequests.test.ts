@@ -14,23 +14,10 @@ import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Outbound, OutboundFailed } from "../../../src/services/outbound/Outbound.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
-import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
 import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
+import { inputFor } from "./inputs.ts"
 
 const limits = { inline: 10_000, spill: 1_000_000, timeout: 30_000 }
-
-const inputFor = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}): PrimitiveInput => ({
-  tool: "probe",
-  config,
-  signed: config,
-  parameters: {},
-  env: new Map(),
-  toolFile: undefined,
-  cwd: "/",
-  isolation: "standard",
-  emit: () => Effect.void,
-  ...more
-})
 
 const scripted = (
   config: Schema.JsonObject,

@@ -12,24 +12,19 @@ import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
+import { inputFor } from "./inputs.ts"
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "kiwi-hard-")))),
   (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true, force: true }))
 )
 
-const inputFor = (cwd: string, config: Schema.JsonObject, more: Partial<PrimitiveInput>): PrimitiveInput => ({
-  tool: "probe",
-  config,
-  signed: config,
-  parameters: {},
-  env: new Map([["PATH", { name: "PATH", value: Redacted.make("/usr/local/bin:/usr/bin:/bin"), origin: "process" }]]),
-  toolFile: undefined,
-  cwd,
-  isolation: "standard",
-  emit: () => Effect.void,
-  ...more
-})
+const inputIn = (cwd: string, config: Schema.JsonObject, more: Partial<PrimitiveInput>): PrimitiveInput =>
+  inputFor(config, {
+    cwd,
+    env: new Map([["PATH", { name: "PATH", value: Redacted.make("/usr/local/bin:/usr/bin:/bin"), origin: "process" }]]),
+    ...more
+  })
 
 const setup = (options: Partial<SubprocessNode.SubprocessOptions> = {}) =>
   Effect.gen(function*() {
@@ -43,7 +38,7 @@ const setup = (options: Partial<SubprocessNode.SubprocessOptions> = {}) =>
       ...options
     })
     const run = (config: Schema.JsonObject, more: Partial<PrimitiveInput> = {}) =>
-      subprocess.run(inputFor(cwd, config, more))
+      subprocess.run(inputIn(cwd, config, more))
     const bash = (script: string, config: Schema.JsonObject = {}, more: Partial<PrimitiveInput> = {}) =>
       run({ command: "bash", args: ["-c", script], ...config }, more)
     return { cwd, outputs, run, bash }
