@@ -97,30 +97,6 @@ export const examples: Examples = {
     when: "A tool declares JSON and prints a sentence",
     produce: shell("report", "echo \"done, $PLANTED_TOKEN\"", { output: "json" })
   },
-  UploadRefused: {
-    when: "A tool would send the project's `.env`",
-    produce: one("send", {
-      executor_id: "http_client",
-      config: {
-        url: "https://api.example.com/",
-        method: "POST",
-        multipart: [{ name: "file", path: ".env" }]
-      }
-    })
-  },
-  ResponsePathMissing: {
-    when: "A tool looks for a part of the answer that is not there",
-    produce: Effect.flatMap(
-      localServer((_request, response) => {
-        response.writeHead(200, { "content-type": "application/json" }).end("{\"id\": 1, \"name\": \"x\"}")
-      }),
-      ({ host, url }) =>
-        one("fetch", {
-          executor_id: "http_client",
-          config: { url, private_hosts: [host], response_path: "data.items" }
-        })
-    )
-  },
   RequestFailed: {
     when: "The server does not answer",
     produce: one("fetch", {
