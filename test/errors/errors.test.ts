@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { renderError } from "../../src/programs/cli/failure.ts"
 import { uncolored } from "../../src/programs/cli/text.ts"
+import * as embed from "../../src/programs/embed.ts"
 import type { ErrorCause, ErrorObject } from "../../src/services/error/KiwiError.ts"
 import { codeOf } from "../../src/services/error/KiwiError.ts"
 import { errorClasses } from "./catalog.ts"
@@ -24,6 +25,11 @@ it("every class has one sentence about what it stands for", () => {
 it("every class has exactly one example, and every example a class", () => {
   const names = errorClasses.filter(({ wraps }) => !wraps).map(({ name }) => name).toSorted()
   assert.deepStrictEqual(examples.map(({ name }) => name).toSorted(), names, "examples are in test/errors/examples")
+})
+
+it("programs that embed Kiwi can name every error of a service", () => {
+  const ofServices = errorClasses.filter(({ path }) => path.startsWith("src/services/"))
+  assert.deepStrictEqual(ofServices.filter(({ name }) => !(name in embed)).map(({ name }) => name), [])
 })
 
 const causes = (cause: ErrorCause | undefined): ReadonlyArray<ErrorCause> =>

@@ -18,7 +18,7 @@ export const shownOf = (produced: unknown): ErrorObject => {
 
 const nth = (n: number, length: number): string => sha256(`example ${n}`).repeat(2).slice(0, length)
 
-/** The same text on every machine and every day: temporary folders, digests, keys and ports become examples of them. */
+/** The same text on every machine and every day: temporary folders, digests, keys, versions and ports become examples of them. */
 export const normalize = (text: string): string => {
   const seen = new Map<string, number>()
   return text
@@ -27,6 +27,7 @@ export const normalize = (text: string): string => {
       if (!seen.has(hex)) seen.set(hex, seen.size)
       return nth(seen.get(hex)!, hex.length)
     })
+    .replaceAll(/(?<=\binterpreter here is )\d[\w.+]*/g, "3.12.4")
     .replaceAll(/(?<=\bport |\b127\.0\.0\.1:)\d+/g, "8080")
 }
 

@@ -6,10 +6,10 @@ import { noKernel, runCli } from "../programs/cli/runCli.ts"
 const wordsOf = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/'([^']*)'|"([^"]*)"|(<[^>]*>)|(\S+)/g)].map((match) => match.slice(1).find((part) => part) ?? "")
 
-/** What follows `kiwi`: up to a backtick, a semicolon, a line's end, or the sentence's. */
+/** What follows `kiwi`: up to a backtick, a semicolon, a line's end, or the sentence's, or where a shell sends it. */
 export const commandsIn = (remediation: string): ReadonlyArray<ReadonlyArray<string>> =>
   [...remediation.matchAll(/(?:^|[`(]|: |[a-z] )kiwi (?=[a-z-])([^`;\n]*)/g)].map(([, command = ""]) =>
-    wordsOf(command)
+    wordsOf(command.split(/ [<>|] /, 1)[0] ?? "")
   )
 
 /** Neither wrong usage nor an unknown command. What it would do is not done: its kernel dies first. */

@@ -7,9 +7,8 @@ import type { RealProject } from "../support/realProject.ts"
 
 /** What the bin composes for commands. */
 export const kernelOfSurfaces = ({ home, userSpace }: Pick<RealProject, "home" | "userSpace">) =>
-  Layer.mergeAll(
-    Kernel.layerProjects({ home, userSpace }),
-    KeychainOs.layer,
+  Layer.merge(Kernel.layerProjects({ home, userSpace }), KeychainOs.layer).pipe(
+    Layer.provideMerge(NodeServices.layer),
     // Not the stdin of the tests, which is open.
-    Stdio.layerTest({ stdin: Stream.empty })
-  ).pipe(Layer.provideMerge(NodeServices.layer))
+    Layer.merge(Stdio.layerTest({ stdin: Stream.empty }))
+  )

@@ -28,7 +28,10 @@ const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
     case "PrimitiveConfigInvalid":
       return setterOfIssues(chain, error.issues).link
     case "ToolUnstartable":
+    case "UploadRefused":
       return setterOf(chain, error.field)
+    case "ResponsePathMissing":
+      return setterOf(chain, "response_path")
     case "RequestFailed":
     case "RequestRefused":
       return setterOf(chain, "url")

@@ -36,6 +36,9 @@ export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing"
   }
 }
 
+const issuesOf = (findings: ReadonlyArray<typeof Finding.Type>): ReadonlyArray<ValidationIssue> =>
+  findings.map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
+
 /** The chain is not the one that was locked. */
 export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismatch", {
   tool: Schema.String,
@@ -54,10 +57,14 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
   }
   get failedAt(): FailedAt {
     const first = this.findings[0]
-    return { toolId: first?.tool ?? this.tool, configPath: this.configPath, validationErrors: this.validationIssues }
+    return {
+      toolId: first?.tool ?? this.tool,
+      configPath: this.configPath,
+      validationErrors: issuesOf(this.findings.filter(({ link }) => link === first?.link))
+    }
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
-    return this.findings.map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
+    return issuesOf(this.findings)
   }
 }
 

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
+import * as DependenciesMemory from "../../../src/layers/dependency/DependenciesMemory.ts"
 import { call, nodeTool, pythonTool, syncTool, syncWorld } from "../../layers/dependency/syncWorld.ts"
 import { pythonIndex, type PythonPackage } from "../../support/packageServers.ts"
 import { temporary } from "../../support/temporary.ts"
@@ -9,6 +10,14 @@ import type { Examples } from "../Example.ts"
 
 const greet: PythonPackage = { name: "kiwi-greet", version: "1.2.0", files: { "kiwi_greet.py": "" } }
 const hello = (requirement: string, more = "") => ({ "hello.py": pythonTool([requirement], "print(1)", more) })
+
+/** The same over a registry in memory: what real installers say is another text with every version of theirs. */
+const failingInMemory = (tools: Readonly<Record<string, string>>, options: Parameters<typeof syncTool>[1] = {}) =>
+  Effect.gen(function*() {
+    const world = yield* syncWorld(tools)
+    const registry = DependenciesMemory.layerWith(new Map([["kiwi-greet", "1.2.0"]]))
+    return yield* world.inKernel(Effect.provide(Effect.flip(syncTool("hello", options)), registry))
+  })
 
 /** The error of installing from an index that has one package. */
 const failingSync = (
@@ -53,8 +62,8 @@ export const examples: Examples = {
     )
   },
   InstallFailed: {
-    when: "The index has no such version",
-    produce: failingSync(hello("kiwi-greet>=2"))
+    when: "The index has no such package",
+    produce: failingInMemory(hello("kiwi-great"))
   },
   InterpreterUnsuitable: {
     when: "A script asks for a newer Python than there is",
@@ -63,9 +72,7 @@ export const examples: Examples = {
     )
   },
   PinsDiffer: {
-    when: "The index sends another package than the one whose hash is locked",
-    produce: failingSync(hello("kiwi-greet"), {
-      pins: [{ name: "kiwi-greet", version: "1.2.0", hash: `sha256:${"0".repeat(64)}` }]
-    })
+    when: "The index has another package than the one that was locked",
+    produce: failingInMemory(hello("kiwi-greet"), { pins: [{ name: "kiwi-greet", version: "1.1.0", hash: null }] })
   }
 }
