@@ -50,8 +50,9 @@ const cachedReader = (tree: Tree) => {
   return (path: string, now: number): Found | undefined => {
     const stat = lookAt(tree, path)
     const known = cache.get(path)
-    if (known !== undefined && stat !== undefined && isSame(known.stat, stat)) return known.found
+    if (known !== undefined && stat && isSame(known.stat, stat)) return known.found
     if (known !== undefined) drop(path)
+    if (stat === undefined) return undefined
     const read = readLock(tree, path)
     if (read?.stat !== undefined && now - Number(read.stat.ctimeMs) > settleTime) keep(path, read.found, read.stat)
     return read?.found

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect } from "effect"
+import type { Scope } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -8,7 +9,7 @@ import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import { keyOf } from "../../../src/services/lockfile/lockName.ts"
 import { contract } from "./LockfileStore.contract.ts"
 import { frozen, lockText } from "./locks.ts"
-import { world } from "./lockWorld.ts"
+import { open, world } from "./lockWorld.ts"
 import type { World } from "./lockWorld.ts"
 
 contract("LockfileStoreFile", world)
@@ -22,13 +23,6 @@ const locksFor = (store: Store, made: Parameters<typeof frozen>[0] = {}) => {
   const now = frozen(made)
   return store.locksFor(keyOf(now), now.chain_hash)
 }
-
-/** A store and what ends it. */
-const open = Effect.fnUntraced(function*(made: World) {
-  const scope = yield* Effect.acquireRelease(Scope.make(), (it) => Scope.close(it, Exit.void))
-  const store = yield* Effect.provide(LockfileStore, yield* Layer.buildWithScope(made.layer, scope))
-  return { store, end: Scope.close(scope, Exit.void) }
-})
 
 const test = <A, E>(title: string, body: (made: World, store: Store) => Effect.Effect<A, E, Scope.Scope>) =>
   it.effect(title, () =>
@@ -397,9 +391,8 @@ describe("LockfileStoreFile between processes", () => {
     Effect.gen(function*() {
       yield* store.save(frozen(), { scope: "project" })
       const process = yield* Effect.provide(LockfileStore, made.layerProcess)
-      const [lock] = fs.globSync("projects/*/", { cwd: made.home })
-        .filter((folder) => !folder.includes("index"))
-      fs.mkdirSync(join(made.home, lock!, "lockfiles.lock"))
+      const state = fs.globSync("projects/*/", { cwd: made.home }).find((folder) => !folder.includes("index"))
+      fs.mkdirSync(join(made.home, state!, "lockfiles.lock"))
       const error = yield* Effect.flip(process.save(frozen(), { scope: "project" }))
       assert.strictEqual(error._tag, "LockUnavailable")
     }))

@@ -1,5 +1,5 @@
 // A project, a user space and a home on a real disk, and stores of lockfiles over them.
-import { Effect, Layer } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as LockfileStoreFile from "../../../src/layers/lockfile/LockfileStoreFile.ts"
@@ -37,9 +37,6 @@ export const worldIn = (folder: string) => {
     alone: over(undefined, ProcessLockMemory.layer),
     /** With locks between processes. */
     layerProcess: over(root, ProcessLockSqlite.layer),
-    /** One life of a store, from here to the end of `use`. */
-    session: <A, E>(use: (store: LockfileStore["Service"]) => Effect.Effect<A, E>) =>
-      Effect.provide(Effect.flatMap(LockfileStore, use), layer),
     put: (scope: LockScope, path: string, text: string): void => {
       const file = join(folders[scope], path)
       fs.mkdirSync(dirname(file), { recursive: true })
@@ -59,4 +56,11 @@ export const world = Effect.map(temporary, (folder) => {
   fs.mkdirSync(join(made.root, ".ai"), { recursive: true })
   fs.mkdirSync(made.userSpace, { recursive: true })
   return made
+})
+
+/** A store and what ends it. */
+export const open = Effect.fnUntraced(function*(made: World) {
+  const scope = yield* Effect.acquireRelease(Scope.make(), (opened) => Scope.close(opened, Exit.void))
+  const store = yield* Effect.provide(LockfileStore, yield* Layer.buildWithScope(made.layer, scope))
+  return { store, end: Scope.close(scope, Exit.void) }
 })
