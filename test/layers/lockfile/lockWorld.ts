@@ -10,7 +10,10 @@ import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
 import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../../src/services/lockfile/LockfileStore.ts"
+import { keyOf } from "../../../src/services/lockfile/lockName.ts"
 import { temporary } from "../../support/temporary.ts"
+import { frozen } from "./locks.ts"
+import type { Made } from "./locks.ts"
 
 export const worldIn = (folder: string) => {
   const [root, home, userSpace] = [join(folder, "project"), join(folder, "home"), join(folder, "user")]
@@ -64,3 +67,9 @@ export const open = Effect.fnUntraced(function*(made: World) {
   const store = yield* Effect.provide(LockfileStore, yield* Layer.buildWithScope(made.layer, scope))
   return { store, end: Scope.close(scope, Exit.void) }
 })
+
+/** What a call of a tool that was made up asks for. */
+export const locksFor = (store: LockfileStore["Service"], made?: Made) => {
+  const now = frozen(made)
+  return store.locksFor(keyOf(now), now.chain_hash)
+}

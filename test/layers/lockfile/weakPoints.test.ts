@@ -1,31 +1,14 @@
 // What stores of lockfiles are known to get wrong, each in a test of its own.
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Scope } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { compareLock, showFinding } from "../../../src/services/lockfile/compareLock.ts"
-import type { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
-import { keyOf } from "../../../src/services/lockfile/lockName.ts"
 import { frozen, frozenOf, lockText } from "./locks.ts"
-import { open, world } from "./lockWorld.ts"
+import { locksFor, open } from "./lockWorld.ts"
 import type { World } from "./lockWorld.ts"
-
-type Store = LockfileStore["Service"]
-
-const locksFor = (store: Store, made: Parameters<typeof frozen>[0] = {}) => {
-  const now = frozen(made)
-  return store.locksFor(keyOf(now), now.chain_hash)
-}
-
-const test = <A, E>(title: string, body: (made: World, store: Store) => Effect.Effect<A, E, Scope.Scope>) =>
-  it.effect(title, () =>
-    Effect.gen(function*() {
-      const made = yield* world
-      yield* TestClock.setTime(Date.now() + 60_000)
-      return yield* body(made, (yield* open(made)).store)
-    }))
+import { settledTest as test } from "./settledTest.ts"
 
 const indexOf = (made: World): Record<string, Record<string, string>> =>
   JSON.parse(made.get("project", ".index.json")!).lockfiles
