@@ -108,6 +108,8 @@ export const readLock = (tree: Tree, path: string, isRealFolder = false): ReadFi
   try {
     return readOpened(tree, path, descriptor, isRealFolder)
   } catch (cause) {
+    // Removed since it was opened.
+    if (isAbsent(cause)) return undefined
     return { found: Result.fail(lockInvalid(tree.scope, path, refusal(cause))), stat: undefined }
   } finally {
     Fs.closeSync(descriptor)

@@ -176,7 +176,7 @@ const scenario = (kill: boolean) =>
       Effect.fnUntraced(function*(i) {
         const after = yield* Random.nextIntBetween(0, 300)
         const killed: Kill = { on: i % 4 === 0 ? "start" : "saved", after }
-        return yield* run(child, [made.folder, `${seed}-${i}`, kill ? "0" : "8"], kill ? killed : undefined)
+        return yield* run(child, [made.folder, `${seed}-${i}`, kill ? "0" : "6"], kill ? killed : undefined)
       }),
       { concurrency: atOnce }
     ).pipe(Random.withSeed(`${seed}`))
