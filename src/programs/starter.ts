@@ -10,6 +10,7 @@ export interface StarterFile {
 
 const ignore = `# What Kiwi writes here. Everything else in .ai is yours to commit.
 /cache/
+/lockfiles/.index.json
 /logs/
 /outputs/
 /threads/

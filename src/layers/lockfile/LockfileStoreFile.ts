@@ -8,7 +8,7 @@ import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
 import type { Tree } from "./lockTree.ts"
@@ -50,8 +50,9 @@ const cachedReader = (tree: Tree) => {
   return (path: string, now: number): Found | undefined => {
     const stat = lookAt(tree, path)
     const known = cache.get(path)
-    if (known !== undefined && stat !== undefined && isSame(known.stat, stat)) return known.found
+    if (known !== undefined && stat && isSame(known.stat, stat)) return known.found
     if (known !== undefined) drop(path)
+    if (stat === undefined) return undefined
     const read = readLock(tree, path)
     if (read?.stat !== undefined && now - Number(read.stat.ctimeMs) > settleTime) keep(path, read.found, read.stat)
     return read?.found
@@ -77,8 +78,14 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
 
   const exclusively = locks.withLock(state, lockName)
 
-  const remove = (path: string) =>
-    Effect.andThen(files.remove(root, `${folder}/${path}`), Effect.ignore(removeEmptyFolders(path)))
+  const remove = Effect.fnUntraced(function*(path: string) {
+    if (lookAt(tree, path)?.isDirectory() === true) {
+      const detail = "a folder of that name is there"
+      return yield* new WriteRefused({ path: `${folder}/${path}`, issue: "exists", detail })
+    }
+    yield* files.remove(root, `${folder}/${path}`)
+    yield* Effect.ignore(removeEmptyFolders(path))
+  })
 
   const sweep = Effect.gen(function*() {
     const before = (yield* Clock.currentTimeMillis) - leftoverAge

@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const readFile = Effect.gen(function*() {
     const stat = lookAt(tree, file)
-    if (stat === undefined) return undefined
+    if (!stat) return undefined
     if (known !== undefined && isSame(known.stat, stat)) return known.index
     const bytes = yield* Effect.orElseSucceed(files.read(root, `${folder}/${file}`, { maxBytes }), () => undefined)
     const index = bytes === undefined ? undefined : readIndex(new TextDecoder().decode(bytes))

@@ -51,8 +51,11 @@ const isAbsent = (cause: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(err
 /** Windows has no such flags; there the look before and after the open has to do. */
 const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
 
+/** Most lockfiles fit; used up before anything else runs. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024)
+
 const readAll = (descriptor: number, size: number): Buffer => {
-  const buffer = Buffer.allocUnsafe(size + 1)
+  const buffer = size < scratch.length ? scratch.subarray(0, size + 1) : Buffer.allocUnsafeSlow(size + 1)
   let length = 0
   while (length < buffer.length) {
     const count = Fs.readSync(descriptor, buffer, length, buffer.length - length, null)
@@ -82,8 +85,10 @@ const readOpened = (
   const invalid = (issue: string): ReadFile => ({ found: Result.fail(lockInvalid(scope, path, issue)), stat })
   if (!stat.isFile()) return invalid("it is no regular file")
   if (stat.size > BigInt(maxBytes)) return invalid(`it is larger than ${maxBytes} bytes`)
-  const file = join(root, path)
-  if (!isRealFolder && Fs.realpathSync.native(file) !== file) return invalid("a folder on the way to it is a link")
+  if (!isRealFolder) {
+    const file = join(root, path)
+    if (Fs.realpathSync.native(file) !== file) return invalid("a folder on the way to it is a link")
+  }
   const bytes = readAll(descriptor, Number(stat.size))
   if (BigInt(bytes.length) !== stat.size) return invalid("it changed while it was read")
   const text = decodeText(bytes)
@@ -103,18 +108,20 @@ export const readLock = (tree: Tree, path: string, isRealFolder = false): ReadFi
   try {
     return readOpened(tree, path, descriptor, isRealFolder)
   } catch (cause) {
+    // Removed since it was opened.
+    if (isAbsent(cause)) return undefined
     return { found: Result.fail(lockInvalid(tree.scope, path, refusal(cause))), stat: undefined }
   } finally {
     Fs.closeSync(descriptor)
   }
 }
 
-/** What tells whether a file is still the one that was read; undefined where there is none, or it cannot be told. */
-export const lookAt = (tree: Tree, path: string): Fs.BigIntStats | undefined => {
+/** What tells whether a file is still the one that was read; undefined where there is none, null where nobody may look. */
+export const lookAt = (tree: Tree, path: string): Fs.BigIntStats | undefined | null => {
   try {
     return Fs.lstatSync(`${tree.root}/${path}`, { bigint: true, throwIfNoEntry: false })
   } catch {
-    return undefined
+    return null
   }
 }
 
@@ -195,7 +202,7 @@ export const findLeftovers = Effect.fnUntraced(function*(tree: Tree, before: num
         if (!leftover.test(entry.name) || !entry.isFile()) continue
         const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`
         const stat = lookAt(tree, path)
-        if (stat !== undefined && Number(stat.mtimeMs) < before) found.push(path)
+        if (stat && Number(stat.mtimeMs) < before) found.push(path)
       }
     })
   yield* walkFolders(tree, "", visit, () => undefined)

@@ -33,13 +33,14 @@ const parseJson = (text: string): Result.Result<unknown, string> =>
   Result.try({ try: () => JSON.parse(text) as unknown, catch: () => "it is not JSON" })
 
 /** Fails with what is wrong, as the end of a sentence. */
-export const readLockfile = (text: string, sha256: (text: string) => string): Result.Result<Lockfile, string> =>
-  Result.gen(function*() {
-    const json = yield* parseJson(text)
-    const lockfile = yield* Result.mapError(decode(json), schemaIssue)
-    const issue = selfContradiction(lockfile, sha256)
-    return issue === undefined ? lockfile : yield* Result.fail(issue)
-  })
+export const readLockfile = (text: string, sha256: (text: string) => string): Result.Result<Lockfile, string> => {
+  const json = parseJson(text)
+  if (Result.isFailure(json)) return Result.fail(json.failure)
+  const lockfile = decode(json.success)
+  if (Result.isFailure(lockfile)) return Result.fail(schemaIssue(lockfile.failure))
+  const issue = selfContradiction(lockfile.success, sha256)
+  return issue === undefined ? Result.succeed(lockfile.success) : Result.fail(issue)
+}
 
 /** Indented by two, keys in the order of the format's first version and ours after them, no newline at the end. */
 export const printLockfile = (lockfile: Lockfile): string =>

@@ -1,43 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { Effect } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
-import { keyOf } from "../../../src/services/lockfile/lockName.ts"
 import { contract } from "./LockfileStore.contract.ts"
 import { frozen, lockText } from "./locks.ts"
-import { world } from "./lockWorld.ts"
+import { locksFor, open, world } from "./lockWorld.ts"
 import type { World } from "./lockWorld.ts"
+import { settledTest as test } from "./settledTest.ts"
 
 contract("LockfileStoreFile", world)
 
-type Store = LockfileStore["Service"]
-
 const path = "math/add@1.0.0.lock.json"
 const index = ".index.json"
-
-const locksFor = (store: Store, made: Parameters<typeof frozen>[0] = {}) => {
-  const now = frozen(made)
-  return store.locksFor(keyOf(now), now.chain_hash)
-}
-
-/** A store and what ends it. */
-const open = Effect.fnUntraced(function*(made: World) {
-  const scope = yield* Effect.acquireRelease(Scope.make(), (it) => Scope.close(it, Exit.void))
-  const store = yield* Effect.provide(LockfileStore, yield* Layer.buildWithScope(made.layer, scope))
-  return { store, end: Scope.close(scope, Exit.void) }
-})
-
-const test = <A, E>(title: string, body: (made: World, store: Store) => Effect.Effect<A, E, Scope.Scope>) =>
-  it.effect(title, () =>
-    Effect.gen(function*() {
-      const made = yield* world
-      // Times of files are believed by then.
-      yield* TestClock.setTime(Date.now() + 60_000)
-      return yield* body(made, (yield* open(made)).store)
-    }))
 
 const indexOf = (made: World): Record<string, Record<string, string>> =>
   JSON.parse(made.get("project", index) ?? `{"lockfiles":{}}`).lockfiles
@@ -332,6 +309,30 @@ describe("LockfileStoreFile's index", () => {
     }))
 })
 
+describe("LockfileStoreFile removes", () => {
+  test("no folder that is called like a lockfile, nor what is in it", (made, store) =>
+    Effect.gen(function*() {
+      made.put("project", `${path}/precious`, "x")
+      const error = yield* Effect.flip(store.remove({ scope: "project", path }))
+      assert.strictEqual(error._tag, "WriteRefused")
+      assert.isDefined(made.get("project", `${path}/precious`))
+    }))
+
+  test("a lockfile that is invalid, or a link, when it is asked to", (made, store) =>
+    Effect.gen(function*() {
+      made.put("project", path, "{")
+      yield* store.remove({ scope: "project", path })
+      assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
+      const target = join(made.folder, "target")
+      fs.writeFileSync(target, "precious")
+      fs.mkdirSync(join(made.folders.project, "math"))
+      fs.symlinkSync(target, join(made.folders.project, path))
+      yield* store.remove({ scope: "project", path })
+      assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
+      assert.strictEqual(fs.readFileSync(target, "utf8"), "precious")
+    }))
+})
+
 describe("LockfileStoreFile clears away", () => {
   test("folders that pruning and removing leave empty, and no others", (made, store) =>
     Effect.gen(function*() {
@@ -397,9 +398,8 @@ describe("LockfileStoreFile between processes", () => {
     Effect.gen(function*() {
       yield* store.save(frozen(), { scope: "project" })
       const process = yield* Effect.provide(LockfileStore, made.layerProcess)
-      const [lock] = fs.globSync("projects/*/", { cwd: made.home })
-        .filter((folder) => !folder.includes("index"))
-      fs.mkdirSync(join(made.home, lock!, "lockfiles.lock"))
+      const state = fs.globSync("projects/*/", { cwd: made.home }).find((folder) => !folder.includes("index"))
+      fs.mkdirSync(join(made.home, state!, "lockfiles.lock"))
       const error = yield* Effect.flip(process.save(frozen(), { scope: "project" }))
       assert.strictEqual(error._tag, "LockUnavailable")
     }))

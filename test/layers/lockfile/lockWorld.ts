@@ -1,5 +1,5 @@
 // A project, a user space and a home on a real disk, and stores of lockfiles over them.
-import { Effect, Layer } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as LockfileStoreFile from "../../../src/layers/lockfile/LockfileStoreFile.ts"
@@ -10,7 +10,10 @@ import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
 import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../../src/services/lockfile/LockfileStore.ts"
+import { keyOf } from "../../../src/services/lockfile/lockName.ts"
 import { temporary } from "../../support/temporary.ts"
+import { frozen } from "./locks.ts"
+import type { Made } from "./locks.ts"
 
 export const worldIn = (folder: string) => {
   const [root, home, userSpace] = [join(folder, "project"), join(folder, "home"), join(folder, "user")]
@@ -37,9 +40,6 @@ export const worldIn = (folder: string) => {
     alone: over(undefined, ProcessLockMemory.layer),
     /** With locks between processes. */
     layerProcess: over(root, ProcessLockSqlite.layer),
-    /** One life of a store, from here to the end of `use`. */
-    session: <A, E>(use: (store: LockfileStore["Service"]) => Effect.Effect<A, E>) =>
-      Effect.provide(Effect.flatMap(LockfileStore, use), layer),
     put: (scope: LockScope, path: string, text: string): void => {
       const file = join(folders[scope], path)
       fs.mkdirSync(dirname(file), { recursive: true })
@@ -60,3 +60,16 @@ export const world = Effect.map(temporary, (folder) => {
   fs.mkdirSync(made.userSpace, { recursive: true })
   return made
 })
+
+/** A store and what ends it. */
+export const open = Effect.fnUntraced(function*(made: World) {
+  const scope = yield* Effect.acquireRelease(Scope.make(), (opened) => Scope.close(opened, Exit.void))
+  const store = yield* Effect.provide(LockfileStore, yield* Layer.buildWithScope(made.layer, scope))
+  return { store, end: Scope.close(scope, Exit.void) }
+})
+
+/** What a call of a tool that was made up asks for. */
+export const locksFor = (store: LockfileStore["Service"], made?: Made) => {
+  const now = frozen(made)
+  return store.locksFor(keyOf(now), now.chain_hash)
+}
