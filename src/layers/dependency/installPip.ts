@@ -35,7 +35,7 @@ const Report = Schema.Struct({
 const decodeReport = Schema.decodeUnknownEffect(Schema.fromJsonString(Report))
 
 /** Exact versions, each with its hash where every one is known: an installer checks all or none. */
-export const requirementLines = ({ pins, requirements }: PythonPlan): ReadonlyArray<string> =>
+const requirementLines = ({ pins, requirements }: PythonPlan): ReadonlyArray<string> =>
   pins === undefined
     ? requirements
     : pins.map(({ hash, name, version }) =>
