@@ -81,15 +81,18 @@ describe("remedies", () => {
   })
 })
 
+type Module = Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>>
+
 const page = new URL("../../docs/errors.md", import.meta.url)
 const root = new URL("../../", import.meta.url)
 
 it("docs/errors.md says all of it", async () => {
   const classes = new Map<string, Readonly<Record<string, Schema.Top>>>()
-  for (const { name, path } of errorClasses) {
-    const module: Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>> =
-      await import(new URL(path, root).href)
-    const found = module[name]
+  const modules = await Promise.all(
+    errorClasses.map(({ path }): Promise<Module> => import(new URL(path, root).href))
+  )
+  for (const [index, { name, path }] of errorClasses.entries()) {
+    const found = modules[index]?.[name]
     assert.isDefined(found, `${path} exports ${name}`)
     classes.set(name, found!.fields)
   }
