@@ -22,6 +22,7 @@ it("draws links under each other, who set what, and where it stops; nothing of a
     uncolored,
     100
   )
+  // oxlint-disable-next-line no-control-regex -- these are what must not be there
   assert.notMatch(text, /[\u0000-\u0009\u000b-\u001f]/)
   for (
     const words of [
