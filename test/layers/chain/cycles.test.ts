@@ -71,7 +71,7 @@ describe("a chain on disk that is none", () => {
         disk.write("project", "tools/y/b.yaml", tool("subprocess"))
       }
       const error = yield* failing("a", write("b"))
-      assert.deepStrictEqual(shown(error), ["CHAIN_LINK_BROKEN", "a", "b", "project:tools/a.yaml"])
+      assert.deepStrictEqual(shown(error), ["CHAIN_LINK_BROKEN", "a", "a", "project:tools/a.yaml"])
       assert.include(error.message, "project:tools/x/b.yaml")
       assert.include(error.message, "project:tools/y/b.yaml")
       assert.strictEqual((yield* failing("a", write("x/b")))._tag, "ChainLinkMissing")

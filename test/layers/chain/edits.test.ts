@@ -41,7 +41,7 @@ interface Edit {
   readonly item?: string
   readonly edit: (tools: string, disk: Disk) => void
   /** Then the chain is this. */
-  readonly then: string
+  readonly after: string
 }
 
 const rewrite = (file: string, text: string) => {
@@ -56,7 +56,7 @@ const edits: ReadonlyArray<Edit> = [
   {
     what: "content of the same size, with its time set back",
     edit: (tools) => rewrite(`${tools}/c0/leaf.yaml`, leaf("b")),
-    then: `${whole} {"command":"one","args":["b"]}`
+    after: `${whole} {"command":"one","args":["b"]}`
   },
   {
     what: "a file put in the place of another",
@@ -64,27 +64,27 @@ const edits: ReadonlyArray<Edit> = [
       Fs.writeFileSync(`${tools}/c0/.new`, leaf("c"))
       Fs.renameSync(`${tools}/c0/.new`, `${tools}/c0/leaf.yaml`)
     },
-    then: `${whole} {"command":"one","args":["c"]}`
+    after: `${whole} {"command":"one","args":["c"]}`
   },
   {
     what: "a touch, which changes nothing",
     edit: (tools) => Fs.utimesSync(`${tools}/c0/leaf.yaml`, new Date(), new Date()),
-    then: `${whole} {"command":"one","args":["a"]}`
+    after: `${whole} {"command":"one","args":["a"]}`
   },
   {
     what: "a link in the middle",
     edit: (tools) => rewrite(`${tools}/c1/runtime.yaml`, runtime({ config: { command: "two" } })),
-    then: `${whole} {"command":"two","args":["a"]}`
+    after: `${whole} {"command":"two","args":["a"]}`
   },
   {
     what: "a twin in another category",
     edit: (tools) => Fs.writeFileSync(`${tools}/c17/leaf.yaml`, leaf("a")),
-    then: "ItemAmbiguous"
+    after: "ItemAmbiguous"
   },
   {
     what: "a twin of a link in the middle, in a category within a category",
     edit: (tools) => Fs.writeFileSync(`${tools}/c2/deep/runtime.yaml`, runtime()),
-    then: "ChainLinkBroken"
+    after: "ChainLinkBroken"
   },
   {
     what: "a twin in a category that is new",
@@ -92,19 +92,19 @@ const edits: ReadonlyArray<Edit> = [
       Fs.mkdirSync(`${tools}/c5/more`)
       Fs.writeFileSync(`${tools}/c5/more/leaf.yaml`, leaf("a"))
     },
-    then: "ItemAmbiguous"
+    after: "ItemAmbiguous"
   },
   {
     what: "a user's item that a project's hides now",
     item: "mine",
     edit: (tools) => Fs.writeFileSync(`${tools}/c9/mine.yaml`, leaf("m")),
-    then: "project:tools/c9/mine.yaml > project:tools/c1/runtime.yaml > system:tools/primitives/subprocess.yaml " +
+    after: "project:tools/c9/mine.yaml > project:tools/c1/runtime.yaml > system:tools/primitives/subprocess.yaml " +
       `{"command":"one","args":["m"]} hides user:tools/mine.yaml`
   },
   {
     what: "a file that is gone",
     edit: (tools) => Fs.rmSync(`${tools}/c1/runtime.yaml`),
-    then: "ChainLinkMissing"
+    after: "ChainLinkMissing"
   },
   {
     what: "a folder that is another one now",
@@ -113,7 +113,7 @@ const edits: ReadonlyArray<Edit> = [
       Fs.mkdirSync(`${tools}/c1`)
       Fs.writeFileSync(`${tools}/c1/runtime.yaml`, runtime({ config: { command: "three" } }))
     },
-    then: `${whole} {"command":"three","args":["a"]}`
+    after: `${whole} {"command":"three","args":["a"]}`
   },
   {
     what: "all tools put in the place of others",
@@ -121,12 +121,12 @@ const edits: ReadonlyArray<Edit> = [
       Fs.renameSync(tools, `${tools}/../before`)
       Fs.mkdirSync(tools)
     },
-    then: "ItemNotFound"
+    after: "ItemNotFound"
   },
   {
     what: "a version that is out of the range",
     edit: (tools) => rewrite(`${tools}/c1/runtime.yaml`, runtime({ version: "2.0.0" })),
-    then: "ChainVersionMismatch"
+    after: "ChainVersionMismatch"
   },
   {
     what: "child schemas that refuse the child now",
@@ -135,12 +135,12 @@ const edits: ReadonlyArray<Edit> = [
         `${tools}/c1/runtime.yaml`,
         runtime({ validation: { child_schemas: [{ match: { tool_type: "pythen" } }] } })
       ),
-    then: "ChildRefused"
+    after: "ChildRefused"
   },
   {
     what: "child schemas that are gone",
     edit: (tools) => rewrite(`${tools}/c1/runtime.yaml`, runtime({ validation: null })),
-    then: `${whole} {"command":"one","args":["a"]} ChildSchemasMissing`
+    after: `${whole} {"command":"one","args":["a"]} ChildSchemasMissing`
   }
 ]
 
@@ -181,10 +181,10 @@ it.live("every edit between two calls is seen by the second", () =>
       assert.include(first, "system:tools/primitives/subprocess.yaml")
       assert.strictEqual(yield* resolve(item), first)
     }
-    for (const { disk, edit: { edit, item = "leaf", then, what }, resolve } of cases) {
+    for (const { disk, edit: { after, edit, item = "leaf", what }, resolve } of cases) {
       edit(`${disk.root("project")}/tools`, disk)
-      assert.strictEqual(yield* resolve(item), then, what)
-      assert.strictEqual(yield* resolve(item), then, `${what}, once more`)
+      assert.strictEqual(yield* resolve(item), after, what)
+      assert.strictEqual(yield* resolve(item), after, `${what}, once more`)
     }
   }).pipe(Effect.scoped), 30_000)
 

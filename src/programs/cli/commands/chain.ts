@@ -36,7 +36,8 @@ const valueText = ({ by, field, overrode = [], ...set }: DrawnValue): readonly [
   ].join(", ")
 ]
 
-const chainText = (found: DrawnChain, paint: Paint, width: number): string => {
+/** For people. Every text of an item is shown as it is, on one line. */
+export const chainText = (found: DrawnChain, paint: Paint, width: number): string => {
   const end = found.links.length
   return [
     ...found.links.map((link, at) => linkText(link, at, paint)),
