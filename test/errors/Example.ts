@@ -44,7 +44,7 @@ export const loadExamples = async (): Promise<
     )
   )
   return loaded.flatMap(([file, { examples }]) =>
-    Object.entries(examples).map(([name, example]) => ({ ...example, name, file }))
+    Object.entries(examples).map(([name, { produce, when }]) => ({ name, file, produce, when }))
   )
 }
 

@@ -85,14 +85,15 @@ const page = new URL("../../docs/errors.md", import.meta.url)
 const root = new URL("../../", import.meta.url)
 
 it("docs/errors.md says all of it", async () => {
-  const classes = new Map<string, Readonly<Record<string, Schema.Top>>>()
-  for (const { name, path } of errorClasses) {
-    const module: Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>> =
-      await import(new URL(path, root).href)
-    const found = module[name]
-    assert.isDefined(found, `${path} exports ${name}`)
-    classes.set(name, found!.fields)
-  }
+  const classes = new Map(
+    await Promise.all(errorClasses.map(async ({ name, path }) => {
+      const module: Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>> =
+        await import(new URL(path, root).href)
+      const found = module[name]
+      assert.isDefined(found, `${path} exports ${name}`)
+      return [name, found!.fields] as const
+    }))
+  )
   const exemplified = errorClasses.filter(({ name }) => shown.has(name))
   const text = render(exemplified, ({ name }) => ({
     fields: classes.get(name)!,

@@ -31,7 +31,7 @@ export const examples: Examples = {
   IndexUnavailable: {
     when: "A folder stands where the project's search index should be",
     produce: failing({}, "trusted", ({ home }) => {
-      const [id] = fs.readdirSync(join(home, "projects")).filter((name) => name !== "index")
+      const id = fs.readdirSync(join(home, "projects")).find((name) => name !== "index")
       fs.mkdirSync(join(home, "projects", id!, "search.db/x"), { recursive: true })
       return Effect.flatMap(ItemIndex, (index) => index.search({ query: "add", tier: "project" }))
     })
