@@ -44,7 +44,7 @@ export const loadExamples = async (): Promise<
     )
   )
   return loaded.flatMap(([file, { examples }]) =>
-    Object.entries(examples).map(([name, { produce, when }]) => ({ name, file, when, produce }))
+    Object.entries(examples).map(([name, { produce, when }]) => ({ name, file, produce, when }))
   )
 }
 

@@ -81,21 +81,19 @@ describe("remedies", () => {
   })
 })
 
-type Module = Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>>
-
 const page = new URL("../../docs/errors.md", import.meta.url)
 const root = new URL("../../", import.meta.url)
 
 it("docs/errors.md says all of it", async () => {
-  const classes = new Map<string, Readonly<Record<string, Schema.Top>>>()
-  const modules = await Promise.all(
-    errorClasses.map(({ path }): Promise<Module> => import(new URL(path, root).href))
+  const classes = new Map(
+    await Promise.all(errorClasses.map(async ({ name, path }) => {
+      const module: Readonly<Record<string, { readonly fields: Readonly<Record<string, Schema.Top>> } | undefined>> =
+        await import(new URL(path, root).href)
+      const found = module[name]
+      assert.isDefined(found, `${path} exports ${name}`)
+      return [name, found!.fields] as const
+    }))
   )
-  for (const [index, { name, path }] of errorClasses.entries()) {
-    const found = modules[index]?.[name]
-    assert.isDefined(found, `${path} exports ${name}`)
-    classes.set(name, found!.fields)
-  }
   const exemplified = errorClasses.filter(({ name }) => shown.has(name))
   const text = render(exemplified, ({ name }) => ({
     fields: classes.get(name)!,
