@@ -1,0 +1,183 @@
+// Commits through git's plumbing: rev-parse, ls-tree and cat-file, none of which looks at the working tree, runs a hook
+// or a filter. What a repository's config could still have git start is switched off by options, which win over it.
+import { Effect, Layer, Option } from "effect"
+import { platform } from "node:os"
+import * as Path from "node:path"
+import type { CommitFiles, TreeEntry } from "../../services/git/GitTree.ts"
+import { GitRefUnreadable, GitTree, isRef } from "../../services/git/GitTree.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import * as HostFiles from "../env/HostFiles.ts"
+import { makePrograms } from "../env/searchPath.ts"
+import { makeLiveChildren, runChild } from "../process/childProcess.ts"
+import { variable } from "../process/variable.ts"
+
+const maxFile = 1_048_576
+const maxListing = 64 * 1_048_576
+const maxBlobs = 256 * 1_048_576
+const grace = 1_000
+const incomplete = "the repository does not have all that the commit names"
+
+/** Given with every command: no config file of the repository's is stronger. */
+const options = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.pager=cat",
+  "core.sshCommand=false",
+  "core.gitProxy=none",
+  "core.attributesFile=/dev/null",
+  "credential.helper=",
+  "diff.external=",
+  "protocol.allow=never",
+  "safe.bareRepository=explicit",
+  "submodule.recurse=false"
+].flatMap((option) => ["-c", option])
+
+/** Only what git needs to find its own programs, and the person's config: `safe.directory` is theirs to set. */
+const environment = (userHome: string, searchPath: string) => ({
+  HOME: userHome,
+  PATH: searchPath,
+  LC_ALL: "C",
+  GIT_ALLOW_PROTOCOL: "",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_NO_REPLACE_OBJECTS: "1",
+
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0"
+})
+
+interface Said {
+  readonly code: number | null
+  readonly stdout: Buffer
+  readonly stderr: string
+}
+
+interface Listed {
+  readonly mode: string
+  readonly id: string
+  readonly size: number
+  readonly path: string
+}
+
+/** `<mode> <type> <object> <size>TAB<path>`, a NUL after each. Of an object that is not there, git says BAD as size. */
+const parseListing = (bytes: Buffer): ReadonlyArray<Listed> | undefined => {
+  const entries: Array<Listed> = []
+  for (const line of bytes.toString("utf8").split("\0")) {
+    if (line === "") continue
+    const match = /^(\d{6}) (\w+) ([0-9a-f]{40,64}) +(\d+|-)\t(.+)$/s.exec(line)
+    if (match === null) return undefined
+    const [, mode = "", type, id = "", size = "", path = ""] = match
+    if (type !== "tree") entries.push({ mode, id, size: size === "-" ? 0 : Number(size), path })
+  }
+  return entries
+}
+
+const isPlainFile = ({ mode, size }: Listed): boolean => mode.startsWith("100") && size <= maxFile
+
+/** The blobs of a batch, in the order asked for; `undefined` where the answer is not what was asked. */
+const parseBlobs = (bytes: Buffer, ids: ReadonlyArray<string>): ReadonlyArray<Uint8Array> | undefined => {
+  const blobs: Array<Uint8Array> = []
+  let at = 0
+  for (const id of ids) {
+    const end = bytes.indexOf(10, at)
+    const head = end === -1 ? null : /^([0-9a-f]+) blob (\d+)$/.exec(bytes.toString("latin1", at, end))
+    if (head === null || head[1] !== id) return undefined
+    const from = end + 1
+    const size = Number(head[2])
+    if (from + size >= bytes.length) return undefined
+    blobs.push(Uint8Array.from(bytes.subarray(from, from + size)))
+    at = from + size + 1
+  }
+  return blobs
+}
+
+export const make = Effect.gen(function*() {
+  const { userHome } = yield* KiwiHome
+  const live = yield* makeLiveChildren
+  const windows = platform() === "win32"
+  const path = windows ? Path.win32 : Path.posix
+
+  const read = Effect.fn("GitTree.read")(function*(
+    folder: string,
+    ref: string,
+    wanted: (path: string) => boolean
+  ): Effect.fn.Return<CommitFiles, GitRefUnreadable> {
+    const refuse = (issue: GitRefUnreadable["issue"], detail = "") => new GitRefUnreadable({ ref, issue, detail })
+    if (!isRef(ref)) return yield* refuse("name")
+    const searchPath = Option.getOrElse(yield* variable("PATH"), () => "/usr/local/bin:/usr/bin:/bin")
+    const programs = makePrograms({ host: HostFiles.node, path, windows, searchPath, project: folder })
+    const command = programs.find("git")
+    if (command === undefined) return yield* refuse("no-git")
+
+    const git = Effect.fnUntraced(function*(args: ReadonlyArray<string>, most: number, stdin?: string) {
+      const chunks: Array<Buffer> = []
+      let size = 0
+      let stderr = ""
+      const { code } = yield* runChild(
+        {
+          argv: [command, ...options, ...args],
+          cwd: folder,
+          env: environment(userHome, programs.folders.join(path.delimiter)),
+          stdin,
+          grace
+        },
+        live,
+        {
+          stdout: (chunk) => {
+            size += chunk.length
+            if (size > most) return Effect.fail(refuse("too-large"))
+            chunks.push(chunk)
+            return undefined
+          },
+          stderr: (chunk) => {
+            if (stderr.length < 4_096) stderr += chunk.toString("utf8")
+            return undefined
+          }
+        }
+      ).pipe(Effect.mapError((error) => error._tag === "SpawnFailure" ? refuse("no-git") : error))
+      return { code, stdout: Buffer.concat(chunks), stderr } satisfies Said as Said
+    })
+
+    const explain = ({ stderr }: Said): GitRefUnreadable =>
+      stderr.includes("dubious ownership") || stderr.includes("unsafe repository")
+        ? refuse("owner")
+        : stderr.includes("not a git repository") || stderr.includes("cannot use bare repository")
+        ? refuse("no-repository")
+        : refuse("failed", (stderr.split("\n", 1)[0] ?? "").slice(0, 200))
+
+    const found = yield* git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`], 1_024)
+    const commit = found.stdout.toString("utf8").trim()
+    if (found.code !== 0 || !/^[0-9a-f]{40,64}$/.test(commit)) {
+      if (found.code !== 1) return yield* explain(found)
+      const shallow = yield* git(["rev-parse", "--is-shallow-repository"], 1_024)
+      return yield* refuse(shallow.stdout.toString("utf8").trim() === "true" ? "shallow" : "missing")
+    }
+
+    const top = yield* git(["ls-tree", "-z", "-l", commit], maxListing)
+    if (top.code !== 0) return yield* explain(top)
+    const below = yield* git(["ls-tree", "-r", "-z", "-l", commit, ".ai"], maxListing)
+    if (below.code !== 0) return yield* explain(below)
+    const [around, inside] = [parseListing(top.stdout), parseListing(below.stdout)]
+    if (around === undefined || inside === undefined) return yield* refuse("failed", incomplete)
+    const listed = [...around, ...inside].filter((entry) => wanted(entry.path))
+
+    const asked = [...new Set(listed.filter(isPlainFile).map(({ id }) => id))]
+    const answer = asked.length === 0
+      ? undefined
+      : yield* git(["cat-file", "--batch"], maxBlobs, `${asked.join("\n")}\n`)
+    if (answer !== undefined && answer.code !== 0) return yield* explain(answer)
+    const blobs = answer === undefined ? [] : parseBlobs(answer.stdout, asked)
+    if (blobs === undefined) return yield* refuse("failed", incomplete)
+    const byId = new Map(asked.map((id, index) => [id, blobs[index]!]))
+    return {
+      commit,
+      files: new Map(listed.map((entry): [string, TreeEntry] => [
+        entry.path,
+        { bytes: isPlainFile(entry) ? byId.get(entry.id) : undefined }
+      ]))
+    }
+  })
+
+  return GitTree.of({ read })
+})
+
+export const layer = Layer.effect(GitTree, make)

@@ -1,0 +1,251 @@
+// Real git over repositories that somebody else prepared. Whatever would run leaves a mark.
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer } from "effect"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import { dirname, join } from "node:path"
+import * as GitTreeProcess from "../../../src/layers/git/GitTreeProcess.ts"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import { GitTree, isRef } from "../../../src/services/git/GitTree.ts"
+import { temporary } from "../../support/temporary.ts"
+
+const repository = Effect.map(temporary, (folder) => {
+  const project = join(folder, "project")
+  const home = join(folder, "home")
+  fs.mkdirSync(project)
+  fs.mkdirSync(home)
+  const git = (args: ReadonlyArray<string>, cwd = project) =>
+    execFileSync("git", args, {
+      cwd,
+      encoding: "utf8",
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        HOME: home,
+        GIT_AUTHOR_NAME: "a",
+        GIT_AUTHOR_EMAIL: "a@example.org",
+        GIT_COMMITTER_NAME: "a",
+        GIT_COMMITTER_EMAIL: "a@example.org"
+      },
+      stdio: ["ignore", "pipe", "pipe"]
+    }).trim()
+  const write = (path: string, text: string, mode = 0o644) => {
+    fs.mkdirSync(dirname(join(project, path)), { recursive: true })
+    fs.writeFileSync(join(project, path), text, { mode })
+  }
+  git(["init", "-q", "-b", "main"])
+  write(".ai/config/kiwi.yaml", "calls.concurrency: 2\n")
+  write(".ai/tools/math/add.py", "print(1)\n")
+  write(".env", "A=1\n")
+  git(["add", "-A", "-f"])
+  git(["commit", "-q", "-m", "first"])
+  const layer = GitTreeProcess.layer.pipe(
+    Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: home }))
+  )
+  const mark = join(folder, "mark")
+  return {
+    folder,
+    project,
+    git,
+    write,
+    mark,
+    /** A program that leaves the mark. */
+    marker: () => {
+      const file = join(folder, "marker.sh")
+      fs.writeFileSync(file, `#!/bin/sh\necho "$0 $*" >> ${mark}\nexit 1\n`, { mode: 0o755 })
+      return file
+    },
+    read: (ref: string, at = project, wanted: (path: string) => boolean = () => true) =>
+      Effect.flatMap(GitTree, (tree) => tree.read(at, ref, wanted)).pipe(Effect.provide(layer))
+  }
+})
+
+const text = (bytes: Uint8Array | undefined) => bytes === undefined ? undefined : new TextDecoder().decode(bytes)
+
+describe("a commit's files", () => {
+  it.live("come as git keeps them, whatever the working tree says", () =>
+    Effect.gen(function*() {
+      const { git, project, read, write } = yield* repository
+      write(".ai/config/kiwi.yaml", "calls.concurrency: 99\n")
+      const { commit, files } = yield* read("main")
+      assert.strictEqual(commit, git(["rev-parse", "HEAD"]))
+      assert.deepStrictEqual([...files.keys()].toSorted(), [".ai/config/kiwi.yaml", ".ai/tools/math/add.py", ".env"])
+      assert.strictEqual(text(files.get(".ai/config/kiwi.yaml")?.bytes), "calls.concurrency: 2\n")
+      const some = yield* read("HEAD", project, (path) => path.startsWith(".ai/config/"))
+      assert.deepStrictEqual([...some.files.keys()], [".ai/config/kiwi.yaml"])
+    }))
+
+  it.live("are those of the project's own folder where it lies in a larger repository", () =>
+    Effect.gen(function*() {
+      const { git, project, read, write } = yield* repository
+      write("site/.ai/config/trust.yaml", "signers: []\n")
+      git(["add", "-A"])
+      git(["commit", "-q", "-m", "second"])
+      const { files } = yield* read("HEAD", join(project, "site"))
+      assert.deepStrictEqual([...files.keys()], [".ai/config/trust.yaml"])
+    }))
+
+  it.live("have no bytes where they are a link, and are empty before there were any", () =>
+    Effect.gen(function*() {
+      const { git, project, read } = yield* repository
+      fs.symlinkSync("/etc/passwd", join(project, ".ai/config/trust.yaml"))
+      git(["add", "-A"])
+      git(["commit", "-q", "-m", "second"])
+      const { files } = yield* read("HEAD")
+      assert.deepStrictEqual(files.get(".ai/config/trust.yaml"), { bytes: undefined })
+      git(["rm", "-r", "-q", "-f", "."])
+      git(["commit", "-q", "-m", "third", "--allow-empty"])
+      assert.strictEqual((yield* read("HEAD")).files.size, 0)
+    }))
+})
+
+describe("a hostile repository", () => {
+  it("gets no option, range or search in as a ref", () => {
+    for (const ref of ["main", "origin/main", "v1.0.0", "HEAD~2", "@", "main@{1}", "größe", "HEAD^2", "a#1"]) {
+      assert.isTrue(isRef(ref), ref)
+    }
+    for (
+      const ref of [
+        "",
+        "--upload-pack=touch /tmp/x",
+        "-c",
+        "main..HEAD",
+        "^main",
+        ":/text",
+        "HEAD^{/a}",
+        "main:.ai/x",
+        "a b",
+        "a\nb",
+        "a\0b",
+        "$(id)",
+        "a;b",
+        "\u202emain",
+        "x".repeat(300)
+      ]
+    ) {
+      assert.isFalse(isRef(ref), JSON.stringify(ref))
+    }
+  })
+
+  it.live("starts nothing that its config names", () =>
+    Effect.gen(function*() {
+      const { git, mark, marker, project, read, write } = yield* repository
+      const program = marker()
+      write(".gitattributes", "* filter=evil diff=evil text=auto\n.ai/** filter=evil diff=evil\n")
+      write(".ai/extractors/tool/rb.yaml", "extensions: ['.rb']\n")
+      git(["add", "-A"])
+      git(["commit", "-q", "-m", "second"])
+      fs.mkdirSync(join(project, "hooks"), { recursive: true })
+      for (const hook of ["post-index-change", "reference-transaction", "fsmonitor-watchman", "post-checkout"]) {
+        fs.copyFileSync(program, join(project, "hooks", hook))
+        fs.chmodSync(join(project, "hooks", hook), 0o755)
+      }
+      for (
+        const [name, value] of [
+          ["core.fsmonitor", program],
+          ["core.hooksPath", join(project, "hooks")],
+          ["core.pager", program],
+          ["core.editor", program],
+          ["core.sshCommand", program],
+          ["core.askPass", program],
+          ["core.alternateRefsCommand", program],
+          ["diff.external", program],
+          ["diff.evil.textconv", program],
+          ["diff.evil.command", program],
+          ["filter.evil.smudge", program],
+          ["filter.evil.clean", program],
+          ["filter.evil.process", program],
+          ["filter.evil.required", "true"],
+          ["gpg.program", program],
+          ["credential.helper", `!${program}`],
+          ["alias.rev-parse", `!${program}`],
+          ["alias.ls-tree", `!${program}`],
+          ["alias.cat-file", `!${program}`],
+          ["pager.ls-tree", program],
+          ["pager.cat-file", program],
+          ["pager.rev-parse", program],
+          ["trace2.eventTarget", mark]
+        ] as const
+      ) {
+        git(["config", name, value])
+      }
+      const { files } = yield* read("HEAD")
+      assert.isTrue(files.has(".ai/extractors/tool/rb.yaml"))
+      assert.isFalse(fs.existsSync(mark), "nothing ran")
+    }))
+
+  it.live("fetches nothing for an object that is not there", () =>
+    Effect.gen(function*() {
+      const { folder, git, mark, marker, project, read } = yield* repository
+      const program = marker()
+      const id = git(["rev-parse", "HEAD:.ai/config/kiwi.yaml"])
+      fs.rmSync(join(project, ".git/objects", id.slice(0, 2), id.slice(2)))
+      for (const url of [`ext::${program} x`, folder, `ssh://host.invalid/x`, "foo::x"]) {
+        git(["config", "extensions.partialClone", "origin"])
+        git(["config", "core.repositoryFormatVersion", "1"])
+        git(["config", "remote.origin.url", url])
+        git(["config", "remote.origin.promisor", "true"])
+        git(["config", "remote.origin.uploadpack", program])
+        git(["config", "protocol.allow", "always"])
+        git(["config", "protocol.ext.allow", "always"])
+        git(["config", "core.sshCommand", program])
+        const refused = yield* Effect.flip(read("HEAD"))
+        assert.strictEqual(refused.issue, "failed", url)
+        assert.isFalse(fs.existsSync(mark), `${url}: nothing ran`)
+      }
+    }))
+
+  it.live("is not believed to be one where its folder only looks like one", () =>
+    Effect.gen(function*() {
+      const { folder, mark, marker, read } = yield* repository
+      const fake = join(folder, "fake")
+      execFileSync("git", ["init", "-q", "--bare", fake], { env: { PATH: process.env["PATH"] ?? "", HOME: folder } })
+      fs.appendFileSync(join(fake, "config"), `[core]\n\tfsmonitor = ${marker()}\n`)
+      assert.strictEqual((yield* Effect.flip(read("HEAD", fake))).issue, "no-repository")
+      assert.isFalse(fs.existsSync(mark))
+    }))
+
+  it.live("cannot have a commit stand for another", () =>
+    Effect.gen(function*() {
+      const { git, read, write } = yield* repository
+      const first = git(["rev-parse", "HEAD"])
+      write(".ai/config/kiwi.yaml", "calls.concurrency: 99\n")
+      git(["commit", "-q", "-a", "-m", "second"])
+      git(["replace", first, git(["rev-parse", "HEAD"])])
+      const { files } = yield* read(first)
+      assert.strictEqual(text(files.get(".ai/config/kiwi.yaml")?.bytes), "calls.concurrency: 2\n")
+    }))
+
+  it.live("does not become the git that reads it", () =>
+    Effect.gen(function*() {
+      const { mark, marker, project, read } = yield* repository
+      fs.mkdirSync(join(project, "bin"))
+      fs.copyFileSync(marker(), join(project, "bin/git"))
+      fs.chmodSync(join(project, "bin/git"), 0o755)
+      const PATH = `${join(project, "bin")}:${process.env["PATH"]}`
+      yield* Effect.provide(read("HEAD"), ConfigProvider.layer(ConfigProvider.fromUnknown({ PATH })))
+      assert.isFalse(fs.existsSync(mark))
+    }))
+})
+
+describe("what is not there", () => {
+  it.live("is told with the command that brings it", () =>
+    Effect.gen(function*() {
+      const { folder, git, project, read } = yield* repository
+      const missing = yield* Effect.flip(read("origin/main"))
+      assert.deepStrictEqual([missing.issue, missing.remediation], [
+        "missing",
+        "Fetch it: git fetch --depth=1 origin main:refs/remotes/origin/main, then --base origin/main"
+      ])
+      git(["commit", "-q", "--allow-empty", "-m", "second"])
+      const shallow = join(folder, "shallow")
+      git(["clone", "-q", "--depth=1", `file://${project}`, shallow], folder)
+      const cut = yield* Effect.flip(read("HEAD~1", shallow))
+      assert.deepStrictEqual([cut.issue, cut.remediation], [
+        "shallow",
+        "Fetch the whole history: git fetch --unshallow"
+      ])
+      assert.strictEqual((yield* Effect.flip(read("--upload-pack=x"))).issue, "name")
+      fs.mkdirSync(join(folder, "none"))
+      assert.strictEqual((yield* Effect.flip(read("HEAD", join(folder, "none")))).issue, "no-repository")
+    }))
+})
