@@ -1,7 +1,7 @@
 // Signing on disk. A plan is bound to bytes by its request's digest; whoever performs it reads every file again and
 // signs only what is still the same. Signing accepts bytes; it does not trust a project, so that what a person signs
 // in a restricted one still does not run.
-import { DateTime, Effect, Glob, Layer, Option, Result } from "effect"
+import { DateTime, Effect, Layer, Option, Result } from "effect"
 import { relative } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import { Identity } from "../../services/identity/Identity.ts"
@@ -14,8 +14,9 @@ import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
-import { isCategory, parseItemRef, printItemRef, tiers } from "../../services/item/ItemId.ts"
-import type { ItemRef, ItemType, Tier } from "../../services/item/ItemId.ts"
+import { isCategory, parseItemRef, tiers } from "../../services/item/ItemId.ts"
+import type { ItemType, Tier } from "../../services/item/ItemId.ts"
+import { compileGlob, isGlob } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import {
   commentSyntax,
@@ -39,26 +40,6 @@ const fewestLines = 60
 const largestFile = 1_050_000
 
 type Query = Parameters<Signatures["Service"]["plan"]>[0]
-
-const isGlob = (id: string): boolean => /[*?]/.test(id)
-
-const compileGlob = (pattern: string): Result.Result<(location: ItemLocation) => boolean, ItemIdInvalid> => {
-  if (pattern.length > 256 || !/^[A-Za-z0-9_./*?-]+$/.test(pattern)) {
-    return Result.fail(new ItemIdInvalid({ id: pattern.slice(0, 256) }))
-  }
-  return Result.try({
-    try: () => {
-      const glob = Glob.make(pattern, { dot: true })
-      return pattern.includes("/")
-        ? (location: ItemLocation) => Glob.match(glob, printItemRef(refOf(location)))
-        : (location: ItemLocation) => Glob.match(glob, location.id)
-    },
-    catch: () => new ItemIdInvalid({ id: pattern })
-  })
-}
-
-/** Always with its category, so that it names one item. */
-const refOf = ({ category, id }: ItemLocation): ItemRef => ({ id, category: category === "" ? undefined : category })
 
 const fileName = (location: ItemLocation): string => location.path.slice(location.path.lastIndexOf("/") + 1)
 

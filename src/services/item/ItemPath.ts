@@ -1,7 +1,9 @@
 // What a file's name and place say about it: which names are items, and where an item of a path lies. Pure, so that
 // every store reads names in one way.
+import { Glob, Result } from "effect"
 import { typeFolder } from "./Item.ts"
 import type { ItemLocation } from "./Item.ts"
+import { ItemIdInvalid } from "./ItemErrors.ts"
 import { isCategory, isItemId } from "./ItemId.ts"
 import type { ItemId, ItemType, Tier } from "./ItemId.ts"
 
@@ -110,3 +112,27 @@ const overridableMark =
 
 /** Whether a system item's own text gives it up to be shadowed. Read as a line, since a store does not parse. */
 export const isMarkedOverridable = (text: string): boolean => overridableMark.test(text)
+
+interface Named {
+  readonly id: string
+  readonly category: string
+}
+
+/** Always with its category, so that it names one item. */
+export const qualifiedId = ({ category, id }: Named): string => category === "" ? id : `${category}/${id}`
+
+export const isGlob = (id: string): boolean => /[*?]/.test(id)
+
+/** Which items a glob names: over `category/id` if it has a slash, else over ids in any category. */
+export const compileGlob = (pattern: string): Result.Result<(item: Named) => boolean, ItemIdInvalid> => {
+  if (pattern.length > 256 || !/^[A-Za-z0-9_./*?-]+$/.test(pattern)) {
+    return Result.fail(new ItemIdInvalid({ id: pattern.slice(0, 256) }))
+  }
+  return Result.try({
+    try: () => {
+      const glob = Glob.make(pattern, { dot: true })
+      return (item: Named) => Glob.match(glob, pattern.includes("/") ? qualifiedId(item) : item.id)
+    },
+    catch: () => new ItemIdInvalid({ id: pattern })
+  })
+}
