@@ -32,7 +32,7 @@ export interface Helped {
   }
 }
 
-const isOfProject = (problem: ItemInvalid | ItemUnreadable | ItemAmbiguous): boolean =>
+export const isOfProject = (problem: ItemInvalid | ItemUnreadable | ItemAmbiguous): boolean =>
   (problem._tag === "ItemAmbiguous" ? problem.candidates : [problem.item]).some((place) => place.startsWith("project:"))
 
 const off = Effect.gen(function*() {

@@ -30,7 +30,7 @@ interface Parsed {
 }
 
 /** A regular file of reasonable size, links followed; fails with what is wrong. */
-const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
+export const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {

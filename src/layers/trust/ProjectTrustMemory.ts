@@ -8,7 +8,7 @@ import { sha256 } from "../identity/sha256.ts"
 export interface ProjectTrustMemoryOptions {
   readonly state?: TrustState
   /** By path relative to the project: `.ai/config/kiwi.yaml`. */
-  readonly files?: ReadonlyMap<string, string>
+  readonly files?: ReadonlyMap<string, string | Uint8Array>
 }
 
 const trusted: TrustState = { _tag: "Trusted" }
@@ -16,7 +16,12 @@ const restricted: TrustState = { _tag: "Restricted", reason: "nobody has trusted
 
 export const make = Effect.fnUntraced(function*(options: ProjectTrustMemoryOptions) {
   const state = yield* Ref.make(options.state ?? trusted)
-  const files = new Map([...options.files ?? []].map(([path, text]) => [path, new TextEncoder().encode(text)] as const))
+  const files = new Map(
+    [...options.files ?? []].map(([path, text]): readonly [string, Uint8Array] => [
+      path,
+      typeof text === "string" ? new TextEncoder().encode(text) : text
+    ])
+  )
 
   const requireTrusted = Effect.flatMap(Ref.get(state), (now) =>
     now._tag === "Trusted"

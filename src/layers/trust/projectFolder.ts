@@ -160,7 +160,7 @@ export const interpreterPlaces = (
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 
 /** Paths of what lies below a control folder; links and devices among them, so that they can be told. */
-const below = (root: string, folder: string, depth: number): ReadonlyArray<string | FoundControl> =>
+export const below = (root: string, folder: string, depth: number): ReadonlyArray<string | FoundControl> =>
   depth > maxDepth ? [refused(folder, "it is nested too deeply")] : listing(join(root, folder)).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     return entry.isDirectory() ? below(root, path, depth + 1) : [path]

@@ -1,0 +1,72 @@
+// Whose signatures count in a check that a checkout must not be able to influence: a file outside of it, in the form of
+// .ai/config/trust.yaml.
+import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
+import { readOwn } from "../layers/settings/SettingsFile.ts"
+import { parseProposedSigners } from "../layers/trust/signers.ts"
+import type { Signer } from "../services/trust/SignerTrust.ts"
+
+/** The file that was to say who signs cannot be used. */
+export class TrustRootRefused extends Schema.TaggedError<TrustRootRefused>()("TrustRootRefused", {
+  /** As it was given. */
+  file: Schema.String,
+  issue: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `${this.file} cannot say whose signatures count: ${this.issue}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+const form = "It has one key, signers, with a list of name and public_key, as .ai/config/trust.yaml has it"
+
+/** The folder that was cloned: the nearest one upwards with a `.git`, else the project itself. */
+export const checkoutOf = Effect.fnUntraced(function*(project: string) {
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  for (let folder = project; path.dirname(folder) !== folder; folder = path.dirname(folder)) {
+    if (yield* Effect.orElseSucceed(files.exists(path.join(folder, ".git")), () => false)) return folder
+  }
+  return project
+})
+
+/** Every folder on the way to a file, and the file, by their real paths: a link on the way is somebody's to turn. */
+const placesOf = Effect.fnUntraced(function*(file: string) {
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const places: Array<string> = []
+  for (let place = file; path.dirname(place) !== place; place = path.dirname(place)) {
+    const real = yield* Effect.option(files.realPath(place))
+    places.push(...Option.toArray(real))
+  }
+  return places
+})
+
+/** The signers of a trust file. `file` is absolute; `project` the real path of what is checked. */
+export const readTrustRoot = Effect.fn("readTrustRoot")(function*(
+  file: string,
+  project: string
+): Effect.fn.Return<ReadonlyArray<Signer>, TrustRootRefused, FileSystem.FileSystem | Path.Path> {
+  const path = yield* Path.Path
+  const checkout = yield* checkoutOf(project)
+  const refuse = (issue: string, hint = form) => new TrustRootRefused({ file, issue, hint })
+  const isInside = (place: string) => place === checkout || place.startsWith(checkout + path.sep)
+  if ([path.resolve(file), ...(yield* placesOf(file))].some(isInside)) {
+    return yield* refuse(
+      "it lies in the checkout that it is to judge, so whoever changes that could change it too",
+      "Keep it outside: a file of the machine that checks, or one written from a secret before the check"
+    )
+  }
+  const read = yield* Effect.sync(() => readOwn(file))
+  if (Result.isFailure(read)) return yield* refuse(read.failure)
+  if (read.success === undefined) {
+    return yield* refuse("there is no such file", "Check the path of --trust, or KIWI_TRUST_ROOT")
+  }
+  const { problems, signers } = yield* parseProposedSigners(read.success)
+  const [problem] = problems
+  if (problem !== undefined) return yield* refuse(`line ${problem.line}: ${problem.issue}`)
+  if (signers.length === 0) return yield* refuse("it names nobody")
+  return signers
+})

@@ -1,0 +1,241 @@
+// `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
+// For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
+import { Effect, Result } from "effect"
+import * as Checkout from "../layers/Checkout.ts"
+import { sha256 } from "../layers/identity/sha256.ts"
+import type { Chain } from "../services/chain/Chain.ts"
+import { ChainResolver } from "../services/chain/ChainResolver.ts"
+import type { KiwiError } from "../services/error/KiwiError.ts"
+import { codeOf, innermost } from "../services/error/KiwiError.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { Verifier } from "../services/integrity/Verifier.ts"
+import type { Tool } from "../services/item/Item.ts"
+import { showLocation } from "../services/item/Item.ts"
+import type { ItemLocation } from "../services/item/Item.ts"
+import type { ItemType } from "../services/item/ItemId.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { compareLock } from "../services/lockfile/compareLock.ts"
+import { freeze, lockCategory } from "../services/lockfile/Lockfile.ts"
+import { LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
+import type { LockListing, StoredLock } from "../services/lockfile/LockfileStore.ts"
+import type { Signer } from "../services/trust/SignerTrust.ts"
+import { SignerTrust } from "../services/trust/SignerTrust.ts"
+import type { ChangedSince } from "./changedSince.ts"
+import { changedSince } from "./changedSince.ts"
+import { isOfProject } from "./help.ts"
+import { stateOf } from "./itemState.ts"
+import { readTrustRoot } from "./trustRoot.ts"
+
+export interface VerifyFrozenInput {
+  /** The project's real path. */
+  readonly project: string
+  /** Absolute path of a file outside the checkout that names the signers. */
+  readonly trust?: string | undefined
+  /** A commit to compare control files and locks with. */
+  readonly base?: string | undefined
+}
+
+export interface FrozenProblem {
+  /** `project:tools/math/add.py`, or a lock: `project:lockfiles/math/add@1.0.0.lock.json`. */
+  readonly item: string
+  /** In a word or two: "unsigned", "not locked". */
+  readonly problem: string
+  readonly code: string
+  readonly message: string
+  readonly remediation: string
+}
+
+export interface VerifiedFrozen {
+  readonly ok: boolean
+  readonly trust: {
+    /** Where the signers come from. `checkout`: then the answer proves that it is consistent, and no more. */
+    readonly from: "file" | "checkout"
+    readonly file?: string
+    readonly signers: ReadonlyArray<{
+      readonly key_id: string
+      readonly name: string
+      readonly by: "file" | "checkout" | "you"
+    }>
+  }
+  readonly checked: Readonly<Record<ItemType | "lock", number>>
+  readonly problems: ReadonlyArray<FrozenProblem>
+  /** What is no reason to refuse: a lock without its tool. */
+  readonly warnings: ReadonlyArray<FrozenProblem>
+  readonly base?: ChangedSince
+}
+
+const words: ReadonlyMap<string, string> = new Map([
+  ["ITEM_AMBIGUOUS", "ambiguous"],
+  ["ITEM_UNREADABLE", "unreadable"],
+  ["LOCK_MISSING", "not locked"],
+  ["LOCK_MISMATCH", "not as locked"],
+  ["LOCK_INVALID", "lock invalid"],
+  ["CHAIN_LINK_MISSING", "chain broken"],
+  ["CHAIN_LINK_BROKEN", "chain broken"],
+  ["CHAIN_CYCLE", "chain broken"],
+  ["CHAIN_TOO_DEEP", "chain broken"],
+  ["CHAIN_MALFORMED", "chain broken"],
+  ["CHAIN_VERSION_MISMATCH", "chain broken"]
+])
+
+const problemOf = (item: string, error: KiwiError, remediation = error.remediation ?? ""): FrozenProblem => {
+  const code = codeOf(innermost(error))
+  return { item, problem: words.get(code) ?? stateOf(error), code, message: error.message, remediation }
+}
+
+const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
+  `${root.category}/${root.tool_id}@${root.version}`
+
+/** The locks of a scope by what they are for. */
+const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyArray<StoredLock>> => {
+  const map = new Map<string, Array<StoredLock>>()
+  for (const lock of locks) {
+    const key = keyOf(lock.lockfile.root)
+    const known = map.get(key)
+    if (known === undefined) map.set(key, [lock])
+    else known.push(lock)
+  }
+  return map
+}
+
+/** What is wrong with a tool's lock. What runs on this machine is not compared: that is the machine's, not the checkout's. */
+const lockProblem = (
+  chain: Chain,
+  locks: ReadonlyMap<string, ReadonlyArray<StoredLock>>,
+  invalid: LockListing["invalid"]
+): LockMissing | LockMismatch | undefined => {
+  const now = freeze({ chain, interpreter: undefined, dependencies: null }, sha256)
+  const { tool_id: tool, version } = now.root
+  const own = (locks.get(keyOf(now.root)) ?? [])
+    .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
+    .map((lock) => ({ lock, findings: compareLock(lock.lockfile, now) }))
+  if (own.some(({ findings }) => findings.length === 0)) return undefined
+  const [first] = own
+  if (first === undefined) {
+    return invalid.some((lock) => lock.tool === tool) ? undefined : new LockMissing({ tool, version })
+  }
+  const link = chain.links[first.findings[0]?.link ?? 0] ?? chain.leaf
+  return new LockMismatch({
+    tool,
+    lockfile: `${first.lock.scope}:lockfiles/${first.lock.path}`,
+    configPath: showLocation(link.tool.location),
+    findings: first.findings
+  })
+}
+
+const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
+  const store = yield* ItemStore
+  const verifier = yield* Verifier
+  const parser = yield* ItemParser
+  const problems = new Map<string, FrozenProblem>()
+  const tools: Array<Tool> = []
+  /** Of a link that many chains share, one row. */
+  const report = (item: string, error: KiwiError) => {
+    const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
+    const problem = problemOf(item, error, remediation)
+    problems.set(`${item} ${problem.code} ${problem.code.startsWith("ITEM_") ? problem.message : ""}`, problem)
+  }
+  const verify = Effect.fnUntraced(function*(location: ItemLocation) {
+    const snapshot = yield* store.read(location)
+    const verified = yield* Effect.result(verifier.verify(snapshot))
+    if (Result.isFailure(verified)) report(showLocation(location), verified.failure)
+    const item = yield* parser.parse(snapshot)
+    if (item._tag === "tool") tools.push({ ...item, location })
+  })
+  const locations = yield* store.list({ tier: "project" })
+  for (const location of locations) {
+    yield* verify(location).pipe(
+      Effect.catch((error) => Effect.sync(() => report(showLocation(location), error)))
+    )
+  }
+  for (const error of (yield* store.problems).filter(isOfProject)) {
+    report(error._tag === "ItemAmbiguous" ? error.candidates.join(", ") : error.item, error)
+  }
+  return { locations, problems, report, tools, verifier }
+})
+
+const queryOf = ({ location: { category, id } }: Tool) => ({
+  id: category === "" ? id : `${category}/${id}`,
+  tier: "project" as const
+})
+
+const verifyAll = Effect.fnUntraced(function*(signedBy: string) {
+  const chains = yield* ChainResolver
+  const store = yield* LockfileStore
+  const { locations, problems, report, tools, verifier } = yield* verifyItems(signedBy)
+  const { invalid, locks } = yield* store.list({ scope: "project" })
+  for (const lock of invalid) report(lock.lockfile, lock)
+  const known = byKey(locks)
+  const resolved = yield* chains.resolveBatch(tools.map(queryOf))
+  for (const [index, result] of resolved.entries()) {
+    const tool = showLocation(tools[index]!.location)
+    if (Result.isFailure(result)) {
+      report(tool, result.failure)
+      continue
+    }
+    const { chain } = result.success
+    for (const { snapshot } of chain.links) {
+      if (snapshot.location.tier === "project") continue
+      const verified = yield* Effect.result(verifier.verify(snapshot))
+      if (Result.isFailure(verified)) report(showLocation(snapshot.location), verified.failure)
+    }
+    const wrong = lockProblem(chain, known, invalid)
+    if (wrong !== undefined) report(tool, wrong)
+  }
+  const there = new Set(
+    tools.map(({ location: { category, id }, version }) =>
+      keyOf({ tool_id: id, version, category: lockCategory(category) })
+    )
+  )
+  const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
+  const of = (type: ItemType) => locations.filter((location) => location.type === type).length
+  return {
+    checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
+    problems: [...problems.values()].toSorted((a, b) => a.item < b.item ? -1 : a.item > b.item ? 1 : 0),
+    warnings: orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
+      item: `project:lockfiles/${path}`,
+      problem: "no tool",
+      code: "LOCK_WITHOUT_TOOL",
+      message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
+      remediation: "Delete the file, or bring the tool back"
+    }))
+  }
+})
+
+const addTo = {
+  file: "Have it signed by somebody whom the trust file names, or add that signer to the trust file",
+  checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
+}
+
+/** Runs nothing of the project, and reads no decision of this machine's about it. */
+export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project, trust }: VerifyFrozenInput) {
+  const signers: ReadonlyArray<Signer> | undefined = trust === undefined
+    ? undefined
+    : yield* readTrustRoot(trust, project)
+  const from = trust === undefined ? "checkout" as const : "file" as const
+  const changed = base === undefined ? undefined : yield* changedSince(project, base)
+  const found = yield* Effect.gen(function*() {
+    const all = yield* verifyAll(addTo[from])
+    const counted = yield* Effect.flatMap(SignerTrust, (trusted) => trusted.list)
+    return {
+      ...all,
+      signers: counted.flatMap((standing) =>
+        standing._tag === "Unknown" ? [] : [{
+          key_id: standing.signer.keyId,
+          name: standing.signer.name,
+          by: standing._tag === "You" ? "you" as const : from
+        }]
+      )
+    }
+  }).pipe(Effect.provide(Checkout.layer({ root: project, signers })))
+  const { checked, problems, warnings } = found
+  return {
+    ok: problems.length === 0,
+    trust: { from, ...(trust === undefined ? {} : { file: trust }), signers: found.signers },
+    checked,
+    problems,
+    warnings,
+    ...(changed === undefined ? {} : { base: changed })
+  } satisfies VerifiedFrozen as VerifiedFrozen
+})
