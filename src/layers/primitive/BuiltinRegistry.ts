@@ -9,6 +9,7 @@ import {
   type PrimitiveHandler,
   type PrimitiveInput
 } from "../../services/primitive/Primitive.ts"
+import * as LockfileBuiltins from "../lockfile/lockfileBuiltins.ts"
 import { decodeText } from "./captureOutput.ts"
 
 export const layerWith = (handlers: ReadonlyMap<string, PrimitiveHandler>) =>
@@ -59,8 +60,10 @@ const outputRead = (outputs: Outputs["Service"]): PrimitiveHandler =>
 export const make = Effect.gen(function*() {
   const builtins = yield* Builtins
   const outputs = yield* Outputs
+  const locks = yield* LockfileBuiltins.make
   const handlers = new Map<string, PrimitiveHandler>([
     ...builtins.handlers,
+    ...locks,
     ["noop", noop],
     ["output_read", outputRead(outputs)]
   ])

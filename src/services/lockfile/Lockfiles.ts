@@ -138,6 +138,9 @@ export interface SignedLocks {
 
 export type LockQueryError = ResolveError | VerifyError | ProjectRestricted
 
+/** What can go wrong with anything that is done to locks. */
+export type LockUseError = LockQueryError | LockWriteError | LockMissing | HumanRequired
+
 export interface Outdated {
   readonly lock: StoredLock
   /** What the chain would be now; empty findings are never listed. */

@@ -2,6 +2,7 @@
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
+import type { LockUseError } from "../lockfile/Lockfiles.ts"
 
 /** What a primitive is run with. All of it has been verified, validated and templated. */
 export interface PrimitiveInput {
@@ -290,6 +291,8 @@ export type PrimitiveError =
   | BuiltinFailed
   | PrimitiveConfigInvalid
   | PrimitiveUnknown
+  // Of the builtins that work on locks.
+  | LockUseError
 
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 

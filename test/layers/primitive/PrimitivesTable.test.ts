@@ -8,6 +8,7 @@ import * as PrimitivesMemory from "../../../src/layers/primitive/PrimitivesMemor
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { type PrimitiveHandler, Primitives } from "../../../src/services/primitive/Primitive.ts"
+import { noLocks } from "../../support/noLocks.ts"
 import { inputFor } from "./inputs.ts"
 
 const kernel = (
@@ -18,6 +19,7 @@ const kernel = (
     Layer.provideMerge(
       Layer.mergeAll(
         BuiltinRegistry.layerWith(new Map(Object.entries(handlers))),
+        noLocks,
         OutputsMemory.layer,
         OutboundMemory.layerWith((request) => Effect.succeed({ body: request.url }))
       )
@@ -144,6 +146,7 @@ describe("Primitives", () => {
       let most = 0
       const layer = PrimitivesMemory.layer.pipe(Layer.provide(Layer.mergeAll(
         BuiltinRegistry.layer,
+        noLocks,
         OutputsMemory.layer,
         OutboundMemory.layerWith(() =>
           Effect.gen(function*() {

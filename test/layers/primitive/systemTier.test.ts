@@ -25,6 +25,7 @@ import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
+import { noLocks } from "../../support/noLocks.ts"
 
 const root = new URL("../../../.ai/", import.meta.url).pathname
 const system: Record<string, string> = {}
@@ -43,7 +44,7 @@ const kernel = (project: Record<string, string> = {}) => {
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(
       Layer.provide(
-        Layer.mergeAll(BuiltinRegistry.layer, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
+        Layer.mergeAll(BuiltinRegistry.layer, noLocks, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
       )
     )
   )

@@ -1,0 +1,348 @@
+// What is done with locks over the Lockfiles of a kernel, for whoever can ask a person and for tools, which cannot: the
+// difference is the `ask` that they give. Many locks together are one question: everything is shown, agreed to once,
+// and then exactly that is done; nothing is written before.
+import { Effect, Result } from "effect"
+import { toErrorObject } from "../../services/error/KiwiError.ts"
+import { ItemIdInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
+import { isCategory, parseItemRef } from "../../services/item/ItemId.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
+import { compileGlob, isGlob, qualifiedId } from "../../services/item/ItemPath.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { showFinding } from "../../services/lockfile/compareLock.ts"
+import type { Frozen } from "../../services/lockfile/Lockfile.ts"
+import { Lockfiles, LockMissing } from "../../services/lockfile/Lockfiles.ts"
+import type { FreezePlan, LockQuery, LockQueryError, LockState } from "../../services/lockfile/Lockfiles.ts"
+import type { LockFilter, LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
+import * as Report from "../../services/lockfile/lockReport.ts"
+import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { sha256 } from "../identity/sha256.ts"
+
+/** Has a person agree to a request, then performs. */
+export type Ask<E, R> = <A, E2>(
+  request: HumanRequest,
+  perform: (act: HumanAct) => Effect.Effect<A, E2>
+) => Effect.Effect<A, E | E2, R>
+
+/** `category/id`, where the category was given apart. */
+export const withCategory = (
+  id: string,
+  category: string | undefined
+): Effect.Effect<string, ItemIdInvalid> => {
+  if (category === undefined || category === "" || id.includes("/")) return Effect.succeed(id)
+  return isCategory(category) ? Effect.succeed(`${category}/${id}`) : Effect.fail(new ItemIdInvalid({ id: category }))
+}
+
+const linkId = (id: string): Effect.Effect<string, ItemIdInvalid> => {
+  const ref = parseItemRef(id)
+  return ref._tag === "Some" ? Effect.succeed(ref.value.id) : Effect.fail(new ItemIdInvalid({ id }))
+}
+
+/** The tools that an id or a glob names; a glob is over the project's, or where there is none yours. */
+const namedTools = Effect.fnUntraced(function*(
+  id: string,
+  tier: Tier | undefined
+): Effect.fn.Return<ReadonlyArray<LockQuery>, ItemIdInvalid | ItemNotFound, ItemStore> {
+  if (!isGlob(id)) return [{ id, tier }]
+  const store = yield* ItemStore
+  const named = yield* Effect.fromResult(compileGlob(id))
+  const own = tier ?? (store.rootOf("project")._tag === "Some" ? "project" : "user")
+  const found = (yield* store.list({ type: "tool", tier: own })).filter(named)
+  if (found.length === 0) return yield* new ItemNotFound({ id, type: "tool", tier: own, near: [] })
+  return found.map((location) => ({ id: qualifiedId(location), tier: own }))
+})
+
+export interface ValidateLocksInput {
+  /** An id, `category/id`, or a glob over them. */
+  readonly id: string
+  readonly category?: string | undefined
+  readonly tier?: Tier | undefined
+}
+
+/** Whether tools are as they were locked. One that was named alone and cannot be resolved fails. */
+export const validateLocks = Effect.fn("validateLocks")(function*(input: ValidateLocksInput) {
+  const lockfiles = yield* Lockfiles
+  const id = yield* withCategory(input.id, input.category)
+  const named = yield* namedTools(id, input.tier)
+  const tools = isGlob(id)
+    ? yield* Effect.forEach(named, (query) =>
+      Effect.match(lockfiles.validate(query), {
+        onSuccess: Report.validated,
+        onFailure: (error) => Report.notValidated(query.id, error)
+      }))
+    : yield* Effect.forEach(named, (query) => Effect.map(lockfiles.validate(query), Report.validated))
+  return { ok: tools.every(Report.isAsLocked), tools } satisfies Report.ValidatedLocks as Report.ValidatedLocks
+})
+
+export const listLocks = Effect.fn("listLocks")(function*(filter: LockFilter) {
+  const lockfiles = yield* Lockfiles
+  const { invalid, locks } = yield* lockfiles.list(filter)
+  return {
+    locks: locks.map(Report.listed),
+    invalid: invalid.map(Report.invalidOf)
+  } satisfies Report.ListedLocks as Report.ListedLocks
+})
+
+/** The state of every lock's tool, each resolved once. */
+const stateOfTools = Effect.fnUntraced(function*(locks: ReadonlyArray<StoredLock>) {
+  const lockfiles = yield* Lockfiles
+  const states = new Map<string, Result.Result<LockState, LockQueryError>>()
+  const found: Array<readonly [StoredLock, Result.Result<LockState, LockQueryError>]> = []
+  for (const lock of locks) {
+    const tool = Report.toolOfLock(lock)
+    const query = { id: qualifiedId(tool), tier: tool.tier }
+    const key = `${query.tier} ${query.id}`
+    const state = states.get(key) ?? (yield* Effect.result(lockfiles.validate(query)))
+    states.set(key, state)
+    found.push([lock, state])
+  }
+  return found
+})
+
+/** Every lock against what is there. */
+export const verifyLocks = Effect.fn("verifyLocks")(function*(filter: LockFilter) {
+  const lockfiles = yield* Lockfiles
+  const { invalid, locks } = yield* lockfiles.list(filter)
+  const rows = (yield* stateOfTools(locks)).map(([lock, state]) =>
+    Result.isSuccess(state) ? Report.verified(lock, state.success) : Report.unresolved(lock, state.failure)
+  )
+  const all = [...rows, ...invalid.map(Report.unusable)]
+  return { ok: !all.some(Report.isTrouble), locks: all } satisfies Report.VerifiedLocks as Report.VerifiedLocks
+})
+
+export interface OutdatedLocksInput {
+  readonly scope?: LockScope | undefined
+  readonly category?: string | undefined
+}
+
+/** Locks whose tool is not as they say, and not as another lock of that version says either. */
+const findOutdated = Effect.fnUntraced(function*(input: OutdatedLocksInput) {
+  const lockfiles = yield* Lockfiles
+  const { locks } = yield* lockfiles.list(input)
+  const severalChains = new Set(
+    locks.filter(({ variant }) => variant).map((lock) => qualifiedId(Report.toolOfLock(lock)))
+  )
+  const found = (yield* lockfiles.outdated(input)).filter(({ error, lock }) =>
+    error?._tag !== "ItemNotFound" && (error !== undefined || !lock.variant)
+  )
+  const doubtful = found.filter(({ lock }) => severalChains.has(qualifiedId(Report.toolOfLock(lock))))
+  const fine = new Set(
+    (yield* stateOfTools(doubtful.map(({ lock }) => lock))).flatMap(([lock, state]) =>
+      Result.isSuccess(state) && state.success.check._tag === "Locked" ? [lock] : []
+    )
+  )
+  return found.filter(({ lock }) => !fine.has(lock))
+})
+
+export const outdatedLocks = Effect.fn("outdatedLocks")(function*(input: OutdatedLocksInput) {
+  const found = yield* findOutdated(input)
+  return { outdated: found.map(Report.outdatedOf) } satisfies Report.OutdatedLocks as Report.OutdatedLocks
+})
+
+interface Target extends LockQuery {
+  readonly scope: LockScope | undefined
+  readonly variant: boolean
+}
+
+const saysTheSame = (a: Frozen, b: Frozen): boolean =>
+  JSON.stringify([a.root, a.resolved_chain, a.chain_hash, a.runtime, a.dependencies]) ===
+    JSON.stringify([b.root, b.resolved_chain, b.chain_hash, b.runtime, b.dependencies])
+
+const keyOf = (scope: LockScope, variant: boolean, { chain_hash, root }: Frozen): string =>
+  `${scope}:${root.category}/${root.tool_id}@${root.version}${variant ? `.${chain_hash}` : ""}`
+
+/** One request for many: it shows them all, and its digest is over theirs. */
+const together = (requests: ReadonlyArray<HumanRequest>, command: string): HumanRequest => ({
+  kind: "loosen-lock",
+  title: `Lock ${requests.length} tools as they are now`,
+  details: requests.map((request) => `${request.title}\n${request.details}`).join("\n\n"),
+  digest: sha256(JSON.stringify(["loosen-locks", ...requests.map(({ digest }) => digest)])),
+  command
+})
+
+/** What a person agreed to in one go, taken apart again: each performer compares the digest of its own request. */
+const partOf = ({ digest, kind }: HumanRequest, { by }: HumanAct): HumanAct => ({ kind, digest, by })
+
+interface FreezeOptions<E, R> {
+  readonly ask: Ask<E, R>
+  /** What a person types instead. */
+  readonly command: string
+  /** Whether a target that cannot be frozen fails it all. */
+  readonly single: boolean
+  readonly dryRun: boolean
+}
+
+const planAll = Effect.fnUntraced(function*(targets: ReadonlyArray<Target>, single: boolean) {
+  const lockfiles = yield* Lockfiles
+  const known = new Map(
+    (yield* lockfiles.list()).locks.map((lock) => [keyOf(lock.scope, lock.variant, lock.lockfile), lock])
+  )
+  const planned: Array<
+    { readonly plan: FreezePlan; readonly key: string; readonly change: Report.FrozenLock["change"] }
+  > = []
+  const refused: Array<Report.FrozenLocks["refused"][number]> = []
+  for (const target of targets) {
+    const planning = lockfiles.planFreeze(target)
+    const made = single ? Result.succeed(yield* planning) : yield* Effect.result(planning)
+    if (Result.isFailure(made)) {
+      refused.push({ tool: target.id, error: toErrorObject(made.failure) })
+      continue
+    }
+    const plan = made.success
+    const key = keyOf(plan.scope, plan.variant, plan.frozen)
+    const before = known.get(key)
+    const change = before === undefined ? "new" : saysTheSame(before.lockfile, plan.frozen) ? "same" : "changed"
+    planned.push({ plan, key, change })
+  }
+  return { known, planned, refused }
+})
+
+const freezeAll = Effect.fnUntraced(function*<E, R>(targets: ReadonlyArray<Target>, options: FreezeOptions<E, R>) {
+  const lockfiles = yield* Lockfiles
+  const { known, planned, refused } = yield* planAll(targets, options.single)
+  const due = options.dryRun ? [] : planned.filter(({ change }) => change !== "same").map(({ plan }) => plan)
+  const requests = due.flatMap(({ request }) => request === undefined ? [] : [request])
+  const write = (act: HumanAct | undefined) =>
+    Effect.forEach(
+      due,
+      (plan) =>
+        lockfiles.freeze(plan, act === undefined || plan.request === undefined ? undefined : partOf(plan.request, act))
+    )
+  const [first] = requests
+  const written = first === undefined
+    ? yield* write(undefined)
+    : yield* options.ask(
+      requests.length === 1 ? { ...first, command: options.command } : together(requests, options.command),
+      write
+    )
+  const paths = new Map(written.map((lock) => [keyOf(lock.scope, lock.variant, lock.lockfile), lock.path]))
+  return {
+    dry_run: options.dryRun,
+    locks: planned.map(({ change, key, plan }): Report.FrozenLock => {
+      const { category, tool_id, version } = plan.frozen.root
+      return {
+        tool_id,
+        version,
+        category,
+        scope: plan.scope,
+        path: paths.get(key) ?? known.get(key)?.path,
+        change,
+        differences: (plan.replaces ?? []).map(showFinding)
+      }
+    }),
+    refused
+  } satisfies Report.FrozenLocks as Report.FrozenLocks
+})
+
+/** Of locks of several versions of one tool, only the present one can be made anew; variants are not renewed. */
+const targetsOf = (locks: ReadonlyArray<StoredLock>): ReadonlyArray<Target> => {
+  const targets = new Map<string, Target>()
+  for (const lock of locks) {
+    if (lock.variant) continue
+    const tool = Report.toolOfLock(lock)
+    const target = { id: qualifiedId(tool), tier: tool.tier, scope: lock.scope, variant: false }
+    targets.set(`${target.scope} ${target.tier} ${target.id}`, target)
+  }
+  return [...targets.values()]
+}
+
+export interface FreezeLocksInput {
+  /** An id, `category/id`, or a glob over them. */
+  readonly id?: string | undefined
+  /** Besides: every tool in whose locked chain this one is a link. */
+  readonly dependentsOf?: string | undefined
+  /** Where `id` has none. */
+  readonly category?: string | undefined
+  readonly tier?: Tier | undefined
+  /** Whose locks. Default: those of the tier that the tool lies in. */
+  readonly scope?: LockScope | undefined
+  /** Keeps the lock that there is, and writes another beside it, named after its chain. */
+  readonly variant?: boolean | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+/** What has been checked by now holds nothing that a shell reads, but the signs of a glob. */
+const commandOf = (what: "freeze" | "update", input: FreezeLocksInput): string =>
+  [
+    `kiwi lockfile ${what}`,
+    ...(input.id === undefined ? [] : [isGlob(input.id) ? `'${input.id}'` : input.id]),
+    ...(input.dependentsOf === undefined ? [] : [`--dependents-of ${input.dependentsOf}`]),
+    ...(input.category === undefined ? [] : [`--category ${input.category}`]),
+    ...(input.tier === undefined ? [] : [`--tier ${input.tier}`]),
+    ...(input.scope === undefined ? [] : [`--scope ${input.scope}`]),
+    ...(input.variant === true ? ["--variant"] : [])
+  ].join(" ")
+
+export const freezeLocks = Effect.fn("freezeLocks")(function*<E, R>(input: FreezeLocksInput, ask: Ask<E, R>) {
+  const lockfiles = yield* Lockfiles
+  const { dryRun = false, scope, tier, variant = false } = input
+  const id = input.id === undefined ? undefined : yield* withCategory(input.id, input.category)
+  const link = input.dependentsOf === undefined ? undefined : yield* linkId(input.dependentsOf)
+  const named = id === undefined ? [] : yield* namedTools(id, tier)
+  const dependents = link === undefined
+    ? []
+    : (yield* lockfiles.list({ scope })).locks.filter((lock) => Report.hasLink(lock, link))
+  return yield* freezeAll(
+    [...named.map((query): Target => ({ id: query.id, tier: query.tier, scope, variant })), ...targetsOf(dependents)],
+    { ask, command: commandOf("freeze", input), single: id !== undefined && link === undefined && !isGlob(id), dryRun }
+  )
+})
+
+export interface UpdateLocksInput {
+  /** One tool, or a glob; default: every lock that is outdated. */
+  readonly id?: string | undefined
+  readonly dependentsOf?: string | undefined
+  readonly category?: string | undefined
+  readonly scope?: LockScope | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+/** Freezes again what is not as it was locked. What nobody has locked yet stays so. */
+export const updateLocks = Effect.fn("updateLocks")(function*<E, R>(input: UpdateLocksInput, ask: Ask<E, R>) {
+  const lockfiles = yield* Lockfiles
+  const { category, dryRun = false, id, scope } = input
+  const link = input.dependentsOf === undefined ? undefined : yield* linkId(input.dependentsOf)
+  const named = id === undefined ? undefined : yield* Effect.fromResult(compileGlob(id))
+  const isChosen = (lock: StoredLock) =>
+    (named === undefined || named(Report.toolOfLock(lock))) && (link === undefined || Report.hasLink(lock, link))
+  if (id !== undefined && !isGlob(id)) {
+    const { locks } = yield* lockfiles.list({ scope, category })
+    if (!locks.some(isChosen)) return yield* new LockMissing({ tool: id, version: "in any version" })
+  }
+  const chosen = (yield* findOutdated({ scope, category })).map(({ lock }) => lock).filter(isChosen)
+  return yield* freezeAll(targetsOf(chosen), { ask, command: commandOf("update", input), single: false, dryRun })
+})
+
+export interface PruneLocksInput {
+  /** Milliseconds since a lock last held, or was made. Default: the setting `lockfile.keep`. */
+  readonly olderThan?: number | undefined
+  readonly scope?: LockScope | undefined
+  readonly category?: string | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+const day = 86_400_000
+
+/** As a person types it: whole days, else seconds. */
+const ageOf = (ms: number): string => ms % day === 0 ? String(ms / day) : `${Math.round(ms / 1000)}s`
+
+export const pruneLocks = Effect.fn("pruneLocks")(function*<E, R>(input: PruneLocksInput, ask: Ask<E, R>) {
+  const lockfiles = yield* Lockfiles
+  const { category, dryRun = false, olderThan, scope } = input
+  if (category !== undefined && !isCategory(category)) return yield* new ItemIdInvalid({ id: category })
+  const plan = yield* lockfiles.planPrune({ category, olderThan, scope })
+  const command = [
+    `kiwi lockfile prune --older-than ${ageOf(plan.input.olderThan)}`,
+    ...(category === undefined ? [] : [`--category ${category}`]),
+    ...(scope === undefined ? [] : [`--scope ${scope}`])
+  ].join(" ")
+  const removed = dryRun
+    ? plan.stale
+    : plan.request === undefined
+    ? yield* lockfiles.prune(plan, undefined)
+    : yield* ask({ ...plan.request, command }, (act) => lockfiles.prune(plan, act))
+  return {
+    dry_run: dryRun,
+    older_than: plan.input.olderThan,
+    removed: removed.map(Report.summaryOf)
+  } satisfies Report.PrunedLocks as Report.PrunedLocks
+})

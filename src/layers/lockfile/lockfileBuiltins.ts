@@ -1,0 +1,93 @@
+// The lock operations as tools of the system tier. A tool cannot ask anybody: what only a person may do comes back as
+// `HumanRequired`, with the command.
+import { Effect, Result, Schema } from "effect"
+import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
+import { Tier } from "../../services/item/ItemId.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
+import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
+import { LockScope } from "../../services/lockfile/LockfileStore.ts"
+import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
+import type { PrimitiveError, PrimitiveHandler } from "../../services/primitive/Primitive.ts"
+import { HumanRequired } from "../../services/trust/HumanAct.ts"
+import { diffLock } from "./lockDiff.ts"
+import { type Ask, freezeLocks, listLocks, pruneLocks, validateLocks, verifyLocks } from "./lockUses.ts"
+
+const optionalText = Schema.optionalKey(Schema.String)
+const place = { category: optionalText, scope: Schema.optionalKey(LockScope) }
+const dryRun = Schema.optionalKey(Schema.Boolean)
+
+const Freeze = Schema.Struct({
+  tool: optionalText,
+  dependents_of: optionalText,
+  ...place,
+  tier: Schema.optionalKey(Tier),
+  variant: Schema.optionalKey(Schema.Boolean),
+  dry_run: dryRun
+})
+const Validate = Schema.Struct({ tool: Schema.String, category: optionalText, tier: Schema.optionalKey(Tier) })
+const List = Schema.Struct({ tool: optionalText, version: optionalText, ...place })
+const Prune = Schema.Struct({
+  older_than_days: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 36_500 }))),
+  ...place,
+  dry_run: dryRun
+})
+const Diff = Schema.Struct({
+  tool: Schema.String,
+  category: optionalText,
+  tier: Schema.optionalKey(Tier),
+  against: optionalText
+})
+const Verify = Schema.Struct(place)
+
+const day = 86_400_000
+
+const nobody: Ask<HumanRequired, never> = ({ command, kind, title }) =>
+  Effect.fail(new HumanRequired({ kind, title, command }))
+
+/** Reports are plain data; a key without a value is none in JSON. */
+const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(report))
+
+type Services = Lockfiles | ItemStore | VerifiedCopies
+
+export const make = Effect.gen(function*() {
+  const context = yield* Effect.context<Services>()
+
+  const handler = <A>(
+    parameters: Schema.ConstraintDecoder<A>,
+    use: (parameters: A) => Effect.Effect<unknown, PrimitiveError, Services>
+  ): PrimitiveHandler => {
+    const decode = Schema.decodeUnknownResult(parameters)
+    return Effect.fnUntraced(function*(input) {
+      const given = decode(input.parameters)
+      if (Result.isFailure(given)) {
+        const hint = `kiwi load tool ${input.tool}`
+        return yield* new BuiltinFailed({ tool: input.tool, issue: given.failure.message, hint })
+      }
+      const data = yield* Effect.provideContext(use(given.success), context)
+      return { data: toJson(data), metadata: {} }
+    })
+  }
+
+  return new Map<string, PrimitiveHandler>([
+    [
+      "lockfile_freeze",
+      handler(
+        Freeze,
+        ({ dependents_of, dry_run, tool, ...rest }) =>
+          freezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }, nobody)
+      )
+    ],
+    ["lockfile_validate", handler(Validate, ({ tool, ...rest }) => validateLocks({ ...rest, id: tool }))],
+    ["lockfile_list", handler(List, ({ tool, ...rest }) => listLocks({ ...rest, toolId: tool }))],
+    [
+      "lockfile_prune",
+      handler(
+        Prune,
+        ({ dry_run, older_than_days: days, ...rest }) =>
+          pruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }, nobody)
+      )
+    ],
+    ["lockfile_diff", handler(Diff, ({ tool, ...rest }) => diffLock({ ...rest, id: tool }))],
+    ["lockfile_verify", handler(Verify, verifyLocks)]
+  ])
+})
