@@ -2,13 +2,32 @@
 // errors that the Effect API has. The kernel below is whoever's: the real one, or one in memory.
 import { Cause, Effect, Exit, ManagedRuntime, Option, Schema } from "effect"
 import type { Layer } from "effect"
+import type { DiffLockInput, LockDifference } from "../layers/lockfile/lockDiff.ts"
+import { diffLock } from "../layers/lockfile/lockDiff.ts"
+import type {
+  FreezeLocksInput,
+  OutdatedLocksInput,
+  PruneLocksInput,
+  UpdateLocksInput,
+  ValidateLocksInput
+} from "../layers/lockfile/lockUses.ts"
+import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
 import type { ProjectServices } from "../layers/Projects.ts"
 import type { ChainQuery } from "../services/chain/ChainResolver.ts"
 import type { SecretStore } from "../services/identity/SecretStore.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
+import type { LockFilter } from "../services/lockfile/LockfileStore.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
+import type {
+  FrozenLocks,
+  ListedLocks,
+  OutdatedLocks,
+  PrunedLocks,
+  ValidatedLocks,
+  VerifiedLocks
+} from "../services/lockfile/lockReport.ts"
 import type { CallEvent, ToolResult } from "../services/proxy/ToolCall.ts"
 import { CallEvents } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
@@ -24,6 +43,7 @@ import type { Followed } from "./follow.ts"
 import { follow } from "./follow.ts"
 import type { Loaded } from "./load.ts"
 import { load } from "./load.ts"
+import { freezeLocks, pruneLocks, updateLocks } from "./lockfile.ts"
 import { embedder, runTool } from "./runTool.ts"
 import type { SearchHit } from "./search.ts"
 import { search } from "./search.ts"
@@ -72,6 +92,17 @@ export interface Kiwi extends AsyncDisposable {
   readonly explainEnv: (tool: ItemQuery, options?: CallOptions) => Promise<EnvExplanation>
   readonly sign: (input: SignInput, options?: CallOptions) => Promise<Signed>
   readonly trustProject: (options?: CallOptions) => Promise<void>
+  /** Locks. What loosens one asks the person, as signing does. */
+  readonly lockfile: {
+    readonly freeze: (input: FreezeLocksInput, options?: CallOptions) => Promise<FrozenLocks>
+    readonly update: (input?: UpdateLocksInput, options?: CallOptions) => Promise<FrozenLocks>
+    readonly validate: (input: ValidateLocksInput, options?: CallOptions) => Promise<ValidatedLocks>
+    readonly list: (filter?: LockFilter, options?: CallOptions) => Promise<ListedLocks>
+    readonly prune: (input?: PruneLocksInput, options?: CallOptions) => Promise<PrunedLocks>
+    readonly diff: (input: DiffLockInput, options?: CallOptions) => Promise<LockDifference>
+    readonly verify: (filter?: LockFilter, options?: CallOptions) => Promise<VerifiedLocks>
+    readonly outdated: (input?: OutdatedLocksInput, options?: CallOptions) => Promise<OutdatedLocks>
+  }
   /** Runs any Effect over the kernel's services. */
   readonly runPromise: <A, E>(
     effect: Effect.Effect<A, E, KiwiServices>,
@@ -154,6 +185,16 @@ export const makeKiwiOver = <E>(
     chain: (query, options) => run(chain(query), options),
     explainEnv: (tool, options) => runAs(({ caller }) => explainEnv(tool, caller), options),
     sign: (input, options) => runAs(({ caller }) => sign(input, caller), options),
+    lockfile: {
+      freeze: (input, options) => runAs(({ caller }) => freezeLocks(input, caller), options),
+      update: (input = {}, options) => runAs(({ caller }) => updateLocks(input, caller), options),
+      validate: (input, options) => run(validateLocks(input), options),
+      list: (filter = {}, options) => run(listLocks(filter), options),
+      prune: (input = {}, options) => runAs(({ caller }) => pruneLocks(input, caller), options),
+      diff: (input, options) => run(diffLock(input), options),
+      verify: (filter = {}, options) => run(verifyLocks(filter), options),
+      outdated: (input = {}, options) => run(outdatedLocks(input), options)
+    },
     trustProject: (options) => runAs(({ caller }) => Effect.asVoid(trustProject(caller)), options),
     runPromise: run,
     close,

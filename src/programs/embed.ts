@@ -4,6 +4,7 @@
 
 // A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
 // your program asks its person; the kernel has none of its own.
+export * as GitTreeProcess from "../layers/git/GitTreeProcess.ts"
 export type { KernelOptions } from "../layers/Kernel.ts"
 export * as Kernel from "../layers/Kernel.ts"
 export type { ProjectKey, ProjectServices } from "../layers/Projects.ts"
@@ -13,8 +14,19 @@ export * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 export * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
 
 // Use cases: the same that the command line and the MCP server have.
+export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/lockDiff.ts"
+export { diffLock } from "../layers/lockfile/lockDiff.ts"
+export type {
+  FreezeLocksInput,
+  OutdatedLocksInput,
+  PruneLocksInput,
+  UpdateLocksInput,
+  ValidateLocksInput
+} from "../layers/lockfile/lockUses.ts"
+export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
 export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
 export { chain } from "./chain.ts"
+export type { ChangedFile, ChangedSince } from "./changedSince.ts"
 export type { BeatenValue, EnvExplanation } from "./envExplain.ts"
 export type { ExecuteInput } from "./execute.ts"
 export { execute } from "./execute.ts"
@@ -25,6 +37,7 @@ export { follow } from "./follow.ts"
 export type { ItemState } from "./itemState.ts"
 export type { Loaded, LoadedContent } from "./load.ts"
 export { load } from "./load.ts"
+export { freezeLocks, pruneLocks, updateLocks } from "./lockfile.ts"
 export type { RunOptions } from "./runTool.ts"
 export { embedder, ResultUnexpected, runTool, runToolAs } from "./runTool.ts"
 export type { SearchHit } from "./search.ts"
@@ -32,6 +45,9 @@ export { search } from "./search.ts"
 export type { Signed, SignInput } from "./sign.ts"
 export { sign } from "./sign.ts"
 export { trustProject, trustSigner, untrustSigner } from "./trust.ts"
+export { TrustRootRefused } from "./trustRoot.ts"
+export type { FrozenProblem, VerifiedFrozen, VerifyFrozenInput } from "./verifyFrozen.ts"
+export { verifyFrozen } from "./verifyFrozen.ts"
 
 // Promises over one runtime.
 export type { CallOptions, Kiwi, RunToolOptions } from "./Kiwi.ts"
@@ -147,6 +163,25 @@ export type { ControlFile, TrustProposal, TrustState } from "../services/trust/P
 export { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 export type { SignerStanding } from "../services/trust/SignerTrust.ts"
 export { Signer, SignerInvalid, SignersUnbelieved, SignerTrust } from "../services/trust/SignerTrust.ts"
+
+// What locks say, and reading a commit.
+export { GitRefUnreadable, GitTree } from "../services/git/GitTree.ts"
+export type {
+  FrozenLock,
+  FrozenLocks,
+  ListedLock,
+  ListedLocks,
+  LockStanding,
+  LockSummary,
+  OutdatedLock,
+  OutdatedLocks,
+  PrunedLocks,
+  ValidatedLock,
+  ValidatedLocks,
+  VerifiedLock,
+  VerifiedLocks,
+  VerifiedStanding
+} from "../services/lockfile/lockReport.ts"
 
 // What stands under a call.
 export type { AuditRecord } from "../services/audit/AuditEntry.ts"

@@ -12,6 +12,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation, typeFolder } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { HumanGate } from "../services/trust/HumanAct.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
@@ -121,7 +122,7 @@ const writeStarter = Effect.fnUntraced(function*(root: string) {
   )
 })
 
-/** Signs the starter items, if the plan is exactly them at the bytes that come with Kiwi. */
+/** Signs and locks the starter items, if the plan is exactly them at the bytes that come with Kiwi. */
 const signStarter = Effect.fnUntraced(function*(caller: Caller) {
   const signatures = yield* Signatures
   const plan: SigningPlan = yield* signatures.plan({ id: "**", tier: "project" })
@@ -136,7 +137,12 @@ const signStarter = Effect.fnUntraced(function*(caller: Caller) {
       "Look at it, and sign the items yourself: kiwi sign tool '**'"
     )
   }
-  const signed = yield* asHuman(plan.request, caller, (act) => signatures.sign(plan, act))
+  const lockfiles = yield* Lockfiles
+  const signed = yield* asHuman(
+    plan.request,
+    caller,
+    (act) => Effect.tap(signatures.sign(plan, act), (items) => lockfiles.lockSigned(items, act))
+  )
   return signed.map(({ location }) => showLocation(location))
 })
 

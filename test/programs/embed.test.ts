@@ -140,6 +140,15 @@ describe("makeKiwi", () => {
     assert.instanceOf(await rejection(kiwi.run("echo", { text: "x" })), Embed.ToolChainError)
     assert.lengthOf((await kiwi.sign({ id: "echo" })).signed, 1)
     assert.lengthOf(asked, 1)
+    assert.isTrue((await kiwi.lockfile.validate({ id: "echo" })).ok)
+    assert.deepStrictEqual((await kiwi.lockfile.list()).locks.map(({ chain }) => chain[0]), ["echo@1.0.0"])
+    assert.isTrue((await kiwi.lockfile.diff({ id: "echo" })).same)
+    assert.isTrue((await kiwi.lockfile.verify()).ok)
+    assert.deepStrictEqual((await kiwi.lockfile.outdated()).outdated, [])
+    assert.lengthOf((await kiwi.lockfile.freeze({ id: "echo", variant: true })).locks, 1)
+    assert.lengthOf(asked, 1, "a further lock replaces none")
+    assert.deepStrictEqual((await kiwi.lockfile.update()).locks, [])
+    assert.lengthOf((await kiwi.lockfile.prune({ dryRun: true })).removed, 0)
     assert.strictEqual((await kiwi.run("echo", { text: "x" })).status, "success")
   })
 
@@ -230,15 +239,20 @@ describe("the library", () => {
       [
         "chain",
         "codeOf",
+        "diffLock",
         "embedder",
         "execute",
         "explain",
         "follow",
+        "freezeLocks",
         "innermost",
         "isItemId",
+        "listLocks",
         "load",
         "makeKiwi",
         "makeKiwiOver",
+        "outdatedLocks",
+        "pruneLocks",
         "runTool",
         "runToolAs",
         "search",
@@ -248,6 +262,10 @@ describe("the library", () => {
         "trustProject",
         "trustSigner",
         "untrustSigner",
+        "updateLocks",
+        "validateLocks",
+        "verifyFrozen",
+        "verifyLocks",
         "version"
       ]
     )

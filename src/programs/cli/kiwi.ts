@@ -36,6 +36,19 @@ import {
 } from "./commands/evidence.ts"
 import { loadCommand, searchCommand } from "./commands/find.ts"
 import { initCommand } from "./commands/init.ts"
+import {
+  lockfileFreezeCommand,
+  lockfileGroup,
+  lockfilePruneCommand,
+  lockfileUpdateCommand
+} from "./commands/lockfile.ts"
+import {
+  lockfileDiffCommand,
+  lockfileListCommand,
+  lockfileOutdatedCommand,
+  lockfileValidateCommand,
+  lockfileVerifyCommand
+} from "./commands/lockfileChecks.ts"
 import { completionsCommand, doctorCommand } from "./commands/machine.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { serveCommand } from "./commands/serve.ts"
@@ -128,6 +141,18 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
               Command.provide(trustAddCommand, kernel),
               Command.provide(trustListCommand, kernel),
               Command.provide(trustRemoveCommand, kernel)
+            ])
+          ),
+          lockfileGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(lockfileFreezeCommand, kernel),
+              Command.provide(lockfileValidateCommand, kernel),
+              Command.provide(lockfileListCommand, kernel),
+              Command.provide(lockfilePruneCommand, kernel),
+              Command.provide(lockfileDiffCommand, kernel),
+              Command.provide(lockfileVerifyCommand, kernel),
+              Command.provide(lockfileOutdatedCommand, kernel),
+              Command.provide(lockfileUpdateCommand, kernel)
             ])
           )
         ]

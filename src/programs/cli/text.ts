@@ -77,6 +77,18 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   ).join("\n")
 }
 
+/** A table with further lines, indented, below a row. */
+export const tableWithNotes = (
+  rows: ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly notes: ReadonlyArray<string> }>,
+  width: number
+): string => {
+  const heads = table(rows.map(({ cells }) => cells)).split("\n")
+  return rows.flatMap(({ notes }, at) => [
+    heads[at] ?? "",
+    ...notes.flatMap((note) => wrap(note, width - 4)).map((line) => `    ${line}`)
+  ]).join("\n")
+}
+
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 /** `840 ms`, `3.2 s`, `4 min`. */
