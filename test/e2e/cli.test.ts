@@ -293,6 +293,9 @@ describe("init", () => {
       ".ai/.gitignore",
       ".ai/directives/authoring/write_tool.md",
       ".ai/knowledge/authoring/how-tools-run.md",
+      ".ai/lockfiles/files/find_text@1.0.0.lock.json",
+      ".ai/lockfiles/math/add@1.0.0.lock.json",
+      ".ai/lockfiles/text/slug@1.0.0.lock.json",
       ".ai/tools/files/find_text.sh",
       ".ai/tools/math/add.py",
       ".ai/tools/text/slug.mjs"
