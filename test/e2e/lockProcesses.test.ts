@@ -5,15 +5,15 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
-import { sha256 } from "../../../src/layers/identity/sha256.ts"
-import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
-import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
-import { readLockfile } from "../../../src/services/lockfile/lockfileText.ts"
-import { ProcessLock } from "../../../src/services/workspace/ProcessLock.ts"
-import type { Said } from "./lockChild.ts"
-import { lockText } from "./locks.ts"
-import { world } from "./lockWorld.ts"
-import type { World } from "./lockWorld.ts"
+import { sha256 } from "../../src/layers/identity/sha256.ts"
+import * as ProcessLockSqlite from "../../src/layers/workspace/ProcessLockSqlite.ts"
+import { LockfileStore } from "../../src/services/lockfile/LockfileStore.ts"
+import { readLockfile } from "../../src/services/lockfile/lockfileText.ts"
+import { ProcessLock } from "../../src/services/workspace/ProcessLock.ts"
+import type { Said } from "../layers/lockfile/lockChild.ts"
+import { lockText } from "../layers/lockfile/locks.ts"
+import { world } from "../layers/lockfile/lockWorld.ts"
+import type { World } from "../layers/lockfile/lockWorld.ts"
 
 const processes = 100
 const atOnce = 12
@@ -22,7 +22,7 @@ const atOnce = 12
 const bundleChild = (made: World) =>
   Effect.promise(async () => {
     const bundle = await rolldown({
-      input: fileURLToPath(new URL("./lockChild.ts", import.meta.url)),
+      input: fileURLToPath(new URL("../layers/lockfile/lockChild.ts", import.meta.url)),
       platform: "node",
       logLevel: "silent"
     })

@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { type NodePackage, npmRegistry } from "../../support/packageServers.ts"
-import { describeWith } from "../../support/realParts.ts"
-import { call, nodeTool, syncTool, syncWorld, trace } from "./syncWorld.ts"
+import { call, nodeTool, syncTool, syncWorld, trace } from "../layers/dependency/syncWorld.ts"
+import { type NodePackage, npmRegistry } from "../support/packageServers.ts"
+import { describeWith } from "../support/realParts.ts"
 
 const words: NodePackage = {
   name: "@kiwi-test/words",

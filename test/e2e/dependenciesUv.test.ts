@@ -3,10 +3,10 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { pythonIndex, type PythonPackage } from "../../support/packageServers.ts"
-import { describeWith } from "../../support/realParts.ts"
-import { temporary } from "../../support/temporary.ts"
-import { call, pythonTool, syncTool, syncWorld } from "./syncWorld.ts"
+import { call, pythonTool, syncTool, syncWorld } from "../layers/dependency/syncWorld.ts"
+import { pythonIndex, type PythonPackage } from "../support/packageServers.ts"
+import { describeWith } from "../support/realParts.ts"
+import { temporary } from "../support/temporary.ts"
 
 const words: PythonPackage = { name: "kiwi-words", version: "2.0.1", files: { "kiwi_words.py": "word = 'hello'\n" } }
 const greet: PythonPackage = {

@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { pythonIndex, type PythonPackage } from "../../support/packageServers.ts"
-import { describeWith } from "../../support/realParts.ts"
-import { call, installedOf, pythonTool, syncTool, syncWorld, trace } from "./syncWorld.ts"
+import { call, installedOf, pythonTool, syncTool, syncWorld, trace } from "../layers/dependency/syncWorld.ts"
+import { pythonIndex, type PythonPackage } from "../support/packageServers.ts"
+import { describeWith } from "../support/realParts.ts"
 
 const greet: PythonPackage = {
   name: "kiwi-greet",

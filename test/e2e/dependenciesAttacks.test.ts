@@ -5,11 +5,11 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { envSync } from "../../../src/programs/envSync.ts"
-import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
-import { pythonIndex, type PythonPackage } from "../../support/packageServers.ts"
-import { describeWith } from "../../support/realParts.ts"
-import { call, caller, installedOf, pythonTool, queryOf, syncTool, syncWorld } from "./syncWorld.ts"
+import { envSync } from "../../src/programs/envSync.ts"
+import { Dependencies } from "../../src/services/dependency/Dependencies.ts"
+import { call, caller, installedOf, pythonTool, queryOf, syncTool, syncWorld } from "../layers/dependency/syncWorld.ts"
+import { pythonIndex, type PythonPackage } from "../support/packageServers.ts"
+import { describeWith } from "../support/realParts.ts"
 
 const words: PythonPackage = { name: "kiwi-words", version: "2.0.1", files: { "kiwi_words.py": "word = 'hello'\n" } }
 const use = pythonTool(["kiwi-words"], "import kiwi_words\nprint(json.dumps(kiwi_words.word))")
@@ -20,7 +20,7 @@ const oneTool = Effect.fnUntraced(function*(packages: ReadonlyArray<PythonPackag
   return { index, world }
 })
 
-const child = fileURLToPath(new URL("syncChild.ts", import.meta.url))
+const child = fileURLToPath(new URL("../layers/dependency/syncChild.ts", import.meta.url))
 
 interface Ended {
   readonly signal: NodeJS.Signals | null
