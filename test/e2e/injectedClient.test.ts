@@ -80,7 +80,7 @@ describe("asks for what only a person does", () => {
     ["trusts by an action", "execute", { item_id: "rogue", action: "trust" }],
     ["signs by an action", "execute", { item_id: "rogue", action: "sign" }],
     ["rolls back by an action", "execute", { item_id: "rogue", action: "rollback" }],
-    ["turns the lock off", "execute", { item_id: "rogue", lockfile_mode: "off" }],
+    ["turns locks off by a word of its own", "execute", { item_id: "rogue", lockfile_mode: "none" }],
     ["lowers the isolation", "execute", { item_id: "rogue", isolation: "trusted" }],
     ["brings a policy", "execute", { item_id: "rogue", policy: { default: "allow" } }],
     ["brings an approval", "execute", { item_id: "rogue", approval_id: "1", approved: true }],

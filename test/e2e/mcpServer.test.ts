@@ -61,7 +61,7 @@ describeWith(["python3"], "a project of one's own", () => {
     assert.strictEqual((await call("sign", { item_id: "**" })).status, "success")
     assert.match(asked.join(), /^Sign tool new 1\.0\.0/)
     const again = await call("sign", { item_id: "**" })
-    assert.deepStrictEqual([again.data, asked.length], [{ signed: [], refused: [] }, 1])
+    assert.deepStrictEqual([again.data, asked.length], [{ signed: [], refrozen: [], refused: [] }, 1])
   })
 
   it("signs nothing for a client that answers for itself, or cannot ask", async () => {
