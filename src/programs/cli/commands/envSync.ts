@@ -21,22 +21,22 @@ const words: Readonly<Record<Synced["state"], (paint: Paint) => string>> = {
   failed: (paint) => paint.red("failed")
 }
 
-const syncedText = ({ error, installer, packages, state, tool }: Synced, paint: Paint): string => {
+const syncedText = ({ error, installer, lockfile, packages, state, tool }: Synced, paint: Paint): string => {
   const head = `${paint.bold(safeLine(tool))}  ${words[state](paint)}${
     packages === undefined
       ? ""
       : `  ${plural(packages.length, "package")}${state === "installed" ? ` by ${safeLine(installer ?? "")}` : ""}`
   }`
-  if (state === "installed" && packages !== undefined) {
-    return [head, indented(packages.map(({ name, version }) => safeLine(`${name} ${version}`)))].join("\n")
-  }
-  if (error === undefined) return head
+  const installed = state === "installed" ? packages ?? [] : []
   return [
     head,
-    indented([
+    ...(installed.length === 0 ? [] : [indented(installed.map((one) => safeLine(`${one.name} ${one.version}`)))]),
+    ...(lockfile === undefined ? [] : [indented([paint.dim(`locked in ${safeLine(lockfile, 400)}`)])]),
+    ...(error === undefined ? [] : [indented([
+      ...(state === "installed" || state === "up-to-date" ? [paint.yellow("not locked:")] : []),
       ...safeText(error.message).split("\n"),
       ...(error.remediation === undefined ? [] : [`${paint.cyan("hint")}: ${safeText(error.remediation)}`])
-    ])
+    ])])
   ].join("\n")
 }
 
@@ -79,7 +79,7 @@ export const envSyncCommand = Command.make("sync", {
           progress: (what) => progress(safeLine(what))
         }, by)
       ).pipe(withGate(false)))
-    const isBad = ({ state }: Synced) => state === "failed" || state === "refused"
+    const isBad = ({ error }: Synced) => error !== undefined
     if (tools.some(isBad)) yield* output.failed
     yield* output.answer({ tools }, (paint) => tools.map((one) => syncedText(one, paint)).join("\n"))
     if (tools.length === 0 && !output.json) yield* output.say("No tool here that may run declares any packages.")
