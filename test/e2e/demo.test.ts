@@ -54,7 +54,7 @@ describeWith(["python3", "bash"], "kiwi demo", () => {
       NODE_OPTIONS: "--no-warnings"
     })
     assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
-    assert.deepStrictEqual(stdout.match(/^ ?\d+(?=  \S)/gm)?.map(Number), Array.from({ length: 11 }, (_, n) => n + 1))
+    assert.deepStrictEqual(stdout.match(/^ ?\d+(?=  \S)/gm)?.map(Number), Array.from({ length: 12 }, (_, n) => n + 1))
     for (
       const shown of [
         "(Python)",
@@ -77,7 +77,7 @@ describeWith(["python3", "bash"], "kiwi demo", () => {
     const { env } = machine()
     const { code, stdout } = await demo(env, "--json")
     const { duration_ms, passed, scenes } = JSON.parse(stdout)
-    assert.deepInclude({ code, passed, scenes: scenes.length }, { code: 0, passed: true, scenes: 11 })
+    assert.deepInclude({ code, passed, scenes: scenes.length }, { code: 0, passed: true, scenes: 12 })
     assert.isAbove(duration_ms, 0)
   })
 

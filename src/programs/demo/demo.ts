@@ -207,6 +207,19 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
     })
   },
   {
+    title: "Signed again, it is still not what was locked",
+    why: "Signing locks a tool with everything that it is built on. In strict, nothing else runs, whoever signed it.",
+    play: Effect.fnUntraced(function*({ agent, world }) {
+      yield* world.kiwi("sign", "tool", "add", "--no-freeze", "--project", world.project)
+      const args = { item_id: "add", parameters: { a: 1, b: 2 }, lockfile_mode: "strict" }
+      return [
+        { who: "you", text: "kiwi sign tool add --no-freeze" },
+        said("execute", args),
+        ...(yield* refused(yield* agent.call("execute", args), "LOCK_MISMATCH"))
+      ]
+    })
+  },
+  {
     title: "A repository that a stranger made",
     why: "It brings a valid signature, its signer's name to trust, and a .env. None of it counts until you say so.",
     play: ({ world }) =>
@@ -259,7 +272,8 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
       "denied: UNSIGNED",
       "done",
       "success",
-      "denied: TAMPERED"
+      "denied: TAMPERED",
+      "denied: LOCK_MISMATCH"
     ]
     yield* expect(
       json(told.map(({ outcome }) => outcome)) === json(wanted),
@@ -272,7 +286,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
       { who: "you", text: "kiwi logs" },
       ...told.map(({ outcome, what }): Line => ({
         who: outcome.startsWith("denied") ? "refusal" : "kiwi",
-        text: `${outcome.padEnd(17)} ${what}`
+        text: `${outcome.padEnd(22)} ${what}`
       })),
       { who: "you", text: "kiwi audit verify" },
       { who: "kiwi", text: `intact: ${report.entries} entries` }
