@@ -72,7 +72,11 @@ interface Cast {
 
 type Play = Effect.Effect<ReadonlyArray<Line>, AgentFailed | Otherwise>
 
-const said = (tool: string, args: Schema.JsonObject): Line => ({ who: "agent", text: `${tool} ${json(args)}` })
+/** Arguments with a blank between them, where a line can be broken. */
+const said = (tool: string, args: Schema.JsonObject): Line => ({
+  who: "agent",
+  text: `${tool} {${Object.entries(args).map(([name, value]) => `"${name}":${json(value)}`).join(", ")}}`
+})
 
 const runs = Effect.fnUntraced(function*(
   { agent }: Cast,
