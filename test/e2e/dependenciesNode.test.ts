@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { call, nodeTool, syncTool, syncWorld, trace } from "../layers/dependency/syncWorld.ts"
@@ -213,6 +214,32 @@ describeWith(["npm"], "packages of Node tools", () => {
         assert.strictEqual(yield* call("talk"), 1)
         yield* syncTool("talk", { upgrade: true, allowBuild: true })
         assert.isTrue(fs.existsSync(ran))
+      }))
+    }), 60_000)
+
+  it.live("are refused where a package names a repository for what it needs", () =>
+    Effect.gen(function*() {
+      const registry = yield* npmRegistry([])
+      const world = yield* syncWorld({
+        "talk.mjs": nodeTool(["kiwi-shout"], "console.log(1)")
+      }, { npm_config_registry: registry.url, npm_config_fetch_retries: "0" })
+      const repository = join(world.env.HOME, "evil")
+      fs.mkdirSync(repository)
+      fs.writeFileSync(
+        join(repository, "package.json"),
+        JSON.stringify({ name: "kiwi-evil", version: "1.0.0", scripts: { prepare: "touch $HOME/ran" } })
+      )
+      const git = (...args: ReadonlyArray<string>) =>
+        execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], { cwd: repository })
+      git("init", "--quiet")
+      git("add", ".")
+      git("commit", "--quiet", "--message", "one")
+      registry.serve([{ ...shout, dependencies: { "kiwi-evil": `git+file://${repository}` } }])
+      yield* world.inKernel(Effect.gen(function*() {
+        const error = yield* Effect.flip(syncTool("talk"))
+        assert.strictEqual(error._tag, "InstallFailed")
+        assert.include(error.message, "node_modules/kiwi-evil")
+        assert.isFalse(fs.existsSync(join(world.env.HOME, "ran")))
       }))
     }), 60_000)
 

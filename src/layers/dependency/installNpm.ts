@@ -112,6 +112,16 @@ const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string
     return entries
   })
 
+/** A package that npm would fetch by anything but an archive of a registry: a repository, a folder, a file. */
+const fetchedOtherwise = (text: string): string | undefined => {
+  const json: Schema.Json = JSON.parse(text)
+  const packages = isJsonObject(json) ? json["packages"] : undefined
+  const found = Object.entries(isJsonObject(packages) ? packages : {}).find(([, entry]) =>
+    isJsonObject(entry) && typeof entry["resolved"] === "string" && !/^https?:/i.test(entry["resolved"])
+  )
+  return found?.[0]
+}
+
 /** The tool's lockfile without addresses: every tarball comes from the registry that the person has configured. */
 const withoutAddresses = (text: string): Result.Result<string, string> =>
   Result.gen(function*() {
@@ -187,6 +197,14 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
       new InstallFailed({ tool: bench.tool, installer, detail: `the package-lock.json that it wrote: ${error}` })
     )
   )
+  const elsewhere = yield* Effect.sync(() => fetchedOtherwise(readFileSync(lockFile, "utf8")))
+  if (elsewhere !== undefined) {
+    return yield* new InstallFailed({
+      tool: bench.tool,
+      installer,
+      detail: `${elsewhere} is to come from a repository or a file, and Kiwi installs from registries alone`
+    })
+  }
   const packages = packagesOf(entries)
   const differences = pins === undefined ? [] : differencesFrom(pins, packages)
   if (differences.length > 0) return yield* new PinsDiffer({ tool: bench.tool, differences: [...differences] })

@@ -65,12 +65,29 @@ export const orPinsDiffer =
       : failedBy(bench, installer, said)
 
 /** `pip 23.2.1 from …`: older ones can neither report nor work on another environment. */
-const pipVersion = (text: string): string | undefined => {
-  const match = /^pip (\d{1,4})\.(\d{1,4})(\S{0,40})/.exec(text.trim())
+const pipIn = (text: string): { readonly version: string; readonly folder: string } | undefined => {
+  const match = /^pip (\d{1,4})\.(\d{1,4})(\S{0,40}) from (.+) \(python [^()]*\)$/.exec(text.trim())
   if (match === null) return undefined
   const [major, minor] = [Number(match[1]), Number(match[2])]
-  return major > 22 || major === 22 && minor >= 3 ? `${major}.${minor}${match[3]}` : undefined
+  return major > 22 || major === 22 && minor >= 3
+    ? { version: `${major}.${minor}${match[3]}`, folder: match[4] ?? "" }
+    : undefined
 }
+
+/**
+ * pip takes `--only-binary` to be about names alone: what a package needs by an address it builds all the same. So it
+ * runs as `--python` runs it, in the environment's own interpreter, but starts neither Python nor a repository's program.
+ */
+const unbuilding = `import os, runpy, sys
+def guard(event, args):
+    if event != "subprocess.Popen": return
+    argv = args[1]
+    name = os.path.basename(str(argv if isinstance(argv, (str, bytes)) else [*argv, ""][0])).lower()
+    if name.startswith(("python", "pypy", "git", "hg", "svn", "bzr")) or name == os.path.basename(sys.executable).lower():
+        raise SystemExit("a package would have to be built: it has no wheel, or is asked for by an address")
+sys.addaudithook(guard)
+sys.argv[0] = os.path.join(sys.argv.pop(1), "__pip-runner__.py")
+runpy.run_path(sys.argv[0], run_name="__main__")`
 
 /** Whether what is declared, and all that it needs in turn, is among what was pinned: the installer asks nobody else. */
 export const requireDeclared = Effect.fnUntraced(
@@ -93,8 +110,8 @@ export const installPip = Effect.fnUntraced(function*(bench: Workbench, plan: Py
   const helper = `${bench.folder}.pip`
   const runner = Effect.fnUntraced(function*() {
     const own = yield* bench.run([base, ...isolated, "-m", "pip", "--version"])
-    const version = own.code === 0 ? pipVersion(own.stdout) : undefined
-    if (version !== undefined) return { python: base, version }
+    const bases = own.code === 0 ? pipIn(own.stdout) : undefined
+    if (bases !== undefined) return { python: base, ...bases }
     yield* bench.progress("Preparing pip")
     const made = yield* bench.run([base, ...isolated, "-m", "venv", helper])
     if (made.code !== 0) {
@@ -102,9 +119,9 @@ export const installPip = Effect.fnUntraced(function*(bench: Workbench, plan: Py
     }
     const python = pythonIn(helper, bench.windows)
     const bundled = yield* bench.run([python, ...isolated, "-m", "pip", "--version"])
-    const found = bundled.code === 0 ? pipVersion(bundled.stdout) : undefined
+    const found = bundled.code === 0 ? pipIn(bundled.stdout) : undefined
     if (found === undefined) return yield* missing(bench, "python", "its pip is older than 22.3, and uv is not on PATH")
-    return { python, version: found }
+    return { python, ...found }
   })
 
   return yield* Effect.ensuring(
@@ -116,13 +133,11 @@ export const installPip = Effect.fnUntraced(function*(bench: Workbench, plan: Py
       const [wanted, report] = [join(bench.folder, "requirements.txt"), join(bench.folder, "report.json")]
       yield* Effect.sync(() => writeFileSync(wanted, `${requirementLines(plan).join("\n")}\n`, { mode: 0o600 }))
       yield* bench.progress(`${installer} installs`)
+      const target = pythonIn(bench.folder, bench.windows)
       const install = [
-        pip.python,
-        ...isolated,
-        "-m",
-        "pip",
-        "--python",
-        pythonIn(bench.folder, bench.windows),
+        ...(plan.allowBuild
+          ? [pip.python, ...isolated, "-m", "pip", "--python", target]
+          : [target, ...isolated, "-c", unbuilding, pip.folder]),
         "install",
         "--no-input",
         "--disable-pip-version-check",

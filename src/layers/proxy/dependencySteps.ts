@@ -12,9 +12,9 @@ import { chainOf, failedIn } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 /** The same environment with another interpreter in every variable that named the one that was found. */
-const withInterpreter = (env: ResolvedEnv, path: string): ResolvedEnv => {
+export const withInterpreter = (env: ResolvedEnv, path: string): ResolvedEnv => {
   const { interpreter } = env
-  if (interpreter === undefined) return env
+  if (interpreter === undefined || interpreter.path === path) return env
   const change = (variables: ReadonlyMap<string, EnvVariable>): ReadonlyMap<string, EnvVariable> =>
     new Map(
       [...variables].map(([name, variable]) => {

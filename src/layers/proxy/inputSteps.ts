@@ -17,7 +17,7 @@ import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import * as DependencySteps from "./dependencySteps.ts"
-import { copiesBelow } from "./dependencySteps.ts"
+import { copiesBelow, withInterpreter } from "./dependencySteps.ts"
 import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
@@ -134,7 +134,8 @@ export const make = Effect.gen(function*() {
       environments.resolve(chain, undefined, opened),
       (reason) => failedIn(run, linkOf(chain, reason), reason)
     )
-    run.env = resolved
+    // What packages and lock were judged by is what runs, whatever has changed on disk since.
+    run.env = env.interpreter === undefined ? resolved : withInterpreter(resolved, env.interpreter.path)
     run.secrets = secretsOf(resolved)
   })
 

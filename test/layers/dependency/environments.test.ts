@@ -182,6 +182,22 @@ describe("a call in memory", () => {
       assert.deepStrictEqual(yield* dependencies.prune({ before: 0, keep: new Set() }), [`${set?.digest}`])
     }).pipe(Effect.provide(kernel(""))))
 
+  it.effect("runs by the environment's interpreter where a variable refers to the keychain too", () =>
+    Effect.gen(function*() {
+      const set = (yield* syncTool("secret"))?.set
+      const { data } = yield* Calls.call("secret", {}, { dryRun: true })
+      assert.include(set?.interpreter, "/envs/")
+      assert.strictEqual(Object(data)["argv"]?.[0], set?.interpreter)
+    }).pipe(Effect.provide(Calls.kernel({
+      project: {
+        "tools/secret.py": pythonTool(["kiwi-greet>=1"], "print(1)", "__requires__ = {\"environment\": [\"TOKEN\"]}")
+      },
+      controlFiles: { ".env": "TOKEN=keychain:github\n" },
+      host: { programs: ["/usr/bin/python3"], variables: { PATH: "/usr/bin" } },
+      packages: new Map([["kiwi-greet", "1.2.0"]]),
+      secrets: { github: "0123456789abcdef" }
+    }))))
+
   it.effect("that declares nothing has nothing looked at", () =>
     Effect.gen(function*() {
       const dependencies = yield* Dependencies
