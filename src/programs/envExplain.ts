@@ -5,7 +5,6 @@ import { isAbsolute, relative } from "node:path"
 import { mark } from "../services/audit/redaction.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
 import type { EnvCandidate, ExplainedVariable } from "../services/env/EnvResolver.ts"
-import { isSecret } from "../services/env/secretVariables.ts"
 import { type ErrorObject, toErrorObject } from "../services/error/KiwiError.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
 import { showLocation } from "../services/item/Item.ts"
@@ -94,14 +93,12 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     const inside = relative(root, path)
     return inside === "" ? "." : inside.startsWith("..") || isAbsolute(inside) ? path : inside
   }
-  const beaten =
-    (name: string, isHidden: boolean) => ({ line, origin, refused, value }: EnvCandidate): BeatenValue => ({
-      origin,
-      ...(line === undefined ? {} : { line }),
-      // What ENV_CONFIG says is text of the item.
-      value: origin !== "declared" && (isHidden || isSecret({ name, origin, value })) ? mark : Redacted.value(value),
-      ...(refused === undefined ? {} : { refused })
-    })
+  const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue => ({
+    origin,
+    ...(line === undefined ? {} : { line }),
+    value: isSecret ? mark : Redacted.value(value),
+    ...(refused === undefined ? {} : { refused })
+  })
   const shown = ({ beat, isSecret: isHidden, reaches, variable }: ExplainedVariable) => ({
     name: variable.name,
     value: isHidden ? mark : shorten(Redacted.value(variable.value)),
@@ -111,7 +108,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     ...(variable.secret === undefined
       ? {}
       : { keychain: { name: variable.secret, stored: stored.has(variable.secret) } }),
-    beat: beat.map(beaten(variable.name, isHidden))
+    beat: beat.map(beaten)
   })
   const { interpreter } = found
   const isReady = found.problem === undefined &&
@@ -137,7 +134,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     unset: found.unset.map(({ name, refused, required }) => ({
       name,
       required,
-      refused: refused.map(beaten(name, true))
+      refused: refused.map(beaten)
     })),
     path_skipped: found.skippedPath.map(shorten),
     warnings: found.warnings,

@@ -158,7 +158,13 @@ export const makeRun = ({ env, folder, run, timeout, tool }: RunnerOptions): Wor
           Effect.fail(new InstallFailed({ tool, installer: name, detail: `it could not be started: ${code}` }))
       )
     )
-    return { code: exit.code ?? 1, stdout: stdout.text(), stderr: stderr.text() }
+    const home = env["HOME"] ?? env["USERPROFILE"] ?? ""
+    const said = stderr.text()
+    return {
+      code: exit.code ?? 1,
+      stdout: stdout.text(),
+      stderr: home.length > 1 ? said.replaceAll(`${home}/`, "~/") : said
+    }
   })
 
 /** `/usr/bin/npm` is npm. */
@@ -168,9 +174,9 @@ export const nameOf = (program: string): string =>
 /** What it said last, without the paths of the machine and the credentials of a URL. */
 export const lastWords = (said: Said, folder: string): string => {
   const text = said.stderr.trim() === "" ? said.stdout : said.stderr
-  const words = text.trim().slice(-4 * shown).replaceAll(folder, "‹environment›")
-    .replaceAll(/:\/\/[^\s/@]{1,400}@/g, "://‹credentials›@")
-  return words.slice(-shown).trim() || `it ended with code ${said.code}`
+  // Cut when they are out: half of a token is not known for one. No two matches overlap, so it is linear.
+  const words = text.replaceAll(folder, "‹environment›").replaceAll(/:\/\/[^\s/]+@/g, "://‹credentials›@")
+  return words.trim().slice(-shown).trim() || `it ended with code ${said.code}`
 }
 
 export const failedBy = (bench: Workbench, installer: string, said: Said): InstallFailed =>

@@ -343,16 +343,20 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
     yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
 
+    // What a process has is nobody's business unless every child gets it anyway.
+    const passed = new Set<string>(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
     const candidates = (name: string): ReadonlyArray<EnvCandidate> => {
       const at = (origin: EnvOrigin, value: string | undefined): ReadonlyArray<EnvCandidate> =>
-        value === undefined ? [] : [{ origin, value: Redacted.make(value) }]
+        value === undefined
+          ? []
+          : [{ origin, value: Redacted.make(value), isSecret: origin !== "declared" && !passed.has(name) }]
       return [
         ...at("override", overrides.get(name)),
         ...at("declared", template(name)),
         ...(isKiwiVariable(name) ? [] : at("process", known.get(name))),
         ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value: plain }): EnvCandidate => {
           const value = Redacted.make(plain)
-          return refused === undefined ? { origin, value, line } : { origin, value, line, refused }
+          return { origin, value, line, isSecret: true, ...(refused === undefined ? {} : { refused }) }
         })
       ]
     }
@@ -369,8 +373,6 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       return isMasked(one) ||
         parts.some((part) => typeof part === "object" && part._tag === "Variable" && isMadeOf(part.name))
     }
-    // What a process has is nobody's business unless every child gets it anyway.
-    const passed = new Set<string>(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
     const isMasked = (one: EnvVariable | undefined): boolean =>
       one !== undefined &&
       (isSecret(one) || ((one.origin === "process" || one.origin === "override") && !passed.has(one.name)))

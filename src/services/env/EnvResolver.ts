@@ -95,6 +95,8 @@ export interface EnvCandidate {
   readonly line?: number
   /** Why it never counts, whatever else is set. */
   readonly refused?: string
+  /** Whether it is to be shown to nobody: all but the item's own text, and what every child gets anyway. */
+  readonly isSecret: boolean
 }
 
 export interface ExplainedVariable {

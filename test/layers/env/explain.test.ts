@@ -72,6 +72,19 @@ describe("EnvResolver.explain", () => {
       assert.isFalse(variableIn(found, "HOMELY")?.secret)
     }))
 
+  it.effect("what a declaration beat is masked as well, unless every child gets it anyway", () =>
+    Effect.gen(function*() {
+      const chain = withRuntime({ env: { DATABASE_URL: "sqlite:here", LANG: "C" } })
+      const found = yield* explain(chain, {
+        variables: { PATH: "/usr/bin", DATABASE_URL: "postgres://me:pass@db", LANG: "en" },
+        control: { ".env": "DATABASE_URL=postgres://other\n" }
+      })
+      const beat = (name: string) =>
+        found.variables.find(({ variable }) => variable.name === name)?.beat.map((one) => [one.origin, one.isSecret])
+      assert.deepStrictEqual(beat("DATABASE_URL"), [["process", true], ["project:.env", true]])
+      assert.deepStrictEqual(beat("LANG"), [["process", false]])
+    }))
+
   it.effect("what is declared and not set, and what a .env file may not say", () =>
     Effect.gen(function*() {
       const chain = withRuntime(undefined, {

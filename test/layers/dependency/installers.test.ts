@@ -1,0 +1,34 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { lastWords, makeRun } from "../../../src/layers/dependency/installers.ts"
+
+const said = (stderr: string) => ({ code: 1, stdout: "", stderr })
+
+describe("what an installer said last", () => {
+  it("is without the credentials of a URL, however long, with an @ in them, or cut by what is kept", () => {
+    const token = "t0ken".repeat(500)
+    for (const user of [`aws:${token}`, `me:pa@ss-${token}`]) {
+      const words = lastWords(said(`error: https://${user}@registry.example/simple/ said 401`), "/home/u/.kiwi/envs/x")
+      assert.strictEqual(words, "error: https://‹credentials›@registry.example/simple/ said 401")
+    }
+    const path = "/home/u/.kiwi/envs/x"
+    const far = lastWords(said(`https://me:${token}@host/ ${`${path} `.repeat(240)}`), path)
+    assert.notInclude(far, "t0ken")
+  })
+
+  it.effect("names no path of the person's folder", () =>
+    Effect.gen(function*() {
+      const run = makeRun({
+        tool: "t",
+        folder: "/home/u/.kiwi/envs/x",
+        env: { HOME: "/home/u" },
+        timeout: Duration.seconds(1),
+        run: (_spec, { stderr }) =>
+          Effect.sync(() => {
+            stderr(Buffer.from("a complete log: /home/u/.npm/_logs/1.log, not /home/ulla/x"))
+            return { code: 1, signal: null }
+          })
+      })
+      assert.strictEqual((yield* run(["npm"])).stderr, "a complete log: ~/.npm/_logs/1.log, not /home/ulla/x")
+    }))
+})
