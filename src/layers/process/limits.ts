@@ -29,8 +29,10 @@ ulimit -c 0
 [ "$3" = - ] || ulimit -n "$3" 2>/dev/null || has "$(ulimit -H -n)" "$3" || refuse files
 [ "$4" = - ] || ulimit -f "$4" 2>/dev/null || has "$(ulimit -H -f)" "$4" || refuse file_size
 if [ "$5" != - ]; then
-  if (ulimit -u) >/dev/null 2>&1; then u=-u; else u=-p; fi
-  ulimit $u "$5" 2>/dev/null || has "$(ulimit -H $u)" "$5" || refuse processes
+  if (ulimit -u) >/dev/null 2>&1
+  then ulimit -u "$5" 2>/dev/null || has "$(ulimit -H -u)" "$5" || refuse processes
+  else ulimit -p "$5" 2>/dev/null || has "$(ulimit -H -p)" "$5" || refuse processes
+  fi
 fi
 shift 5`
 
@@ -54,7 +56,7 @@ export const limited = (
   if (!asked && !host.leavesCores()) return Result.succeed({ argv, refusal: "" })
   const token = makeToken()
   // A shell adds variables of its own, which are none of the program's.
-  const strange = ["u", "PWD", "OLDPWD", "SHLVL"].filter((name) => !Object.hasOwn(env, name))
+  const strange = ["PWD", "OLDPWD", "SHLVL"].filter((name) => !Object.hasOwn(env, name))
   return Result.succeed({
     argv: [
       "/bin/sh",

@@ -52,6 +52,11 @@ describe("limits", () => {
     assert.deepStrictEqual(line("Max core file size"), ["0", "0", "bytes"])
   })
 
+  it.runIf(process.platform === "linux")("leave every variable of the program as it is", () => {
+    const { stdout } = start({ processes: 5_000 }, ["/usr/bin/env"], { u: "mine", PWD: "/" })
+    assert.include(stdout.split("\n"), "u=mine")
+  })
+
   it.runIf(process.platform === "linux")("of the machine that are tighter stay", () => {
     const inner = Result.getOrThrow(
       limited(["/bin/sh", "-c", "ulimit -n"], { files: 500 }, {}, () => "token", host("linux"))
