@@ -65,30 +65,34 @@ describeWith(["pip"], "an attack on what is installed", () => {
       }))
     }), 60_000)
 
-  it.live("by a package that names an address for what it needs finds that nothing from there is built", () =>
-    Effect.gen(function*() {
-      const { world } = yield* oneTool([words])
-      const evil = join(world.env.HOME, "kiwi_evil-1.0.0.tar.gz")
-      fs.writeFileSync(
-        evil,
-        tarball({
-          "kiwi_evil-1.0.0/pyproject.toml":
-            "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
-          "kiwi_evil-1.0.0/backend.py": "import os\nopen(os.path.join(os.environ['HOME'], 'ran'), 'w').close()\n",
-          "kiwi_evil-1.0.0/PKG-INFO": "Metadata-Version: 2.1\nName: kiwi-evil\nVersion: 1.0.0\n"
-        })
-      )
-      const index = yield* pythonIndex([{ ...words, requires: [`kiwi-evil @ file://${evil}`] }])
-      yield* world.inKernel(
-        Effect.gen(function*() {
-          const error = yield* Effect.flip(syncTool("use"))
-          assert.isFalse(fs.existsSync(join(world.env.HOME, "ran")))
-          assert.strictEqual(error._tag, "InstallFailed")
-          assert.include(error.message, "would have to be built")
-        }),
-        { PIP_INDEX_URL: index.url }
-      )
-    }), 60_000)
+  it.live(
+    "by a package that names an address for what it needs finds that nothing from there is built",
+    () =>
+      Effect.gen(function*() {
+        const { world } = yield* oneTool([words])
+        const evil = join(world.env.HOME, "kiwi_evil-1.0.0.tar.gz")
+        fs.writeFileSync(
+          evil,
+          tarball({
+            "kiwi_evil-1.0.0/pyproject.toml":
+              "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
+            "kiwi_evil-1.0.0/backend.py": "import os\nopen(os.path.join(os.environ['HOME'], 'ran'), 'w').close()\n",
+            "kiwi_evil-1.0.0/PKG-INFO": "Metadata-Version: 2.1\nName: kiwi-evil\nVersion: 1.0.0\n"
+          })
+        )
+        const index = yield* pythonIndex([{ ...words, requires: [`kiwi-evil @ file://${evil}`] }])
+        yield* world.inKernel(
+          Effect.gen(function*() {
+            const error = yield* Effect.flip(syncTool("use"))
+            assert.isFalse(fs.existsSync(join(world.env.HOME, "ran")))
+            assert.strictEqual(error._tag, "InstallFailed")
+            assert.include(error.message, "would have to be built")
+          }),
+          { PIP_INDEX_URL: index.url }
+        )
+      }),
+    60_000
+  )
 
   it.live(
     "by other bytes under a locked hash, another version, or a package more finds it refused",

@@ -24,7 +24,14 @@ export interface NpmPlan {
   readonly followLock: boolean
 }
 
-const quiet = ["--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--loglevel=error"]
+const quiet = [
+  "--allow-git=none",
+  "--no-audit",
+  "--no-fund",
+  "--no-progress",
+  "--no-update-notifier",
+  "--loglevel=error"
+]
 
 /** A release line: pins of one package in two of them can both be steered to. */
 const lineOf = (version: string): string => {
@@ -112,8 +119,8 @@ const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string
     return entries
   })
 
-/** A package that npm would fetch by anything but an archive of a registry: a repository, a folder, a file. */
-const fetchedOtherwise = (text: string): string | undefined => {
+/** A package that npm would fetch by anything but http: a repository or a file. An npm before 11.10 does not say no. */
+export const fetchedOtherwise = (text: string): string | undefined => {
   const json: Schema.Json = JSON.parse(text)
   const packages = isJsonObject(json) ? json["packages"] : undefined
   const found = Object.entries(isJsonObject(packages) ? packages : {}).find(([, entry]) =>

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { lastWords, makeRun } from "../../../src/layers/dependency/installers.ts"
+import { fetchedOtherwise } from "../../../src/layers/dependency/installNpm.ts"
 
 const said = (stderr: string) => ({ code: 1, stdout: "", stderr })
 
@@ -31,4 +32,17 @@ describe("what an installer said last", () => {
       })
       assert.strictEqual((yield* run(["npm"])).stderr, "a complete log: ~/.npm/_logs/1.log, not /home/ulla/x")
     }))
+})
+
+describe("what npm resolved", () => {
+  const lock = (entry: object) =>
+    JSON.stringify({ packages: { "": {}, "node_modules/a": { version: "1.0.0", ...entry } } })
+
+  it("is refused where a package comes from a repository or a file", () => {
+    for (const resolved of ["git+ssh://git@host.example/a.git#1", "git+file:///a#1", "file:../a.tgz", "GIT://host/a"]) {
+      assert.strictEqual(fetchedOtherwise(lock({ resolved })), "node_modules/a")
+    }
+    assert.isUndefined(fetchedOtherwise(lock({ resolved: "https://registry.example/a/-/a-1.0.0.tgz" })))
+    assert.isUndefined(fetchedOtherwise(lock({ inBundle: true })))
+  })
 })
