@@ -355,8 +355,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         ...at("declared", template(name)),
         ...(isKiwiVariable(name) ? [] : at("process", known.get(name))),
         ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value: plain }): EnvCandidate => {
-          const found: EnvCandidate = { origin, value: Redacted.make(plain), line, isSecret: true }
-          return refused === undefined ? found : Object.assign(found, { refused })
+          const one: EnvCandidate = { origin, value: Redacted.make(plain), line, isSecret: true }
+          return refused === undefined ? one : Object.assign(one, { refused })
         })
       ]
     }
