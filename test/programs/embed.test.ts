@@ -298,8 +298,7 @@ describe("the library", () => {
       })
     )
   }
-  const heavy =
-    /\/node_modules\/(?:ajv|yaml|@lezer|@napi-rs|@cfworker|re2js|@modelcontextprotocol)\/|^node:sqlite$/
+  const heavy = /\/node_modules\/(?:ajv|yaml|@lezer|@napi-rs|@cfworker|re2js|@modelcontextprotocol)\/|^node:sqlite$/
 
   for (const entry of ["src/programs/embed.ts", "src/programs/testing.ts"]) {
     it(`${entry} loads none of the heavy packages`, () => {
