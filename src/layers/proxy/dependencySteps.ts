@@ -12,7 +12,7 @@ import { chainOf, failedIn } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 /** The same environment with another interpreter in every variable that named the one that was found. */
-const withInterpreter = (env: ResolvedEnv, path: string): ResolvedEnv => {
+export const withInterpreter = (env: ResolvedEnv, path: string): ResolvedEnv => {
   const { interpreter } = env
   if (interpreter === undefined) return env
   const change = (variables: ReadonlyMap<string, EnvVariable>): ReadonlyMap<string, EnvVariable> =>

@@ -17,7 +17,7 @@ import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
 import * as DependencySteps from "./dependencySteps.ts"
-import { copiesBelow } from "./dependencySteps.ts"
+import { copiesBelow, withInterpreter } from "./dependencySteps.ts"
 import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
@@ -134,7 +134,11 @@ export const make = Effect.gen(function*() {
       environments.resolve(chain, undefined, opened),
       (reason) => failedIn(run, linkOf(chain, reason), reason)
     )
-    run.env = resolved
+    // With the interpreter that the lock was held against, which may be one of the tool's own packages.
+    run.env = env.interpreter === undefined ? resolved : {
+      ...withInterpreter(resolved, env.interpreter.path),
+      interpreter: env.interpreter
+    }
     run.secrets = secretsOf(resolved)
   })
 

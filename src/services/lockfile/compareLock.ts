@@ -117,6 +117,28 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
   ]
 }
 
+/**
+ * What a lock says and one of what is there now would no longer say, since it could not be told here. A call is not held
+ * against what is not known; a lock in the place of another would forget it for everybody.
+ */
+export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFinding> => {
+  const tool = now.root.tool_id
+  const about = { link: undefined, tool, now: "none" }
+  const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
+  return [
+    ...(was !== null && (is === null || (was.version !== null && is.version === null))
+      ? [{ ...about, field: "interpreter" as const, locked: showInterpreter(was), now: is === null ? "none" : showInterpreter(is) }]
+      : []),
+    ...(locked.dependencies === null || now.dependencies !== null
+      ? []
+      : [...byName(locked.dependencies).values()].map((packages) => ({
+        ...about,
+        field: "dependencies" as const,
+        locked: showPackages(packages, false)
+      })))
+  ]
+}
+
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */
 export const showFinding = ({ field, locked, now, tool }: LockFinding): string => {
   if (field !== "dependencies") return `${tool}: ${field} ${locked} was locked, ${now} is there`
