@@ -182,6 +182,22 @@ describe("a call in memory", () => {
       assert.deepStrictEqual(yield* dependencies.prune({ before: 0, keep: new Set() }), [`${set?.digest}`])
     }).pipe(Effect.provide(kernel(""))))
 
+  it.effect("runs by that interpreter also where a variable refers to the keychain", () =>
+    Effect.gen(function*() {
+      const set = (yield* syncTool("add"))?.set
+      const { data } = yield* Calls.call("add", {}, { dryRun: true })
+      assert.include(JSON.stringify(data), set?.interpreter)
+      assert.notInclude(JSON.stringify(data), "/usr/bin/python3")
+    }).pipe(Effect.provide(Calls.kernel({
+      project: {
+        "tools/add.py": pythonTool(["kiwi-greet>=1"], "print(1)", "__requires__ = {\"environment\": [\"TOKEN\"]}")
+      },
+      host: { programs: ["/usr/bin/python3"], variables: { PATH: "/usr/bin" } },
+      controlFiles: { ".env": "TOKEN=keychain:github\n" },
+      secrets: { github: "ghp_0123456789abcdef" },
+      packages: new Map([["kiwi-greet", "1.2.0"]])
+    }))))
+
   it.effect("that declares nothing has nothing looked at", () =>
     Effect.gen(function*() {
       const dependencies = yield* Dependencies

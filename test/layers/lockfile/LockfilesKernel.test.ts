@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
@@ -164,6 +165,31 @@ describe("a call and its lock", () => {
       assert.strictEqual(yield* whereRestricted, "ran")
       user.set("tools/echo.yaml", echo.replace("--", "-"))
       assert.strictEqual(yield* whereRestricted, "LOCK_MISMATCH")
+    })
+  })
+})
+
+describe("the packages that a lock names", () => {
+  it.effect("a project that nobody trusts names none", () => {
+    const lockfiles = { project: new Map<string, string>(), user: new Map<string, string>() }
+    const assumed = { user: { "tools/echo.yaml": echo }, lockfiles, signatures: "assumed" } as const
+    const named = Effect.gen(function*() {
+      const { chain } = yield* (yield* ChainResolver).resolve({ id: "echo" })
+      return yield* (yield* Lockfiles).packagesOf(chain)
+    })
+    return Effect.gen(function*() {
+      yield* Effect.gen(function*() {
+        const service = yield* Lockfiles
+        yield* service.freeze(yield* service.planFreeze({ id: "echo", scope: "project" }), undefined)
+      }).pipe(Effect.provide(world({}, assumed).layer))
+      const [[name, text]] = [...lockfiles.project] as [[string, string]]
+      const packages = [{ name: "evil", version: "1.0.0", hash: null }]
+      lockfiles.project.set(
+        name,
+        JSON.stringify({ ...JSON.parse(text), dependencies: { ecosystem: "python", packages } })
+      )
+      assert.deepStrictEqual(yield* Effect.provide(named, world({}, assumed).layer), packages)
+      assert.isUndefined(yield* Effect.provide(named, world({}, { ...assumed, trusted: false }).layer))
     })
   })
 })
