@@ -317,6 +317,10 @@ describe("a trust file", () => {
       fs.symlinkSync(inside, leadsIn)
       const leadsOut = join(root, "leads-out")
       fs.symlinkSync(dirname(trust), leadsOut)
+      // Out of the clone, into it, and out again.
+      const through = join(folder, "through.yaml")
+      fs.symlinkSync(trust, join(root, "back.yaml"))
+      fs.symlinkSync(join(root, "back.yaml"), through)
       const alias = join(folder, "alias")
       fs.symlinkSync(root, alias)
       for (
@@ -324,6 +328,7 @@ describe("a trust file", () => {
           join(root, ".ai/config/trust.yaml"),
           inside,
           leadsIn,
+          through,
           join(leadsOut, "trust.yaml"),
           join(alias, "leads-out/trust.yaml"),
           `${folder}/ci/../clone/ci/trust.yaml`
