@@ -290,6 +290,18 @@ describe("a clone that somebody changed", () => {
     "project:lockfiles/math/add@1.0.0.lock.json"
   ])
 
+  changed(
+    "has what nobody can sign beside its items, told and no reason to refuse",
+    ({ write }) => {
+      write(".ai/scripts/.venv/bin/python", "#!/bin/sh\n")
+      write(".ai/tools/math/lib.so", "x")
+      write(".ai/tools/.hidden/add.py", python("1.0.0"))
+      write(".ai/logs/today", "x")
+    },
+    [],
+    ["project:scripts", "project:tools/.hidden", "project:tools/math/lib.so"]
+  )
+
   it.live("is signed by a key that only it proposes", () =>
     Effect.gen(function*() {
       const { check, machine, root, trust, write } = yield* clone

@@ -10,7 +10,7 @@ import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { qualifiedId } from "../../services/item/ItemPath.ts"
-import { compareLock, lockLosses, type LockFinding, showFinding } from "../../services/lockfile/compareLock.ts"
+import { compareLock, type LockFinding, lockLosses, showFinding } from "../../services/lockfile/compareLock.ts"
 import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
 import {
   type FreezePlan,
@@ -198,7 +198,10 @@ export const make = Effect.gen(function*() {
       : [...compareLock(against.lockfile, frozen), ...lockLosses(against.lockfile, frozen)]
     // Where locks are strict, the first one is what lets a tool run.
     const isFirstOfStrict = against === undefined && (yield* settings.current).lockfileMode === "strict"
-    const request: HumanRequest | undefined = findings.length === 0 && invalid === undefined && !isFirstOfStrict
+    // What says the same as the lock beside it today still lets it run when that one is replaced.
+    const isKept = variant && lock === undefined && locks.length > 0
+    const asksNobody = findings.length === 0 && invalid === undefined && !isFirstOfStrict && !isKept
+    const request: HumanRequest | undefined = asksNobody
       ? undefined
       : {
         kind: "loosen-lock",
@@ -210,20 +213,20 @@ export const make = Effect.gen(function*() {
           ...(invalid === undefined
             ? []
             : [`counts in the place of ${invalid.lockfile}, which cannot be used: ${invalid.issue}`]),
-          ...findings.map((finding) => `changes ${showFinding(finding)}`)
+          ...findings.map((finding) => `changes ${showFinding(finding)}`),
+          ...(isKept ? ["stays beside the lock of the version, whatever that says later"] : [])
         ].join("\n"),
         digest: sha256(JSON.stringify(["lock", scope, variant, frozen, against?.lockfile ?? null])),
         command: `kiwi lockfile freeze ${toolId}`
       }
-    // A variant that says what the lock of the version says is that lock: beside it, it would outlive its replacement.
-    const isRedundant = variant && lock === undefined && locks[0] !== undefined && findings.length === 0
-    return { findings, request, variant: variant && !isRedundant }
+    return { findings, request }
   })
 
   const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(query: FreezeQuery) {
     const { chain, now } = yield* resolve(query, query.installed)
     const scope = query.scope ?? scopeOf(chain)
-    const { findings, request, variant } = yield* replacement(now, scope, query.variant ?? false)
+    const variant = query.variant ?? false
+    const { findings, request } = yield* replacement(now, scope, variant)
     return {
       frozen: now,
       scope,

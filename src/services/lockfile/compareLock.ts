@@ -127,7 +127,12 @@ export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFindi
   const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
   return [
     ...(was !== null && (is === null || (was.version !== null && is.version === null))
-      ? [{ ...about, field: "interpreter" as const, locked: showInterpreter(was), now: is === null ? "none" : showInterpreter(is) }]
+      ? [{
+        ...about,
+        field: "interpreter" as const,
+        locked: showInterpreter(was),
+        now: is === null ? "none" : showInterpreter(is)
+      }]
       : []),
     ...(locked.dependencies === null || now.dependencies !== null
       ? []

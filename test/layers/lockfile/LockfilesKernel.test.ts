@@ -412,13 +412,16 @@ describe("who may replace a lock", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a variant of what is locked already is that lock, and does not outlive it", () => {
+  it.effect("a variant of what is locked already is a person's too, since it outlives that lock", () => {
     const { layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
     return Effect.gen(function*() {
       const lockfiles = yield* Lockfiles
       yield* signAndLock()
-      yield* lockfiles.freeze(yield* lockfiles.planFreeze({ id: "echo", variant: true }), undefined)
-      assert.deepStrictEqual([...stored.project.keys()], ["tools/echo@1.0.0.lock.json"])
+      const plan = yield* lockfiles.planFreeze({ id: "echo", variant: true })
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+      yield* lockfiles.freeze(plan, agree(plan.request!))
+      assert.strictEqual(stored.project.size, 2)
+      assert.isUndefined((yield* lockfiles.planFreeze({ id: "echo", variant: true })).request)
     }).pipe(Effect.provide(layer))
   })
 })
