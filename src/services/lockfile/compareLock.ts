@@ -123,25 +123,19 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
  */
 export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFinding> => {
   const tool = now.root.tool_id
-  const about = { link: undefined, tool, now: "none" }
+  const losses: Array<LockFinding> = []
+  const add = (field: LockFinding["field"], before: string, after: string) =>
+    losses.push({ link: undefined, field, tool, locked: before, now: after })
   const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
-  return [
-    ...(was !== null && (is === null || (was.version !== null && is.version === null))
-      ? [{
-        ...about,
-        field: "interpreter" as const,
-        locked: showInterpreter(was),
-        now: is === null ? "none" : showInterpreter(is)
-      }]
-      : []),
-    ...(locked.dependencies === null || now.dependencies !== null
-      ? []
-      : [...byName(locked.dependencies).values()].map((packages) => ({
-        ...about,
-        field: "dependencies" as const,
-        locked: showPackages(packages, false)
-      })))
-  ]
+  if (was !== null && (is === null || (was.version !== null && is.version === null))) {
+    add("interpreter", showInterpreter(was), is === null ? "none" : showInterpreter(is))
+  }
+  if (locked.dependencies !== null && now.dependencies === null) {
+    for (const packages of byName(locked.dependencies).values()) {
+      add("dependencies", showPackages(packages, false), "none")
+    }
+  }
+  return losses
 }
 
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */
