@@ -32,16 +32,23 @@ export const checkoutOf = Effect.fnUntraced(function*(project: string) {
   return project
 })
 
-/** Every folder on the way to a file, and the file, by their real paths: a link on the way is somebody's to turn. */
+/** Every folder on the way to a file, and the file, by their real paths and link by link: each is somebody's to turn. */
 const placesOf = Effect.fnUntraced(function*(file: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const places: Array<string> = []
-  for (let place = file; path.dirname(place) !== place; place = path.dirname(place)) {
-    const real = yield* Effect.option(files.realPath(place))
-    places.push(...Option.toArray(real))
+  const places = new Set<string>()
+  const waiting = [file]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let place = next; path.dirname(place) !== place; place = path.dirname(place)) {
+      if (places.has(place)) break
+      places.add(place)
+      const folder = yield* Effect.option(files.realPath(path.dirname(place)))
+      const target = yield* Effect.option(files.readLink(place))
+      if (Option.isSome(folder)) waiting.push(path.join(folder.value, path.basename(place)))
+      if (Option.isSome(folder) && Option.isSome(target)) waiting.push(path.resolve(folder.value, target.value))
+    }
   }
-  return places
+  return [...places]
 })
 
 /** The signers of a trust file. `file` is absolute; `project` the real path of what is checked. */

@@ -25,6 +25,7 @@ import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
 import { stateOf } from "./itemState.ts"
+import { notItems } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
 export interface VerifyFrozenInput {
@@ -60,7 +61,7 @@ export interface VerifiedFrozen {
   }
   readonly checked: Readonly<Record<ItemType | "lock", number>>
   readonly problems: ReadonlyArray<FrozenProblem>
-  /** What is no reason to refuse: a lock without its tool. */
+  /** What is no reason to refuse: a lock without its tool, what is no item. */
   readonly warnings: ReadonlyArray<FrozenProblem>
   readonly base?: ChangedSince
 }
@@ -160,7 +161,7 @@ const queryOf = ({ location: { category, id } }: Tool) => ({
   tier: "project" as const
 })
 
-const verifyAll = Effect.fnUntraced(function*(signedBy: string) {
+const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string) {
   const chains = yield* ChainResolver
   const store = yield* LockfileStore
   const { locations, problems, report, tools, verifier } = yield* verifyItems(signedBy)
@@ -189,17 +190,30 @@ const verifyAll = Effect.fnUntraced(function*(signedBy: string) {
     )
   )
   const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
+  const told = new Set([...problems.values()].map(({ item }) => item))
+  const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`)).map(
+    (path): FrozenProblem => ({
+      item: `project:${path}`,
+      problem: "no item",
+      code: "NOT_AN_ITEM",
+      message: "Nobody can sign this: it is no item, no setting and no lock. Tools may still be run by what lies there",
+      remediation: "Move it out of .ai, or look at it whenever it changes"
+    })
+  )
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
     problems: [...problems.values()].toSorted((a, b) => a.item < b.item ? -1 : a.item > b.item ? 1 : 0),
-    warnings: orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
-      item: `project:lockfiles/${path}`,
-      problem: "no tool",
-      code: "LOCK_WITHOUT_TOOL",
-      message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
-      remediation: "Delete the file, or bring the tool back"
-    }))
+    warnings: [
+      ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
+        item: `project:lockfiles/${path}`,
+        problem: "no tool",
+        code: "LOCK_WITHOUT_TOOL",
+        message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
+        remediation: "Delete the file, or bring the tool back"
+      })),
+      ...strays
+    ]
   }
 })
 
@@ -216,7 +230,7 @@ export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project,
   const from = trust === undefined ? "checkout" as const : "file" as const
   const changed = base === undefined ? undefined : yield* changedSince(project, base)
   const found = yield* Effect.gen(function*() {
-    const all = yield* verifyAll(addTo[from])
+    const all = yield* verifyAll(project, addTo[from])
     const counted = yield* Effect.flatMap(SignerTrust, (trusted) => trusted.list)
     return {
       ...all,

@@ -255,6 +255,9 @@ describe("on the command line", () => {
     assert.isFalse(fs.existsSync(bare.KIWI_HOME), "and nothing is left there")
     assert.strictEqual((await frozen([], { KIWI_TRUST_ROOT: trust })).value.trust.from, "file")
     assert.strictEqual((await frozen([])).code, 1, "the clone names nobody itself")
+    for (const unset of [await frozen([], { KIWI_TRUST_ROOT: "" }), await frozen(["--trust", ""])]) {
+      assert.deepStrictEqual([unset.code, unset.value.error.code], [1, "TRUST_ROOT_REFUSED"])
+    }
     fs.writeFileSync(join(cloned, "trust.yaml"), fs.readFileSync(trust))
     const inside = await frozen(["--trust", join(cloned, "trust.yaml")])
     assert.deepStrictEqual([inside.code, inside.value.error.code], [1, "TRUST_ROOT_REFUSED"])

@@ -290,6 +290,18 @@ describe("a clone that somebody changed", () => {
     "project:lockfiles/math/add@1.0.0.lock.json"
   ])
 
+  changed(
+    "has what nobody can sign beside its items, told and no reason to refuse",
+    ({ write }) => {
+      write(".ai/scripts/.venv/bin/python", "#!/bin/sh\n")
+      write(".ai/tools/math/lib.so", "x")
+      write(".ai/tools/.hidden/add.py", python("1.0.0"))
+      write(".ai/logs/today", "x")
+    },
+    [],
+    ["project:scripts", "project:tools/.hidden", "project:tools/math/lib.so"]
+  )
+
   it.live("is signed by a key that only it proposes", () =>
     Effect.gen(function*() {
       const { check, machine, root, trust, write } = yield* clone
@@ -317,6 +329,10 @@ describe("a trust file", () => {
       fs.symlinkSync(inside, leadsIn)
       const leadsOut = join(root, "leads-out")
       fs.symlinkSync(dirname(trust), leadsOut)
+      // Out of the clone, into it, and out again.
+      const through = join(folder, "through.yaml")
+      fs.symlinkSync(trust, join(root, "back.yaml"))
+      fs.symlinkSync(join(root, "back.yaml"), through)
       const alias = join(folder, "alias")
       fs.symlinkSync(root, alias)
       for (
@@ -324,6 +340,7 @@ describe("a trust file", () => {
           join(root, ".ai/config/trust.yaml"),
           inside,
           leadsIn,
+          through,
           join(leadsOut, "trust.yaml"),
           join(alias, "leads-out/trust.yaml"),
           `${folder}/ci/../clone/ci/trust.yaml`

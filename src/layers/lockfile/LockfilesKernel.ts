@@ -9,7 +9,8 @@ import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
-import { compareLock, type LockFinding, showFinding } from "../../services/lockfile/compareLock.ts"
+import { qualifiedId } from "../../services/item/ItemPath.ts"
+import { compareLock, type LockFinding, lockLosses, showFinding } from "../../services/lockfile/compareLock.ts"
 import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
 import {
   type FreezePlan,
@@ -33,6 +34,7 @@ import {
   type ScopeLocks,
   type StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
+import { showLock, toolOfLock } from "../../services/lockfile/lockReport.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -44,8 +46,6 @@ const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.to
 
 /** Where a lock of this tool belongs: beside it. */
 const scopeOf = (chain: Chain): LockScope => chain.leaf.tool.location.tier === "project" ? "project" : "user"
-
-const showLock = (lock: Pick<StoredLock, "scope" | "path">): string => `${lock.scope}:lockfiles/${lock.path}`
 
 /** The path of the link that a finding is about; the leaf's where it is about none. */
 const placeOf = (chain: Chain, finding: LockFinding | undefined): string =>
@@ -73,16 +73,23 @@ const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): 
 }
 
 /** The tool that a lock is for. */
-const queryOf = ({ lockfile: { resolved_chain: [leaf], root } }: StoredLock): LockQuery => ({
-  id: root.category === "tools" ? root.tool_id : `${root.category}/${root.tool_id}`,
-  tier: leaf.tier
-})
+const queryOf = (lock: StoredLock): LockQuery => {
+  const tool = toolOfLock(lock)
+  return { id: qualifiedId(tool), tier: tool.tier }
+}
 
 const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
   a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable)
 
 const asLocked = (installed: InstalledSet | undefined): LockedDependencies | null =>
   installed === undefined ? null : { ecosystem: installed.ecosystem, packages: installed.packages }
+
+/** What a machine without the interpreter or the packages cannot tell stays as it was locked. */
+const keeping = (locked: Frozen, now: Frozen): Frozen => ({
+  ...now,
+  runtime: { ...now.runtime, interpreter: now.runtime.interpreter ?? locked.runtime.interpreter },
+  dependencies: now.dependencies ?? locked.dependencies
+})
 
 interface Remembered {
   readonly interpreter: Interpreter
@@ -137,7 +144,10 @@ export const make = Effect.gen(function*() {
   const packagesOf = Effect.fnUntraced(function*(chain: Chain) {
     const { chain_hash: hash, root: { category, tool_id: toolId, version } } = frozenOf(chain, undefined, null)
     const scopes = yield* store.locksFor({ toolId, version, category }, hash)
-    const first = scopes.find(({ invalid, locks }) => invalid.length > 0 || locks.length > 0)
+    const isRestricted = (yield* trust.state)._tag === "Restricted"
+    const first = scopes.find(({ invalid, locks, scope }) =>
+      (invalid.length > 0 || locks.length > 0) && !(scope === "project" && isRestricted)
+    )
     // Of several locks of a version, the one that is named after this chain.
     const locks = first?.invalid.length === 0 ? first.locks : []
     const lock = locks.find(({ lockfile }) => lockfile.chain_hash === hash) ?? locks[0]
@@ -174,16 +184,24 @@ export const make = Effect.gen(function*() {
   /** What a save would replace, and what a person has to be asked before it does. */
   const replacement = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean) {
     const { category, tool_id: toolId, version } = frozen.root
-    const at = (yield* store.locksFor({ toolId, version, category }, frozen.chain_hash)).find((s) => s.scope === scope)
+    const scopes = yield* store.locksFor({ toolId, version, category }, frozen.chain_hash)
+    const at = scopes.find((s) => s.scope === scope)
     const locks = at?.locks ?? []
     const lock = locks.find((found) => found.variant === variant)
-    const invalid = at?.invalid[0]
-    // What a variant would let run besides is as new as what a lock in the place of another lets run.
-    const against = lock ?? locks[0]
-    const findings = against === undefined ? [] : compareLock(against.lockfile, frozen)
+    const others = scopes.filter((s) => s.scope !== scope)
+    const invalid = [...at?.invalid ?? [], ...others.flatMap((s) => s.invalid)][0]
+    // What a variant would let run besides is as new as what a lock in the place of another lets run, and so is what a
+    // lock of one scope would let run before the other's is asked.
+    const against = lock ?? locks[0] ?? others.flatMap((s) => s.locks)[0]
+    const findings = against === undefined
+      ? []
+      : [...compareLock(against.lockfile, frozen), ...lockLosses(against.lockfile, frozen)]
     // Where locks are strict, the first one is what lets a tool run.
     const isFirstOfStrict = against === undefined && (yield* settings.current).lockfileMode === "strict"
-    const request: HumanRequest | undefined = findings.length === 0 && invalid === undefined && !isFirstOfStrict
+    // What says the same as the lock beside it today still lets it run when that one is replaced.
+    const isKept = variant && lock === undefined && locks.length > 0
+    const asksNobody = findings.length === 0 && invalid === undefined && !isFirstOfStrict && !isKept
+    const request: HumanRequest | undefined = asksNobody
       ? undefined
       : {
         kind: "loosen-lock",
@@ -192,10 +210,13 @@ export const make = Effect.gen(function*() {
           ...frozen.resolved_chain.map((l) =>
             `${l.tool_id} ${l.version} ${l.integrity.slice(0, 12)} ${l.tier}:tools/${l.path}`
           ),
-          ...(invalid === undefined ? [] : [`replaces a lockfile that cannot be used: ${invalid.issue}`]),
-          ...findings.map((finding) => `changes ${showFinding(finding)}`)
+          ...(invalid === undefined
+            ? []
+            : [`counts in the place of ${invalid.lockfile}, which cannot be used: ${invalid.issue}`]),
+          ...findings.map((finding) => `changes ${showFinding(finding)}`),
+          ...(isKept ? ["stays beside the lock of the version, whatever that says later"] : [])
         ].join("\n"),
-        digest: sha256(JSON.stringify(["lock", scope, variant, frozen, lock?.lockfile ?? null])),
+        digest: sha256(JSON.stringify(["lock", scope, variant, frozen, against?.lockfile ?? null])),
         command: `kiwi lockfile freeze ${toolId}`
       }
     return { findings, request }
@@ -233,7 +254,7 @@ export const make = Effect.gen(function*() {
   /** Whether a lock differs from what is there by the signed items alone, and by what follows from them. */
   const isExplained = (findings: ReadonlyArray<LockFinding>, now: Frozen, signed: ReadonlySet<string>): boolean =>
     findings.some((finding) => finding.link !== undefined) && findings.every(({ field, link }) => {
-      if (link === undefined) return field === "commands" || field === "variables" || field === "interpreter"
+      if (link === undefined) return field === "commands" || field === "variables"
       const at = now.resolved_chain[link]
       return (field === "version" || field === "integrity") && at !== undefined &&
         signed.has(`${at.tier}:tools/${at.path}`)
@@ -247,7 +268,9 @@ export const make = Effect.gen(function*() {
         if (done.has(showLock(lock))) continue
         const resolved = yield* Effect.option(resolve(queryOf(lock)))
         if (Option.isNone(resolved)) continue
-        const { now } = resolved.value
+        const now = keeping(lock.lockfile, resolved.value.now)
+        // A lock of an earlier version is history.
+        if (now.root.version !== lock.lockfile.root.version) continue
         if (!isExplained(compareLock(lock.lockfile, now), now, places)) continue
         const saved = yield* store.save(now, { scope: lock.scope, variant: lock.variant })
         if (saved.path !== lock.path) yield* store.remove(lock)

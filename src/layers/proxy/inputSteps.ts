@@ -135,7 +135,10 @@ export const make = Effect.gen(function*() {
       (reason) => failedIn(run, linkOf(chain, reason), reason)
     )
     // What packages and lock were judged by is what runs, whatever has changed on disk since.
-    run.env = env.interpreter === undefined ? resolved : withInterpreter(resolved, env.interpreter.path)
+    run.env = env.interpreter === undefined ? resolved : {
+      ...withInterpreter(resolved, env.interpreter.path),
+      interpreter: env.interpreter
+    }
     run.secrets = secretsOf(resolved)
   })
 

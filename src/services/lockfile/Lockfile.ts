@@ -3,15 +3,20 @@
 import { Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import { Ecosystem, InstalledPackage } from "../dependency/InstalledPackage.ts"
-import { Tier } from "../item/ItemId.ts"
+import { isItemId, Tier } from "../item/ItemId.ts"
 
 const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
 const ChainHash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{12}$/, { message: "expected 12 hex digits" }))
 
+/** What differs is quoted to callers, and anybody may have written the file: names are names, with no room for words. */
+const ToolId = Schema.String.check(Schema.makeFilter(isItemId, { message: "expected the id of an item" }))
+const name = (most: number) =>
+  Schema.String.check(Schema.isMaxLength(most), Schema.isPattern(/^\S+$/, { message: "expected a name" }))
+
 /** One link of the chain as it was frozen. */
 export const LockedLink = Schema.Struct({
-  tool_id: Schema.NonEmptyString,
-  version: Schema.NonEmptyString,
+  tool_id: ToolId,
+  version: name(128),
   /** The item's digest: sha256 hex of its canonical bytes, of a folder over the list of its files. */
   integrity: Sha256,
   /** Id of the next link; null for the primitive, which is last. */
@@ -24,10 +29,10 @@ export type LockedLink = typeof LockedLink.Type
 
 /** The interpreter that the chain's runtime found; null fields could not be told without running it. */
 export const LockedInterpreter = Schema.Struct({
-  variable: Schema.String,
+  variable: name(256),
   /** Where it came from, in EnvResolver's words: "project-venv", "system", "rbenv". Never a path: those differ. */
-  kind: Schema.String,
-  version: Schema.NullOr(Schema.String)
+  kind: name(64),
+  version: Schema.NullOr(name(256))
 })
 export type LockedInterpreter = typeof LockedInterpreter.Type
 

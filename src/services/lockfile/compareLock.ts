@@ -117,6 +117,27 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
   ]
 }
 
+/**
+ * What a lock says and one of what is there now would no longer say, since it could not be told here. A call is not held
+ * against what is not known; a lock in the place of another would forget it for everybody.
+ */
+export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFinding> => {
+  const tool = now.root.tool_id
+  const losses: Array<LockFinding> = []
+  const add = (field: LockFinding["field"], before: string, after: string) =>
+    losses.push({ link: undefined, field, tool, locked: before, now: after })
+  const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
+  if (was !== null && (is === null || (was.version !== null && is.version === null))) {
+    add("interpreter", showInterpreter(was), is === null ? "none" : showInterpreter(is))
+  }
+  if (locked.dependencies !== null && now.dependencies === null) {
+    for (const packages of byName(locked.dependencies).values()) {
+      add("dependencies", showPackages(packages, false), "none")
+    }
+  }
+  return losses
+}
+
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */
 export const showFinding = ({ field, locked, now, tool }: LockFinding): string => {
   if (field !== "dependencies") return `${tool}: ${field} ${locked} was locked, ${now} is there`

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
@@ -18,6 +19,7 @@ const runtime = (version: string, more = {}) =>
     validation: { child_schemas: [{ match: {} }] },
     ...more
   })
+const interpreter = { interpreter: { type: "system_binary", binary: "python3", var: "PY" } }
 const onRuntime = (version = "1.0.0") => tool({ version, executor_id: "shared", config: { args: ["--", version] } })
 
 /** A kernel over files and lockfiles that a test looks at and changes. */
@@ -167,6 +169,31 @@ describe("a call and its lock", () => {
   })
 })
 
+describe("the packages that a lock names", () => {
+  it.effect("a project that nobody trusts names none", () => {
+    const lockfiles = { project: new Map<string, string>(), user: new Map<string, string>() }
+    const assumed = { user: { "tools/echo.yaml": echo }, lockfiles, signatures: "assumed" } as const
+    const named = Effect.gen(function*() {
+      const { chain } = yield* (yield* ChainResolver).resolve({ id: "echo" })
+      return yield* (yield* Lockfiles).packagesOf(chain)
+    })
+    return Effect.gen(function*() {
+      yield* Effect.gen(function*() {
+        const service = yield* Lockfiles
+        yield* service.freeze(yield* service.planFreeze({ id: "echo", scope: "project" }), undefined)
+      }).pipe(Effect.provide(world({}, assumed).layer))
+      const [[name, text]] = [...lockfiles.project] as [[string, string]]
+      const packages = [{ name: "evil", version: "1.0.0", hash: null }]
+      lockfiles.project.set(
+        name,
+        JSON.stringify({ ...JSON.parse(text), dependencies: { ecosystem: "python", packages } })
+      )
+      assert.deepStrictEqual(yield* Effect.provide(named, world({}, assumed).layer), packages)
+      assert.isUndefined(yield* Effect.provide(named, world({}, { ...assumed, trusted: false }).layer))
+    })
+  })
+})
+
 describe("signing locks", () => {
   it.effect("locks anew what differs by the signed item alone, and leaves the rest", () => {
     const { files, layer } = world({
@@ -185,6 +212,69 @@ describe("signing locks", () => {
       assert.deepStrictEqual(dependents.map(({ path }) => path), ["tools/one@1.0.0.lock.json"])
       assert.strictEqual(yield* codeOfCall("one", {}, { lockfileMode: "strict" }), "ran")
       assert.strictEqual(yield* codeOfCall("two", {}, { lockfileMode: "strict" }), "LOCK_MISMATCH")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("keeps what this machine cannot tell", () => {
+    const { files, layer, lockfiles } = world({ "tools/one.yaml": onRuntime(), "tools/shared.yaml": runtime("1.0.0") })
+    const name = "tools/one@1.0.0.lock.json"
+    const dependencies = { ecosystem: "python", packages: [{ name: "requests", version: "2.0.0", hash: null }] }
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      const lock = JSON.parse(lockfiles.project.get(name)!)
+      lockfiles.project.set(name, JSON.stringify({ ...lock, dependencies }))
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      yield* signAndLock("shared")
+      const after = JSON.parse(lockfiles.project.get(name)!)
+      assert.strictEqual(after.resolved_chain[1].version, "1.1.0")
+      assert.deepStrictEqual(after.dependencies, dependencies)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("leaves a lock that another interpreter differs from too", () => {
+    const { files, layer, lockfiles } = world({
+      "tools/one.yaml": onRuntime(),
+      "tools/shared.yaml": runtime("1.0.0", { env_config: interpreter })
+    })
+    const name = "tools/one@1.0.0.lock.json"
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      const text = lockfiles.project.get(name)!
+      assert.include(text, "\"kind\": \"system\"")
+      lockfiles.project.set(name, text.replace("\"kind\": \"system\"", "\"kind\": \"pyenv\""))
+      files.set("tools/shared.yaml", runtime("1.1.0", { env_config: interpreter }))
+      const { dependents } = yield* signAndLock("shared")
+      assert.deepStrictEqual(dependents, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("leaves the lock of an earlier version where it is", () => {
+    const { files, layer, lockfiles } = world({ "tools/one.yaml": onRuntime(), "tools/shared.yaml": runtime("1.0.0") })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      files.set("tools/one.yaml", onRuntime("1.1.0"))
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      yield* signAndLock()
+      assert.includeMembers([...lockfiles.project.keys()], ["tools/one@1.0.0.lock.json", "tools/one@1.1.0.lock.json"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("finds the tool of a lock by its path: a folder named tools is one", () => {
+    const { files, layer } = world({
+      "tools/tools/one.yaml": onRuntime(),
+      "tools/math/one.yaml": onRuntime(),
+      "tools/shared.yaml": runtime("1.0.0")
+    })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      assert.deepStrictEqual(yield* lockfiles.outdated(), [])
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      const { dependents } = yield* signAndLock("shared")
+      assert.deepStrictEqual(dependents.map(({ path }) => path), [
+        "math/one@1.0.0.lock.json",
+        "tools/one@1.0.0.lock.json"
+      ])
     }).pipe(Effect.provide(layer))
   })
 
@@ -283,6 +373,55 @@ describe("who may replace a lock", () => {
       files.set("tools/echo.yaml", echo)
       yield* sign()
       assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "ran")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a lock of the project that would count before one of yours that says something else is a person's", () => {
+    const user = new Map<string, MemoryFile>([["tools/echo.yaml", echo]])
+    const { layer, lockfiles: stored } = world({}, { user })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock("**", "user")
+      user.set("tools/echo.yaml", echo.replace("--", "-"))
+      yield* sign("**", "user")
+      const plan = yield* lockfiles.planFreeze({ id: "echo", scope: "project" })
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+      assert.strictEqual(stored.project.size, 0)
+      assert.strictEqual(yield* codeOfCall("echo", say, { lockfileMode: "strict" }), "LOCK_MISMATCH")
+      stored.user.set("tools/echo@1.0.0.lock.json", "{")
+      assert.isDefined((yield* lockfiles.planFreeze({ id: "echo", scope: "project" })).request)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a lock that would forget packages or the interpreter is a person's, and shows what it forgets", () => {
+    const { layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      const [[name, text]] = [...stored.project] as [[string, string]]
+      const lock = {
+        ...JSON.parse(text),
+        dependencies: { ecosystem: "python", packages: [{ name: "requests", version: "2.0.0", hash: null }] },
+        runtime: { interpreter: { variable: "PY", kind: "system", version: "3.11" }, commands: [], variables: [] }
+      }
+      stored.project.set(name, JSON.stringify(lock))
+      const plan = yield* lockfiles.planFreeze({ id: "echo" })
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+      assert.include(plan.request?.details, "requests 2.0.0")
+      assert.include(plan.request?.details, "PY from system 3.11")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a variant of what is locked already is a person's too, since it outlives that lock", () => {
+    const { layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      const plan = yield* lockfiles.planFreeze({ id: "echo", variant: true })
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.freeze(plan, undefined))), "HUMAN_REQUIRED")
+      yield* lockfiles.freeze(plan, agree(plan.request!))
+      assert.strictEqual(stored.project.size, 2)
+      assert.isUndefined((yield* lockfiles.planFreeze({ id: "echo", variant: true })).request)
     }).pipe(Effect.provide(layer))
   })
 })

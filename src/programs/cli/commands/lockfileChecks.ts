@@ -11,7 +11,7 @@ import type { FrozenProblem, VerifiedFrozen } from "../../verifyFrozen.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { inProject, projectKey } from "../root.ts"
-import { Shell, variable } from "../Shell.ts"
+import { Shell } from "../Shell.ts"
 import { definitions, indented, plural, table, tableWithNotes, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 import { tierFlag } from "./find.ts"
@@ -291,7 +291,16 @@ const verifyFrozenCommand = Effect.fnUntraced(function*(
   const path = yield* Path.Path
   const project = yield* projectKey
   if (project === "") return yield* new LockScopeMissing({ scope: "project" })
-  const trust = given.trust ?? variable(shell.env, "KIWI_TRUST_ROOT")
+  // Set to nothing, as by a secret that a pipeline does not have, it names nobody: then the checkout's word is not enough.
+  const trust = given.trust ?? shell.env["KIWI_TRUST_ROOT"]
+  if (trust === "") {
+    const { TrustRootRefused } = yield* Effect.promise(() => import("../../trustRoot.ts"))
+    return yield* new TrustRootRefused({
+      file: given.trust === undefined ? "KIWI_TRUST_ROOT" : "--trust",
+      issue: "it is empty",
+      hint: "Give it the path of a file, or leave it out to go by the checkout's own word"
+    })
+  }
   const { verifyFrozen } = yield* Effect.promise(() => import("../../verifyFrozen.ts"))
   const GitTreeProcess = yield* Effect.promise(() => import("../../../layers/git/GitTreeProcess.ts"))
   const found = yield* output.busy("Looking at every item", () =>
