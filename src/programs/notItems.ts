@@ -12,6 +12,9 @@ const known: ReadonlySet<string> = new Set(
 )
 const itemFolders: ReadonlySet<string> = new Set(Object.values(typeFolder))
 
+/** Where a project's own interpreters are looked for below `.ai`. */
+export const interpreterPlaces: ReadonlySet<string> = new Set(["scripts/.venv", "scripts/node_modules"])
+
 /** More would hide the rest. */
 const most = 100
 
@@ -34,6 +37,7 @@ export const notItems = Effect.fnUntraced(function*(project: string, items: Read
   })
   const mayHoldItems = (place: string) => {
     const [first = "", ...rest] = place.split("/")
+    if (place === "scripts") return true
     return itemFolders.has(first) && rest.every((name) => !name.startsWith(".") && name !== "node_modules")
   }
   const found: Array<string> = []

@@ -25,7 +25,7 @@ import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
 import { stateOf } from "./itemState.ts"
-import { notItems } from "./notItems.ts"
+import { interpreterPlaces, notItems } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
 export interface VerifyFrozenInput {
@@ -191,19 +191,24 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   )
   const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
   const told = new Set([...problems.values()].map(({ item }) => item))
-  const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`)).map(
-    (path): FrozenProblem => ({
+  const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`))
+    .map((path) => ({ path, isInterpreter: interpreterPlaces.has(path) }))
+  const unsignable = (isInterpreter: boolean) =>
+    strays.filter((stray) => stray.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
       item: `project:${path}`,
-      problem: "no item",
+      problem: isInterpreter ? "interpreter" : "no item",
       code: "NOT_AN_ITEM",
-      message: "Nobody can sign this: it is no item, no setting and no lock. Tools may still be run by what lies there",
-      remediation: "Move it out of .ai, or look at it whenever it changes"
-    })
-  )
+      message: isInterpreter
+        ? "Nobody can sign this, and tools of the project would be run by what is in it"
+        : "Nobody can sign this: it is no item, no setting and no lock",
+      remediation: isInterpreter
+        ? `Keep it out of the repository (git rm -r --cached .ai/${path}), and make it after this check`
+        : "Move it out of .ai, or look at it whenever it changes"
+    }))
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values()].toSorted((a, b) => a.item < b.item ? -1 : a.item > b.item ? 1 : 0),
+    problems: [...problems.values(), ...unsignable(true)].toSorted((a, b) => a.item < b.item ? -1 : a.item > b.item ? 1 : 0),
     warnings: [
       ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
         item: `project:lockfiles/${path}`,
@@ -212,7 +217,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
         remediation: "Delete the file, or bring the tool back"
       })),
-      ...strays
+      ...unsignable(false)
     ]
   }
 })

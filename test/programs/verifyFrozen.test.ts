@@ -293,13 +293,22 @@ describe("a clone that somebody changed", () => {
   changed(
     "has what nobody can sign beside its items, told and no reason to refuse",
     ({ write }) => {
-      write(".ai/scripts/.venv/bin/python", "#!/bin/sh\n")
+      write(".ai/scripts/build.sh", "#!/bin/sh\n")
       write(".ai/tools/math/lib.so", "x")
       write(".ai/tools/.hidden/add.py", python("1.0.0"))
       write(".ai/logs/today", "x")
     },
     [],
-    ["project:scripts", "project:tools/.hidden", "project:tools/math/lib.so"]
+    ["project:scripts/build.sh", "project:tools/.hidden", "project:tools/math/lib.so"]
+  )
+
+  changed(
+    "brings what its tools would be run by",
+    ({ write }) => {
+      write(".ai/scripts/.venv/bin/python", "#!/bin/sh\n")
+      write(".ai/scripts/node_modules/.bin/node", "#!/bin/sh\n")
+    },
+    ["interpreter: project:scripts/.venv", "interpreter: project:scripts/node_modules"]
   )
 
   it.live("is signed by a key that only it proposes", () =>
