@@ -7,6 +7,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import { showFinding } from "../services/lockfile/compareLock.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
@@ -26,7 +27,13 @@ export interface SignInput {
 
 /** What became of a signed tool's lockfile; signing stands either way. */
 export type SignedLockfile =
-  | { readonly status: "generated" | "unchanged"; readonly path: string; readonly chain_length: number }
+  | {
+    readonly status: "generated" | "unchanged"
+    readonly path: string
+    readonly chain_length: number
+    /** How it differs from the lock before in more than what was signed with it. */
+    readonly besides?: ReadonlyArray<string>
+  }
   | { readonly status: "failed"; readonly error: ErrorObject }
 
 export interface Signed {
@@ -59,7 +66,8 @@ const lockfileOf = ({ location }: SignedItem, locks: SignedLocks): SignedLockfil
   return {
     status: lock._tag === "Locked" ? "generated" : "unchanged",
     path: showLock(lock.lock),
-    chain_length: lock.lock.lockfile.resolved_chain.length
+    chain_length: lock.lock.lockfile.resolved_chain.length,
+    ...(lock._tag === "Locked" && lock.besides.length > 0 ? { besides: lock.besides.map(showFinding) } : {})
   }
 }
 

@@ -208,7 +208,9 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values(), ...unsignable(true)].toSorted((a, b) => a.item < b.item ? -1 : a.item > b.item ? 1 : 0),
+    problems: [...problems.values(), ...unsignable(true)].toSorted((a, b) =>
+      a.item < b.item ? -1 : a.item > b.item ? 1 : 0
+    ),
     warnings: [
       ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
         item: `project:lockfiles/${path}`,

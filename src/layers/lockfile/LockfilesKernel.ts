@@ -44,6 +44,8 @@ type Interpreter = Parameters<typeof freeze>[0]["interpreter"]
 
 const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.tool.location.tier === "system")
 
+const counted = (locks: number): string => `${locks} lockfile${locks === 1 ? "" : "s"}`
+
 /** Where a lock of this tool belongs: beside it. */
 const scopeOf = (chain: Chain): LockScope => chain.leaf.tool.location.tier === "project" ? "project" : "user"
 
@@ -280,7 +282,7 @@ export const make = Effect.gen(function*() {
     return [...done.values()]
   })
 
-  const lockOne = Effect.fnUntraced(function*({ location }: SignedItem) {
+  const lockOne = Effect.fnUntraced(function*({ location }: SignedItem, signed: ReadonlySet<string>) {
     const { chain, now } = yield* resolve({
       id: location.category === "" ? location.id : `${location.category}/${location.id}`,
       tier: location.tier
@@ -290,14 +292,22 @@ export const make = Effect.gen(function*() {
     const at = (yield* store.locksFor({ toolId, version, category }, now.chain_hash)).find((s) => s.scope === scope)
     const same = at?.locks.find((lock) => compareLock(lock.lockfile, now).length === 0)
     if (same !== undefined && at?.invalid.length === 0) return { _tag: "Unchanged", lock: same } as const
-    return { _tag: "Locked", lock: yield* store.save(now, { scope }) } as const
+    const before = at?.locks.find((lock) => !lock.variant)
+    const besides = before === undefined
+      ? []
+      : [...compareLock(before.lockfile, now), ...lockLosses(before.lockfile, now)].filter(({ link }) => {
+        const place = link === undefined ? undefined : now.resolved_chain[link]
+        return place === undefined || !signed.has(`${place.tier}:tools/${place.path}`)
+      })
+    return { _tag: "Locked", lock: yield* store.save(now, { scope }), besides } as const
   })
 
   const lockSigned = Effect.fn("Lockfiles.lockSigned")(function*(signed: ReadonlyArray<SignedItem>, act: HumanAct) {
     const tools = new Map<string, SignedLock>()
     const items = act.kind === "sign" ? signed.filter(({ location }) => location.type === "tool") : []
+    const places = new Set(items.map(({ location }) => showLocation(location)))
     for (const item of items) {
-      const result = yield* Effect.result(lockOne(item))
+      const result = yield* Effect.result(lockOne(item, places))
       const place = showLocation(item.location)
       tools.set(place, Result.isSuccess(result) ? result.success : { _tag: "Failed", error: result.failure })
     }
@@ -305,20 +315,29 @@ export const make = Effect.gen(function*() {
     return { tools, dependents } satisfies SignedLocks as SignedLocks
   })
 
+  /** Whether the tool is still there in the version that a lock is for. */
+  const isOfPresent = (lock: StoredLock) =>
+    chains.resolve(queryOf(lock)).pipe(
+      Effect.map(({ chain }) => chain.leaf.tool.version === lock.lockfile.root.version),
+      Effect.orElseSucceed(() => false)
+    )
+
   const planPrune = Effect.fn("Lockfiles.planPrune")(function*(query: PruneQuery) {
     const keep = Duration.toMillis((yield* settings.current).lockfileKeep)
     const input = { scope: query.scope, category: query.category, olderThan: query.olderThan ?? keep }
     const stale = yield* store.prune({ ...input, dryRun: true })
-    const asks = input.olderThan < keep && stale.length > 0
+    // Without its lock, whatever the tool is by then could be locked as if it were the first.
+    const present = yield* Effect.filter(stale, isOfPresent)
+    const asks = (input.olderThan < keep && stale.length > 0) || present.length > 0
     return {
       input,
       stale,
       request: asks
         ? {
           kind: "loosen-lock",
-          title: `Remove ${stale.length} lockfile${
-            stale.length === 1 ? "" : "s"
-          } before the time that lockfile.keep gives`,
+          title: input.olderThan < keep
+            ? `Remove ${counted(stale.length)} before the time that lockfile.keep gives`
+            : `Remove ${counted(stale.length)}, ${present.length} of them for a version that is still there`,
           details: stale.map(showLock).join("\n"),
           digest: sha256(JSON.stringify(["prune", input, stale.map(showLock)])),
           command: "kiwi lockfile prune --older-than DAYS"

@@ -124,7 +124,8 @@ export interface PrunePlan {
 
 /** What became of one signed tool's lock. */
 export type SignedLock =
-  | { readonly _tag: "Locked"; readonly lock: StoredLock }
+  /** `besides`: how it differs from the lock before in more than what was signed with it. */
+  | { readonly _tag: "Locked"; readonly lock: StoredLock; readonly besides: ReadonlyArray<LockFinding> }
   /** The lock that is there says this already. */
   | { readonly _tag: "Unchanged"; readonly lock: StoredLock }
   | { readonly _tag: "Failed"; readonly error: LockQueryError | LockWriteError }

@@ -68,6 +68,13 @@ export const signCommand = Command.make("sign", {
       ])))
     if (output.json) return
     for (const { lockfile, path } of done.signed) {
+      if (lockfile?.status === "generated" && lockfile.besides !== undefined) {
+        yield* output.say(
+          `${output.talkPaint.yellow("locked anew, and not only for what was signed")}: ${safeLine(path, 400)}\n${
+            indented(lockfile.besides.map((line) => safeLine(line, 400)))
+          }`
+        )
+      }
       if (lockfile?.status !== "failed") continue
       yield* output.say(
         `${output.talkPaint.yellow("not locked")}: ${safeLine(path, 400)}\n${
