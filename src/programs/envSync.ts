@@ -66,7 +66,8 @@ interface Ready extends Planned {
 type Candidate =
   | { readonly _tag: "Ready"; readonly ready: Ready }
   | { readonly _tag: "Nothing" }
-  | { readonly _tag: "Refused"; readonly error: KiwiError }
+  /** `declares`: it is known to declare packages, or to do it in a way that cannot be read. */
+  | { readonly _tag: "Refused"; readonly error: KiwiError; readonly declares: boolean }
 
 /** Walks a call's own steps up to the one that asks for packages. */
 const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: Caller) {
@@ -75,16 +76,20 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   const tool = nameOf(location)
   const { blocked, resolved } = yield* proxy.trace(caller, { item: tool, tier: location.tier })
   if (resolved === undefined) {
-    return (blocked === undefined ? { _tag: "Nothing" } : { _tag: "Refused", error: blocked.error }) satisfies Candidate
+    return (blocked === undefined
+      ? { _tag: "Nothing" }
+      : { _tag: "Refused", error: blocked.error, declares: false }) satisfies Candidate
   }
   const { chain } = resolved
   const declared = yield* Effect.result(dependencies.declared(chain))
   if (Result.isSuccess(declared) && declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
   const reason = blocked?.error._tag === "ToolChainError" ? blocked.error.reason : blocked?.error
   if (reason !== undefined && blocked !== undefined && !curable.has(reason._tag)) {
-    return { _tag: "Refused", error: blocked.error } satisfies Candidate
+    return { _tag: "Refused", error: blocked.error, declares: true } satisfies Candidate
   }
-  if (Result.isFailure(declared)) return { _tag: "Refused", error: declared.failure } satisfies Candidate
+  if (Result.isFailure(declared)) {
+    return { _tag: "Refused", error: declared.failure, declares: true } satisfies Candidate
+  }
   if (declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
   return {
     _tag: "Ready",
@@ -208,7 +213,10 @@ const locationsOf = Effect.fnUntraced(function*(tool: string | undefined) {
   return (yield* store.list({ type: "tool" })).filter(({ tier }) => tier !== "system")
 })
 
-/** Of all tools, only those that declare packages are in the answer; a tool that was asked for always is. */
+/**
+ * Of all tools, only those that declare packages are in the answer, what is refused of them too: who syncs a fresh
+ * clone has to see that nothing came. A tool that was asked for always is.
+ */
 export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, caller: Caller) {
   const locations = yield* locationsOf(input.tool)
   const candidates: Array<readonly [ItemLocation, Candidate]> = []
@@ -216,10 +224,11 @@ export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, calle
   const wanted = candidates.flatMap(([, candidate]) => candidate._tag === "Ready" ? [candidate.ready] : [])
   yield* input.plan(wanted)
   const all: Array<Synced> = []
-  for (const [location, candidate] of candidates) all.push(yield* synced(location, candidate, input, caller))
-  return input.tool === undefined
-    ? all.filter(({ state }) => state === "installed" || state === "up-to-date" || state === "failed")
-    : all
+  for (const [location, candidate] of candidates) {
+    const isSilent = candidate._tag === "Nothing" || candidate._tag === "Refused" && !candidate.declares
+    if (input.tool !== undefined || !isSilent) all.push(yield* synced(location, candidate, input, caller))
+  }
+  return all
 })
 
 /** Digests of the environments that tools of the project and of your user space have a use for. */

@@ -14,7 +14,6 @@ const ignore = `# What Kiwi writes here. Everything else in .ai is yours to comm
 /logs/
 /outputs/
 /threads/
-/lockfiles/.index.json
 .env*
 `
 

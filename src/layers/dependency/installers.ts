@@ -176,7 +176,11 @@ export const lastWords = (said: Said, folder: string): string => {
   const text = said.stderr.trim() === "" ? said.stdout : said.stderr
   // Cut when they are out: half of a token is not known for one. No two matches overlap, so it is linear.
   const words = text.replaceAll(folder, "‹environment›").replaceAll(/:\/\/[^\s/]+@/g, "://‹credentials›@")
-  return words.trim().slice(-shown).trim() || `it ended with code ${said.code}`
+  const all = words.trim()
+  const last = all.slice(-shown)
+  // From the beginning of a line: what was cut in its middle reads as if it were the whole of it.
+  const whole = all.length > shown && last.includes("\n") ? last.slice(last.indexOf("\n") + 1) : last
+  return whole.trim() || `it ended with code ${said.code}`
 }
 
 export const failedBy = (bench: Workbench, installer: string, said: Said): InstallFailed =>

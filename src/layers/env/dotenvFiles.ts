@@ -34,6 +34,16 @@ export interface DotenvFiles {
   readonly warnings: () => ReadonlyArray<EnvWarning>
 }
 
+/** The project's files that are there and that nobody has accepted as they are. Reads them: for what has failed. */
+export const unseenDotenv = (trust: ProjectTrust["Service"]) =>
+  Effect.map(
+    trust.controlFiles,
+    (files) =>
+      projectFiles.filter((file) =>
+        files.some(({ path, state }) => path === file && (state === "new" || state === "changed"))
+      )
+  )
+
 const sameBytes = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.every((byte, i) => byte === b[i])
 
 export const makeReadDotenv = (

@@ -23,7 +23,7 @@ import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { type DotenvFiles, makeReadDotenv } from "./dotenvFiles.ts"
+import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { findInterpreter, type FoundInterpreter } from "./interpreters.ts"
 import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
@@ -311,12 +311,14 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
 
     const commands = chain.requires.commands.filter((command) => programs.find(command) === undefined)
+    const unseen = missing.size === 0 || project === undefined ? [] : yield* unseenDotenv(trust)
     const problem = commands.length === 0 && missing.size === 0 && !isMissing ? undefined : new RequirementsMissing({
       tool: chain.leaf.tool.location.id,
       commands,
       variables: [...missing],
       interpreter: isMissing ? found.why : "",
-      ...(isMissing && found.remedy !== undefined ? { interpreterRemedy: found.remedy } : {})
+      ...(isMissing && found.remedy !== undefined ? { interpreterRemedy: found.remedy } : {}),
+      ...(unseen.length === 0 ? {} : { unseenFiles: unseen })
     })
     const env: ResolvedEnv = {
       child,

@@ -281,7 +281,12 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
   if (wanted.length === 0) return { system: true }
   const installed = host.list(versions)
   for (const version of wanted) {
-    if (version !== "lts/*" && !isVersion(version)) return { missing: `what ${manager} is asked for is no version` }
+    if (version !== "lts/*" && !isVersion(version)) {
+      return {
+        missing: `what ${manager} is asked for is no version`,
+        remedy: "write a version where kiwi env explain says that it was looked for"
+      }
+    }
     const chosen = version === "system" ? version : choose(version, installed)
     if (chosen === "system") return { system: true }
     if (chosen === undefined || !isVersion(chosen)) {

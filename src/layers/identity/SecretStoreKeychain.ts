@@ -180,7 +180,8 @@ export const make = Effect.gen(function*() {
     const { length } = Redacted.value(value)
     if (!isSecretName(name) || length === 0 || length > longest) {
       const detail = length === 0 ? "it is empty" : length > longest ? "it is too long" : "its name is none"
-      return yield* unavailable(name, detail, `A secret has 1 to ${longest} characters: kiwi env secret set NAME`)
+      const remedy = `A secret has 1 to ${longest} characters: kiwi env secret set NAME`
+      return yield* new SecretUnavailable({ name, detail, remedy, storing: true })
     }
     return yield* withLock(home, "secret-list")(Effect.gen(function*() {
       const list = yield* listFor(name)

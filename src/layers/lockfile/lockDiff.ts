@@ -176,7 +176,8 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput) {
   }
   if (left === undefined) {
     const [broken] = invalid
-    return yield* broken ?? new LockMissing({ tool, version: against ?? version })
+    return yield* broken ??
+      new LockMissing({ tool, version: against ?? version, ...(against === undefined ? {} : { named: true }) })
   }
   const { findings, links } = yield* compareSides(left, right)
   return {

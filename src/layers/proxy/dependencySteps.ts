@@ -77,12 +77,14 @@ export const make = Effect.gen(function*() {
         dependencies.installed({ chain, interpreter: env.value.interpreter?.path, pins: yield* pinsOf(run) })
       )
     if (found._tag === "Some") return reason
-    const { commands, interpreter, tool, variables } = reason
+    const { commands, interpreter, interpreterRemedy, tool, unseenFiles, variables } = reason
     return new RequirementsMissing({
       tool,
       commands,
       variables,
       interpreter,
+      ...(interpreterRemedy === undefined ? {} : { interpreterRemedy }),
+      ...(unseenFiles === undefined ? {} : { unseenFiles }),
       dependencies: [...plan.requirements]
     })
   })

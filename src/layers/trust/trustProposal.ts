@@ -2,6 +2,7 @@
 // sentence are escaped here, since a line break in a name would forge a sentence; whole texts are left to the surface.
 import { Effect, Result, TextDiff } from "effect"
 import { basename } from "node:path"
+import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -77,7 +78,7 @@ const fileEffects = Effect.fnUntraced(function*(path: string, bytes: Uint8Array)
   if (path === proposalPath) return yield* signerEffects(bytes)
   if (path === settingsPath) return yield* settingsEffects(bytes)
   if (isEnvironmentFile(path)) {
-    const names = environmentNames(bytes)
+    const names = environmentNames(bytes).filter((name) => !isDeniedVariable(name))
     const listed = names.slice(0, 40).map(word).join(", ") + (names.length > 40 ? ` and ${names.length - 40} more` : "")
     return [`${word(path)} would set ${listed === "" ? "nothing" : listed}, for tools that declare these names`]
   }

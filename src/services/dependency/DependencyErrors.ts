@@ -70,7 +70,7 @@ export class InstallFailed extends Schema.TaggedError<InstallFailed>()("InstallF
     return `${this.installer} could not install the packages of ${this.tool}: ${this.detail}`
   }
   get remediation() {
-    return `Correct what it names, and try again: kiwi env sync ${this.tool}`
+    return `Correct what it names (a package, its versions, the index or the network), and try again: kiwi env sync ${this.tool}`
   }
 }
 

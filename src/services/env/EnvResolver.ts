@@ -13,15 +13,19 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   interpreter: Schema.String,
   /** What to do about the interpreter, where that is one command. */
   interpreterRemedy: Schema.optionalKey(Schema.String),
+  /** `.env` files that might have the variables, and that nobody has accepted as they are. */
+  unseenFiles: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Packages that are declared and not installed. */
   dependencies: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message() {
     const packages = this.dependencies ?? []
+    const unseen = this.unseenFiles ?? []
     const parts = [
       this.interpreter,
       this.commands.length === 0 ? "" : `commands not found on PATH: ${this.commands.join(", ")}`,
       this.variables.length === 0 ? "" : `variables not set: ${this.variables.join(", ")}`,
+      unseen.length === 0 ? "" : `not read, since nobody has accepted it as it is: ${unseen.join(", ")}`,
       packages.length === 0 ? "" : `packages not installed: ${packages.join(", ")}`
     ].filter((p) => p !== "")
     return `${this.tool} cannot run here: ${parts.join("; ")}`
@@ -29,7 +33,9 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   get remediation() {
     return [
       ...this.commands.map((c) => `install ${c}`),
-      ...this.variables.map((v) => `set ${v} in the environment or in .env`),
+      ...((this.unseenFiles ?? []).length === 0
+        ? this.variables.map((v) => `set ${v} in the environment or in .env`)
+        : [`kiwi trust project, if ${this.unseenFiles?.join(" and ")} should count`]),
       ...(this.interpreter === "" ? [] : [this.interpreterRemedy ?? "install the interpreter"]),
       ...((this.dependencies ?? []).length === 0 ? [] : [`kiwi env sync ${this.tool}`])
     ].join("; ")

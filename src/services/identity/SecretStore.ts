@@ -42,10 +42,12 @@ export class SecretMissing extends Schema.TaggedError<SecretMissing>()("SecretMi
 export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
   name: Schema.String,
   detail: Schema.String,
-  remedy: Schema.String
+  remedy: Schema.String,
+  /** It was to be kept, not to be read. */
+  storing: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
-    return `The secret ${this.name} could not be opened: ${this.detail}`
+    return `The secret ${this.name} could not be ${this.storing === true ? "stored" : "opened"}: ${this.detail}`
   }
   get remediation() {
     return this.remedy

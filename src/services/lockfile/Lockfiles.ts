@@ -26,13 +26,15 @@ const Finding = Schema.Struct({
 /** There is no lock for this version of the tool. */
 export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing", {
   tool: Schema.String,
-  version: Schema.String
+  version: Schema.String,
+  /** Somebody named this version: making a lock of the present one would not help. */
+  named: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
     return `There is no lockfile for ${this.tool} ${this.version}`
   }
   get remediation() {
-    return `kiwi lockfile freeze ${this.tool}`
+    return this.named === true ? `kiwi lockfile list --tool ${this.tool}` : `kiwi lockfile freeze ${this.tool}`
   }
 }
 

@@ -164,6 +164,8 @@ const missing = (part: Exclude<Part, string>, at: string, input: TemplateInput):
       : `Declare the parameter "${part.name}" in the tool's schema; text in braces that is none is written {{${part.name}}}`
     : Object.hasOwn(input.parameters, part.name) || input.declared.has(part.name)
     ? `"${part.name}" is a call parameter: write {${part.name}}`
+    : part.name === "TOOL_FILE"
+    ? "The tool has no file to run: `entrypoint` counts in a folder with a tool.yaml, not in a single YAML file"
     : `Set ${part.name} in the environment or in .env, or give it a default: \${${part.name}:-…}`
   return new Failure(new TemplateUnresolved({ at, placeholder: placeholderOf(part), hint }))
 }

@@ -17,6 +17,13 @@ describe("what an installer said last", () => {
     assert.notInclude(far, "t0ken")
   })
 
+  it("begins with a whole line", () => {
+    const lines = Array.from({ length: 200 }, (_, n) => `WARNING: line ${n} of the log`).join("\n")
+    const words = lastWords(said(lines), "/nowhere")
+    assert.match(words, /^WARNING: line \d+ of/)
+    assert.isTrue(words.endsWith("line 199 of the log"))
+  })
+
   it.effect("names no path of the person's folder", () =>
     Effect.gen(function*() {
       const run = makeRun({

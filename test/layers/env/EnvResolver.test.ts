@@ -346,6 +346,16 @@ describe("failures", () => {
       assert.include(error.remediation, "set TOKEN")
     }))
 
+  it.effect("a .env that is there and that nobody has accepted is named, with the command that accepts it", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(resolve(requiring("TOKEN"), { changed: [".ai/config/kiwi.yaml", ".env"] }))
+      assert.strictEqual(
+        error.message,
+        "leaf cannot run here: variables not set: TOKEN; not read, since nobody has accepted it as it is: .env"
+      )
+      assert.strictEqual(error.remediation, "kiwi trust project, if .env should count")
+    }))
+
   it.effect("a wrong ENV_CONFIG says where and what", () =>
     Effect.gen(function*() {
       const message = (envConfig: Parameters<typeof withRuntime>[0]) =>

@@ -29,12 +29,14 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly seen?: ReadonlyArray<string>
   /** Accepted control files. */
   readonly control?: Readonly<Record<string, string>>
+  /** Control files that are there as nobody has accepted them. */
+  readonly changed?: ReadonlyArray<string>
   /** `undefined`: none. Default: /srv/project. */
   readonly project?: string | undefined
   readonly overrides?: Readonly<Record<string, string>>
 }
 
-export const trustLayer = (world: Pick<World, "trust" | "control" | "seen">, asked: Array<string> = []) => {
+export const trustLayer = (world: Pick<World, "changed" | "trust" | "control" | "seen">, asked: Array<string> = []) => {
   const tag = world.trust ?? "Trusted"
   return Layer.mock(ProjectTrust, {
     state: Effect.succeed(
@@ -43,6 +45,9 @@ export const trustLayer = (world: Pick<World, "trust" | "control" | "seen">, ask
         : tag === "Trusted"
         ? { _tag: tag, ...(world.seen === undefined ? {} : { seen: world.seen }) }
         : { _tag: tag }
+    ),
+    controlFiles: Effect.succeed(
+      (world.changed ?? []).map((path) => ({ path, digest: "", state: "changed" as const }))
     ),
     readControl: (path) =>
       Effect.sync(() => {

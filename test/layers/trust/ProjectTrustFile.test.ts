@@ -318,10 +318,10 @@ describe("ProjectTrustFile", () => {
   it.effect("keeps values of .env files nowhere: not in what it shows, not in the home", () =>
     Effect.gen(function*() {
       const w = yield* world
-      w.put(".env", "API_KEY=correct-horse\nexport OTHER = battery\n# C=x\nnot a line\n")
+      w.put(".env", "API_KEY=correct-horse\nPATH=/evil\nexport OTHER = battery\n# C=x\nnot a line\n")
       yield* Effect.gen(function*() {
         const first = yield* trustProject
-        assert.include(first.effects.join("\n"), ".env would set API_KEY, OTHER, for")
+        assert.include(first.effects.join("\n"), ".env would set API_KEY, OTHER, for", "PATH counts in no .env")
         w.put(".env", "API_KEY=staple-gun\nNODE_OPTIONS=--require=x\n")
         const second = yield* trustProject
         assert.include(second.request.details, "-OTHER\n+NODE_OPTIONS")

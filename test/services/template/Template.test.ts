@@ -241,6 +241,12 @@ describe("Template", () => {
     assert.strictEqual(failure.message, "{x} in config /o/a~1b has no value")
   })
 
+  it("a tool without a file is told so, and not to set a variable that is Kiwi's", () => {
+    const failure = error({ args: ["${TOOL_FILE}"] })
+    assert.strictEqual(failure._tag, "TemplateUnresolved")
+    assert.include(failure.remediation, "no file to run")
+  })
+
   it("a name that the schema does not declare is a mistake, and the hint says what to write", () => {
     const failure = error({ body: "{usr}" }, { parameters: { user: "u" } })
     assert.strictEqual(failure._tag, "TemplateUnresolved")

@@ -82,7 +82,7 @@ export const envSyncCommand = Command.make("sync", {
     const isBad = ({ error }: Synced) => error !== undefined
     if (tools.some(isBad)) yield* output.failed
     yield* output.answer({ tools }, (paint) => tools.map((one) => syncedText(one, paint)).join("\n"))
-    if (tools.length === 0 && !output.json) yield* output.say("No tool here that may run declares any packages.")
+    if (tools.length === 0 && !output.json) yield* output.say("No tool here declares any packages.")
   })).pipe(
     Command.withDescription(
       "Install the packages that tools declare, into an environment of their own in Kiwi's folder: Python packages by " +
