@@ -18,8 +18,10 @@ const greet: PythonPackage = {
 const tool = pythonTool(["kiwi-greet"], "import kiwi_greet\nprint(json.dumps(kiwi_greet.hello()))")
 
 const standIn = `#!/usr/bin/env python3
-import json, subprocess, sys
+import json, os, subprocess, sys
 args = sys.argv[1:]
+if args != ["--version"] and not os.path.exists("uv.toml"):
+    sys.exit("no settings of its own")
 def pip(*rest, **more):
     python = args[args.index("--python") + 1]
     return subprocess.run([sys.executable, "-m", "pip", "--python", python, *rest], **more)

@@ -42,7 +42,7 @@ const failures: ReadonlyArray<readonly [item: string, parameters: Record<string,
   ["shell", {}, "PERMISSION_DENIED"]
 ]
 
-describe("an error is the same object", () => {
+describe("structured errors lost at the handler: an error is the same object", () => {
   it.live("from the MCP server, from a command and for a program that embeds Kiwi", () =>
     Effect.gen(function*() {
       const place = yield* project(files)

@@ -105,6 +105,8 @@ export const installUv = Effect.fnUntraced(function*(bench: Workbench, uv: strin
   const run = (...argv: ReadonlyArray<string>) => bench.run([uv, ...argv], { env })
   const builds = plan.allowBuild ? [] : ["--only-binary", ":all:"]
 
+  // The settings of this folder, so that uv looks for none in the folders above it.
+  yield* Effect.sync(() => writeFileSync(join(bench.folder, "uv.toml"), "", { mode: 0o600 }))
   const venv = yield* run("venv", "--no-project", "--allow-existing", "--python", plan.base, bench.folder)
   if (venv.code !== 0) return yield* failedBy(bench, installer, venv)
   const versions = plan.pins?.map(({ name, version: pinned }) => `${name}==${pinned}`) ?? plan.requirements

@@ -44,8 +44,6 @@ type Interpreter = Parameters<typeof freeze>[0]["interpreter"]
 
 const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.tool.location.tier === "system")
 
-const counted = (locks: number): string => `${locks} lockfile${locks === 1 ? "" : "s"}`
-
 /** Where a lock of this tool belongs: beside it. */
 const scopeOf = (chain: Chain): LockScope => chain.leaf.tool.location.tier === "project" ? "project" : "user"
 
@@ -315,29 +313,20 @@ export const make = Effect.gen(function*() {
     return { tools, dependents } satisfies SignedLocks as SignedLocks
   })
 
-  /** Whether the tool is still there in the version that a lock is for. */
-  const isOfPresent = (lock: StoredLock) =>
-    chains.resolve(queryOf(lock)).pipe(
-      Effect.map(({ chain }) => chain.leaf.tool.version === lock.lockfile.root.version),
-      Effect.orElseSucceed(() => false)
-    )
-
   const planPrune = Effect.fn("Lockfiles.planPrune")(function*(query: PruneQuery) {
     const keep = Duration.toMillis((yield* settings.current).lockfileKeep)
     const input = { scope: query.scope, category: query.category, olderThan: query.olderThan ?? keep }
     const stale = yield* store.prune({ ...input, dryRun: true })
-    // Without its lock, whatever the tool is by then could be locked as if it were the first.
-    const present = yield* Effect.filter(stale, isOfPresent)
-    const asks = (input.olderThan < keep && stale.length > 0) || present.length > 0
+    const asks = input.olderThan < keep && stale.length > 0
     return {
       input,
       stale,
       request: asks
         ? {
           kind: "loosen-lock",
-          title: input.olderThan < keep
-            ? `Remove ${counted(stale.length)} before the time that lockfile.keep gives`
-            : `Remove ${counted(stale.length)}, ${present.length} of them for a version that is still there`,
+          title: `Remove ${stale.length} lockfile${
+            stale.length === 1 ? "" : "s"
+          } before the time that lockfile.keep gives`,
           details: stale.map(showLock).join("\n"),
           digest: sha256(JSON.stringify(["prune", input, stale.map(showLock)])),
           command: "kiwi lockfile prune --older-than DAYS"

@@ -294,6 +294,16 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
         )
       )
     }
+    const entrypoint = metadata.get("entrypoint")
+    if (entrypoint !== undefined && location.kind === "file" && !runs) {
+      return yield* Result.fail(
+        fieldProblem(
+          entrypoint,
+          "only a folder has an entrypoint",
+          "Put this into a folder as tool.yaml, with the file beside it"
+        )
+      )
+    }
     const manifest = metadata.get("executor")
     const executor: Schema.JsonObject = isJsonObject(manifest?.value) ? manifest.value : {}
     const { dependencies: oldDependencies, entrypoint: _entrypoint, requires: oldRequires, type: _type, ...oldConfig } =

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as TestClock from "effect/testing/TestClock"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
@@ -320,24 +319,6 @@ describe("signing locks", () => {
 })
 
 describe("who may replace a lock", () => {
-  it.effect("an old lock of the version that is there goes by a person alone, one that is history by itself", () => {
-    const { files, layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
-    return Effect.gen(function*() {
-      const lockfiles = yield* Lockfiles
-      yield* signAndLock()
-      yield* TestClock.adjust("91 days")
-      const present = yield* lockfiles.planPrune({})
-      assert.strictEqual(present.request?.kind, "loosen-lock")
-      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.prune(present, undefined))), "HUMAN_REQUIRED")
-      assert.strictEqual(stored.project.size, 1)
-      files.set("tools/echo.yaml", echo.replace("1.0.0", "1.1.0"))
-      yield* sign()
-      const history = yield* lockfiles.planPrune({})
-      assert.isUndefined(history.request)
-      assert.lengthOf(yield* lockfiles.prune(history, undefined), 1)
-    }).pipe(Effect.provide(layer))
-  })
-
   const other: HumanAct = { kind: "sign", digest: "0".repeat(64), by: "terminal" }
 
   it.effect("a first lock needs nobody, one that says something else needs a person who saw what", () => {

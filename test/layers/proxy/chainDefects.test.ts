@@ -2,6 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { agree } from "../../support/trustWorld.ts"
 import { call, kernel, object, reasonOf, tool } from "./calls.ts"
 
 const text = object({ text: { type: "string" } }, "text")
@@ -91,3 +93,21 @@ it.effect("by its own rules every script chain failed, since no runtime said wha
       "tools/silent.yaml": tool({ tool_type: "runtime", config: { command: "argv" } })
     }
   }))))
+
+it.effect("the verification cache was keyed by the digest that a file claims: once good, altered bytes passed, and mended ones failed", () => {
+  const files = new Map<string, string | Uint8Array>([[
+    "tools/leaf.yaml",
+    tool({ config: { command: "argv", args: ["--", "good"] } })
+  ]])
+  return Effect.gen(function*() {
+    const signatures = yield* Signatures
+    const plan = yield* signatures.plan({ id: "leaf" })
+    yield* signatures.sign(plan, agree(plan.request))
+    const signed = Buffer.from(files.get("tools/leaf.yaml")!).toString("utf8")
+    yield* call("leaf")
+    files.set("tools/leaf.yaml", signed.replace("good", "evil"))
+    assert.strictEqual(toErrorObject(yield* Effect.flip(call("leaf"))).code, "TAMPERED")
+    files.set("tools/leaf.yaml", signed)
+    assert.strictEqual((yield* call("leaf")).status, "success")
+  }).pipe(Effect.provide(kernel({ project: files, signatures: "checked" })))
+})

@@ -35,6 +35,8 @@ const invalid = (value: string, expected: string) =>
 const isObject = (value: unknown): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+const longestParams = 64 * 1_048_576
+
 const readParams = Effect.fnUntraced(function*(given: string) {
   const files = yield* FileSystem.FileSystem
   const { stdin } = yield* Stdio.Stdio
@@ -44,7 +46,12 @@ const readParams = Effect.fnUntraced(function*(given: string) {
       () => invalid(given, "a stdin that can be read")
     )
     : given.startsWith("@")
-    ? yield* Effect.mapError(files.readFileString(given.slice(1)), () => invalid(given, "a file that can be read"))
+    ? yield* files.stat(given.slice(1)).pipe(
+      // A pipe or a device would be read for ever.
+      Effect.filterOrFail(({ size, type }) => type === "File" && size <= longestParams),
+      Effect.andThen(files.readFileString(given.slice(1))),
+      Effect.mapError(() => invalid(given, "a regular file that can be read, of at most 64 MiB"))
+    )
     : given
   const parsed = Result.try((): unknown => JSON.parse(text))
   if (Result.isSuccess(parsed) && isObject(parsed.success)) return parsed.success
