@@ -126,7 +126,7 @@ it("npx starts it in an empty folder", async () => {
 
 it("the installed program plays its demo", async () => {
   const played = await run(join(project, "node_modules/.bin/kiwi"), ["demo"], project)
-  assert.include(played, "✓ 11 scenes")
+  assert.include(played, "✓ 12 scenes")
 })
 
 it("npx makes an empty folder a project that works at once", async () => {

@@ -74,13 +74,20 @@ const settingsEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
   return loosens.map(({ setting }) => `The setting ${word(setting)} would hold, which is not stricter than the default`)
 })
 
+const listOf = (names: ReadonlyArray<string>): string =>
+  names.slice(0, 40).map(word).join(", ") + (names.length > 40 ? ` and ${names.length - 40} more` : "")
+
 const fileEffects = Effect.fnUntraced(function*(path: string, bytes: Uint8Array) {
   if (path === proposalPath) return yield* signerEffects(bytes)
   if (path === settingsPath) return yield* settingsEffects(bytes)
   if (isEnvironmentFile(path)) {
-    const names = environmentNames(bytes).filter((name) => !isDeniedVariable(name))
-    const listed = names.slice(0, 40).map(word).join(", ") + (names.length > 40 ? ` and ${names.length - 40} more` : "")
-    return [`${word(path)} would set ${listed === "" ? "nothing" : listed}, for tools that declare these names`]
+    const names = environmentNames(bytes)
+    const denied = names.filter(isDeniedVariable)
+    const listed = listOf(names.filter((name) => !isDeniedVariable(name)))
+    return [
+      `${word(path)} would set ${listed === "" ? "nothing" : listed}, for tools that declare these names`,
+      ...(denied.length === 0 ? [] : [`${word(path)} also names ${listOf(denied)}, which no .env file may set`])
+    ]
   }
   if (path.startsWith(".ai/extractors/")) return [`${word(path)} would say how metadata is read from items`]
   return [`${word(path)} would be believed; its text is below`]
