@@ -245,10 +245,9 @@ export const make = Effect.gen(function*() {
     { frozen, scope, variant }: FreezePlan,
     act: HumanAct | undefined
   ) {
-    // Asked again: what would be replaced now is what the person must have seen.
-    const { request } = yield* replacement(frozen, scope, variant)
-    yield* agreed(request, act)
-    return yield* store.save(frozen, { scope, variant })
+    // Asked again, and last: what is replaced is what the person has seen.
+    const provided = Effect.flatMap(replacement(frozen, scope, variant), ({ request }) => agreed(request, act))
+    return yield* store.save(frozen, { scope, variant, provided })
   })
 
   /** Whether a lock differs from what is there by the signed items alone, and by what follows from them. */

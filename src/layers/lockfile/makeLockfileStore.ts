@@ -12,6 +12,7 @@ import type {
   LockScope,
   LockWriteError,
   PruneInput,
+  SaveOptions,
   StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
 import { printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
@@ -139,11 +140,8 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
   const locksFor: LockfileStore["Service"]["locksFor"] = (key, chainHash) =>
     Effect.map(Clock.currentTimeMillis, (now) => scopes.map((scope) => locksOf(scope, key, chainHash, now)))
 
-  const save = Effect.fn("LockfileStore.save")(function*(
-    frozen: Frozen,
-    options: { readonly scope: LockScope; readonly variant?: boolean | undefined }
-  ) {
-    const { scope, variant = false } = options
+  const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
+    const { provided = Effect.void, scope, variant = false } = options
     yield* requireScope(scope)
     const now = yield* DateTime.now
     const lockfile = lockfileOf(frozen, DateTime.formatIso(now))
@@ -159,6 +157,7 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
     const text = printLockfile(lockfile)
     const stored = yield* Effect.fromResult(readStored(scope, path, text))
     yield* backend.exclusively(scope)(Effect.gen(function*() {
+      yield* provided
       const before = backend.read(scope, path, DateTime.toEpochMillis(now))
       if (before !== undefined && Result.isSuccess(before) && !isFor(before.success, key, variant)) {
         const { version } = before.success.lockfile.root

@@ -93,6 +93,13 @@ export interface PruneInput {
 /** `LockInvalid`: what was to be frozen makes no lockfile that could be read again. */
 export type LockWriteError = LockScopeMissing | LockInvalid | WriteRefused | LockError
 
+export interface SaveOptions<E> {
+  readonly scope: LockScope
+  readonly variant?: boolean | undefined
+  /** Asked when nobody else can write in that scope any more; what it fails with keeps the lock from being written. */
+  readonly provided?: Effect.Effect<void, E> | undefined
+}
+
 export class LockfileStore extends Context.Service<LockfileStore, {
   /**
    * The locks that a chain has to be held against, project first. On the path of every call: four stats when nothing
@@ -104,10 +111,10 @@ export class LockfileStore extends Context.Service<LockfileStore, {
    * with `variant`, it stays, and the new one is written beside it under the hash of its chain. The text ends without
    * a newline, indented by two.
    */
-  readonly save: (
+  readonly save: <E = never>(
     frozen: Frozen,
-    options: { readonly scope: LockScope; readonly variant?: boolean | undefined }
-  ) => Effect.Effect<StoredLock, LockWriteError>
+    options: SaveOptions<E>
+  ) => Effect.Effect<StoredLock, LockWriteError | E>
   /** Every lock of both scopes. Any depth of categories; pre-release versions and variants told apart by content. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
   /** Locks whose chain has this tool as a link other than the leaf. */

@@ -60,6 +60,29 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         assert.deepStrictEqual(found[0]!.locks, [saved])
       }))
 
+    test(
+      "asks last, when nobody else can write: of many first locks one is written",
+      (store, world) =>
+        Effect.gen(function*() {
+          const isFirst = Effect.flatMap(
+            locksFor(store),
+            (found) => inScope(found, "project").locks.length === 0 ? Effect.void : Effect.fail("there is one")
+          )
+          const contents = Array.from({ length: 20 }, (_, i) => `content ${i}`)
+          const results = yield* Effect.forEach(
+            contents,
+            (content) => Effect.result(store.save(frozen({ content }), { scope: "project", provided: isFirst })),
+            {
+              concurrency: "unbounded"
+            }
+          )
+          const written = results.flatMap((result) => Result.isSuccess(result) ? [result.success] : [])
+          assert.lengthOf(written, 1)
+          const text = world.get("project", "math/add@1.0.0.lock.json")
+          assert.include(text, written[0]?.lockfile.root.integrity ?? "none")
+        })
+    )
+
     test("answers with nothing where there is nothing", (store) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(count(yield* locksFor(store)), [["project", 0, 0], ["user", 0, 0]])
