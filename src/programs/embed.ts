@@ -230,7 +230,7 @@ export type {
 } from "../services/env/EnvResolver.ts"
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
-export { InterpreterIdentity, InterpreterKind } from "../services/env/ResolvedInterpreter.ts"
+export { InterpreterKind } from "../services/env/ResolvedInterpreter.ts"
 export type { LockFinding } from "../services/lockfile/compareLock.ts"
 export { Lockfile } from "../services/lockfile/Lockfile.ts"
 export type { FreezePlan, LockCheck, LockProblem, LockState, PrunePlan } from "../services/lockfile/Lockfiles.ts"

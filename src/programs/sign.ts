@@ -10,6 +10,7 @@ import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { showFinding } from "../services/lockfile/compareLock.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
+import { showLock } from "../services/lockfile/lockReport.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { asHuman } from "./humanAct.ts"
 
@@ -56,8 +57,6 @@ export interface Signed {
 
 const refusals = (plan: SigningPlan): Signed["refused"] =>
   plan.refused.map(({ error, item }) => ({ path: item, error: error.message, remediation: error.remediation }))
-
-const showLock = ({ path, scope }: { readonly scope: string; readonly path: string }) => `${scope}:lockfiles/${path}`
 
 const lockfileOf = ({ location }: SignedItem, locks: SignedLocks): SignedLockfile | undefined => {
   const lock = locks.tools.get(showLocation(location))

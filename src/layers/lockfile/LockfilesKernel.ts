@@ -9,7 +9,6 @@ import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
-import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { compareLock, type LockFinding, lockLosses, showFinding } from "../../services/lockfile/compareLock.ts"
 import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
 import {
@@ -34,7 +33,7 @@ import {
   type ScopeLocks,
   type StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
-import { showLock, toolOfLock } from "../../services/lockfile/lockReport.ts"
+import { queryOfLock, showLock } from "../../services/lockfile/lockReport.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -72,12 +71,6 @@ const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): 
   return { _tag: "Problem", problem: mismatch(chain, nearest.lock, nearest.findings) }
 }
 
-/** The tool that a lock is for. */
-const queryOf = (lock: StoredLock): LockQuery => {
-  const tool = toolOfLock(lock)
-  return { id: qualifiedId(tool), tier: tool.tier }
-}
-
 const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
   a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable)
 
@@ -109,9 +102,9 @@ export const make = Effect.gen(function*() {
   const remembered = new WeakMap<Chain, Remembered>()
   const frozenOf = (chain: Chain, interpreter: Interpreter, installed: LockedDependencies | null): Frozen => {
     const known = remembered.get(chain)
-    if (known?.installed?.packages === installed?.packages && sameInterpreter(known?.interpreter, interpreter)) {
-      if (known !== undefined) return known.now
-    }
+    const isKnown = known?.installed?.packages === installed?.packages &&
+      sameInterpreter(known?.interpreter, interpreter)
+    if (known !== undefined && isKnown) return known.now
     const now = freeze({ chain, interpreter, dependencies: installed }, sha256)
     remembered.set(chain, { interpreter, installed, now })
     return now
@@ -265,7 +258,7 @@ export const make = Effect.gen(function*() {
     for (const { location } of signed) {
       for (const lock of yield* store.dependents(location.id)) {
         if (done.has(showLock(lock))) continue
-        const resolved = yield* Effect.option(resolve(queryOf(lock)))
+        const resolved = yield* Effect.option(resolve(queryOfLock(lock)))
         if (Option.isNone(resolved)) continue
         const now = keeping(lock.lockfile, resolved.value.now)
         // A lock of an earlier version is history.
@@ -344,7 +337,7 @@ export const make = Effect.gen(function*() {
     const { locks } = yield* store.list(filter)
     const found: Array<Outdated> = []
     for (const lock of locks) {
-      const result = yield* Effect.result(resolve(queryOf(lock)))
+      const result = yield* Effect.result(resolve(queryOfLock(lock)))
       if (Result.isFailure(result)) {
         found.push({ lock, findings: [], error: result.failure })
         continue

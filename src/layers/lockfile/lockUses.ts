@@ -88,8 +88,7 @@ const stateOfTools = Effect.fnUntraced(function*(locks: ReadonlyArray<StoredLock
   const states = new Map<string, Result.Result<LockState, LockQueryError>>()
   const found: Array<readonly [StoredLock, Result.Result<LockState, LockQueryError>]> = []
   for (const lock of locks) {
-    const tool = Report.toolOfLock(lock)
-    const query = { id: qualifiedId(tool), tier: tool.tier }
+    const query = Report.queryOfLock(lock)
     const key = `${query.tier} ${query.id}`
     const state = states.get(key) ?? (yield* Effect.result(lockfiles.validate(query)))
     states.set(key, state)
@@ -119,12 +118,12 @@ const findOutdated = Effect.fnUntraced(function*(input: OutdatedLocksInput) {
   const lockfiles = yield* Lockfiles
   const { locks } = yield* lockfiles.list(input)
   const severalChains = new Set(
-    locks.filter(({ variant }) => variant).map((lock) => qualifiedId(Report.toolOfLock(lock)))
+    locks.filter(({ variant }) => variant).map((lock) => Report.queryOfLock(lock).id)
   )
   const found = (yield* lockfiles.outdated(input)).filter(({ error, lock }) =>
     error?._tag !== "ItemNotFound" && (error !== undefined || !lock.variant)
   )
-  const doubtful = found.filter(({ lock }) => severalChains.has(qualifiedId(Report.toolOfLock(lock))))
+  const doubtful = found.filter(({ lock }) => severalChains.has(Report.queryOfLock(lock).id))
   const fine = new Set(
     (yield* stateOfTools(doubtful.map(({ lock }) => lock))).flatMap(([lock, state]) =>
       Result.isSuccess(state) && state.success.check._tag === "Locked" ? [lock] : []
@@ -238,8 +237,7 @@ const targetsOf = (locks: ReadonlyArray<StoredLock>): ReadonlyArray<Target> => {
   const targets = new Map<string, Target>()
   for (const lock of locks) {
     if (lock.variant) continue
-    const tool = Report.toolOfLock(lock)
-    const target = { id: qualifiedId(tool), tier: tool.tier, scope: lock.scope, variant: false }
+    const target = { ...Report.queryOfLock(lock), scope: lock.scope, variant: false }
     targets.set(`${target.scope} ${target.tier} ${target.id}`, target)
   }
   return [...targets.values()]

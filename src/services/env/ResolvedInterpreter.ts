@@ -29,23 +29,11 @@ export const InterpreterKind = Schema.Literals([
 ])
 export type InterpreterKind = typeof InterpreterKind.Type
 
-/** What a lockfile records of an interpreter. */
-export const InterpreterIdentity = Schema.Struct({
-  kind: InterpreterKind,
-  /** As its folder, its settings or its name say; absent where nothing but running it could tell. */
-  version: Schema.optionalKey(Schema.String)
-})
-export type InterpreterIdentity = typeof InterpreterIdentity.Type
-
 export interface ResolvedInterpreter {
   readonly variable: string
   /** Absolute. */
   readonly path: string
   readonly kind: InterpreterKind
+  /** As its folder, its settings or its name say; `undefined` where nothing but running it could tell. */
   readonly version: string | undefined
 }
-
-export const identityOf = ({ kind, version }: ResolvedInterpreter): InterpreterIdentity => ({
-  kind,
-  ...(version === undefined ? {} : { version })
-})

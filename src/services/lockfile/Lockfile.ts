@@ -3,6 +3,8 @@
 import { Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import { Ecosystem, InstalledPackage } from "../dependency/InstalledPackage.ts"
+import type { ResolvedInterpreter } from "../env/ResolvedInterpreter.ts"
+import { InterpreterKind } from "../env/ResolvedInterpreter.ts"
 import { isItemId, Tier } from "../item/ItemId.ts"
 
 const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
@@ -30,8 +32,8 @@ export type LockedLink = typeof LockedLink.Type
 /** The interpreter that the chain's runtime found; null fields could not be told without running it. */
 export const LockedInterpreter = Schema.Struct({
   variable: name(256),
-  /** Where it came from, in EnvResolver's words: "project-venv", "system", "rbenv". Never a path: those differ. */
-  kind: name(64),
+  /** Where it came from. Never a path: those differ. */
+  kind: InterpreterKind,
   version: Schema.NullOr(name(256))
 })
 export type LockedInterpreter = typeof LockedInterpreter.Type
@@ -96,9 +98,7 @@ export const lockCategory = (category: string): string => category === "" ? "too
 export interface FreezeInput {
   readonly chain: Chain
   /** What EnvResolver found; undefined where there is none, or it could not be found here. */
-  readonly interpreter:
-    | { readonly variable: string; readonly kind: string; readonly version: string | undefined }
-    | undefined
+  readonly interpreter: Pick<ResolvedInterpreter, "variable" | "kind" | "version"> | undefined
   readonly dependencies: LockedDependencies | null
 }
 

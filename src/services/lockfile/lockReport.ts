@@ -1,9 +1,10 @@
 // What is told about locks, in the one form that the command line, tools and programs share. Pure.
 import type { ErrorObject, KiwiError } from "../error/KiwiError.ts"
 import { toErrorObject } from "../error/KiwiError.ts"
+import { qualifiedId } from "../item/ItemPath.ts"
 import type { LockFinding } from "./compareLock.ts"
 import { showFinding } from "./compareLock.ts"
-import type { LockState, Outdated } from "./Lockfiles.ts"
+import type { LockQuery, LockState, Outdated } from "./Lockfiles.ts"
 import type { LockEntry, LockInvalid, LockScope, StoredLock } from "./LockfileStore.ts"
 
 /** `project:lockfiles/math/add@1.0.0.lock.json` */
@@ -15,6 +16,12 @@ export const toolOfLock = ({ lockfile: { resolved_chain: [leaf] } }: StoredLock)
   category: leaf.path.slice(0, Math.max(0, leaf.path.lastIndexOf("/"))),
   tier: leaf.tier
 })
+
+/** How the tool of a lock is found. */
+export const queryOfLock = (lock: StoredLock): LockQuery => {
+  const tool = toolOfLock(lock)
+  return { id: qualifiedId(tool), tier: tool.tier }
+}
 
 export const hasLink = ({ lockfile: { resolved_chain } }: StoredLock, id: string): boolean =>
   resolved_chain.slice(1).some((link) => link.tool_id === id)

@@ -127,14 +127,14 @@ describe("LockfileStoreFile on the path of a call", () => {
       // In place, as long as it was, with its old time put back.
       const file = join(made.folders.project, path)
       const { atime, mtime } = fs.statSync(file)
-      fs.writeFileSync(file, lockText().replace(`"kind": "system"`, `"kind": "rbenv1"`))
+      fs.writeFileSync(file, lockText().replace(`"3.13.1"`, `"3.13.2"`))
       fs.utimesSync(file, atime, mtime)
-      assert.strictEqual((yield* lock)?.lockfile.runtime.interpreter?.kind, "rbenv1")
+      assert.strictEqual((yield* lock)?.lockfile.runtime.interpreter?.version, "3.13.2")
 
       // Replaced by another.
-      fs.writeFileSync(`${file}.new`, lockText().replace(`"kind": "system"`, `"kind": "rbenv2"`))
+      fs.writeFileSync(`${file}.new`, lockText().replace(`"3.13.1"`, `"3.13.3"`))
       fs.renameSync(`${file}.new`, file)
-      assert.strictEqual((yield* lock)?.lockfile.runtime.interpreter?.kind, "rbenv2")
+      assert.strictEqual((yield* lock)?.lockfile.runtime.interpreter?.version, "3.13.3")
 
       fs.rmSync(file)
       assert.isUndefined(yield* lock)

@@ -96,10 +96,10 @@ describe("compareLock", () => {
 describe("what it runs with", () => {
   const withRuntime = (change: Partial<Frozen["runtime"]>) =>
     frozenOf(frozen().resolved_chain, { runtime: { ...frozen().runtime, ...change } })
-  const interpreter = { variable: "KIWI_PYTHON", kind: "system", version: "3.13.1" }
+  const interpreter = { variable: "KIWI_PYTHON", kind: "system", version: "3.13.1" } as const
 
   it("an interpreter of another kind, version or variable differs", () => {
-    for (const change of [{ kind: "rbenv" }, { version: "3.13.2" }, { variable: "KIWI_NODE" }]) {
+    for (const change of [{ kind: "rbenv" as const }, { version: "3.13.2" }, { variable: "KIWI_NODE" }]) {
       assert.deepStrictEqual(fields(frozen(), withRuntime({ interpreter: { ...interpreter, ...change } })), [
         "interpreter"
       ])
