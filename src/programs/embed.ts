@@ -45,7 +45,8 @@ export type { SearchHit } from "./search.ts"
 export { search } from "./search.ts"
 export type { Signed, SignInput } from "./sign.ts"
 export { sign } from "./sign.ts"
-export { trustProject, trustSigner, untrustSigner } from "./trust.ts"
+export type { ProposedYourself, TrustSignerInput } from "./trust.ts"
+export { proposeYourself, trustProject, trustSigner, untrustSigner } from "./trust.ts"
 export { TrustRootRefused } from "./trustRoot.ts"
 export type { FrozenProblem, VerifiedFrozen, VerifyFrozenInput } from "./verifyFrozen.ts"
 export { verifyFrozen } from "./verifyFrozen.ts"
@@ -170,8 +171,15 @@ export type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
 export { HumanActKind, HumanDeclined, HumanGate, HumanRequired } from "../services/trust/HumanAct.ts"
 export type { ControlFile, TrustProposal, TrustState } from "../services/trust/ProjectTrust.ts"
 export { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
-export type { SignerStanding } from "../services/trust/SignerTrust.ts"
-export { Signer, SignerInvalid, SignersUnbelieved, SignerTrust } from "../services/trust/SignerTrust.ts"
+export type { SignerGrant, SignerStanding } from "../services/trust/SignerTrust.ts"
+export {
+  ProposalRefused,
+  Signer,
+  SignerInvalid,
+  SignersUnbelieved,
+  SignerTrust,
+  SignerUnknown
+} from "../services/trust/SignerTrust.ts"
 
 // What locks say, and reading a commit.
 export { GitRefUnreadable, GitTree } from "../services/git/GitTree.ts"

@@ -1,10 +1,17 @@
 // Trusting a project or a signer: what it would switch on is shown first, and exactly that is accepted.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
+import { sha256 } from "../layers/identity/sha256.ts"
+import { addProposal } from "../layers/trust/addProposal.ts"
+import { proposalPath } from "../layers/trust/signers.ts"
+import { Identity } from "../services/identity/Identity.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
-import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import type { HumanRequest } from "../services/trust/HumanAct.ts"
+import { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { TrustProposal } from "../services/trust/ProjectTrust.ts"
-import { SignerTrust } from "../services/trust/SignerTrust.ts"
-import type { Signer } from "../services/trust/SignerTrust.ts"
+import { SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
+import type { Signer, SignerGrant } from "../services/trust/SignerTrust.ts"
+import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
 import { asHuman } from "./humanAct.ts"
 
 export const trustProject = Effect.fn("trustProject")(function*(caller: Caller) {
@@ -14,10 +21,82 @@ export const trustProject = Effect.fn("trustProject")(function*(caller: Caller) 
   return proposal
 })
 
-export const trustSigner = Effect.fn("trustSigner")(function*(signer: Signer, caller: Caller) {
+export interface TrustSignerInput {
+  /** A public key, or the name of a signer that this project's trust.yaml proposes. */
+  readonly who: string
+  /** What you call them. Default: the name in trust.yaml; for a key that is not in it, its key id. */
+  readonly name?: string | undefined
+  /** `me`: what they sign runs as yours does. Default: `other`. */
+  readonly as?: SignerGrant["as"] | undefined
+  /** For `me`: in your user space and in every project, and not in this one alone. As somebody else they always are. */
+  readonly everywhere?: boolean | undefined
+}
+
+const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
+
+const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) {
   const signers = yield* SignerTrust
-  yield* asHuman(signers.proposeAdd(signer), caller, (act) => signers.add(signer, act))
-  return signer
+  const known = (yield* signers.list).flatMap((standing) => standing._tag === "Trusted" ? [standing.signer] : [])
+  const named = known.filter((signer) => signer.name === who)
+  if (named.length > 1) return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey) })
+  const [found] = named
+  if (found !== undefined) return { ...found, name: name ?? found.name }
+  if (!isKey(who) && name === undefined) return yield* new SignerUnknown({ name: who, keys: [] })
+  const parsed = yield* signers.parse(who, name ?? "")
+  return { ...parsed, name: name ?? known.find((s) => s.publicKey === parsed.publicKey)?.name ?? parsed.keyId }
+})
+
+/** Lets somebody else's signature count, as theirs or as yours. */
+export const trustSigner = Effect.fn("trustSigner")(function*(input: TrustSignerInput, caller: Caller) {
+  const signers = yield* SignerTrust
+  const workspace = yield* Workspace
+  const as = input.as ?? "other"
+  const signer = yield* findSigner(input)
+  const project = as === "me" && input.everywhere !== true ? workspace.project : Option.none()
+  const grant: SignerGrant = { signer, as, project: Option.getOrUndefined(Option.map(project, ({ root }) => root)) }
+  yield* asHuman(signers.proposeAdd(grant), caller, (act) => signers.add(grant, act))
+  return grant
+})
+
+/** What became of a proposal: `accepted` is whether the project's trust.yaml counts as it is now. */
+export interface ProposedYourself {
+  readonly signer: Signer
+  readonly change: "added" | "none"
+  readonly accepted: boolean
+}
+
+/** Writes your key into the project's trust.yaml, for the others of a team to find. */
+export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Caller) {
+  const trust = yield* ProjectTrust
+  const identity = yield* Identity
+  const files = yield* SafeFiles
+  const workspace = yield* Workspace
+  yield* trust.require
+  const { root } = yield* Effect.fromOption(workspace.project).pipe(
+    Effect.mapError(() => new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" }))
+  )
+  const signer = yield* identity.current
+  if (signer === undefined) return yield* new SignerUnknown({ name: "you", keys: [] })
+  const before = yield* files.read(root, proposalPath, { maxBytes: 1_048_576 })
+  const text = yield* addProposal(before, signer)
+  if (text === undefined) {
+    const accepted = (yield* trust.readControl(proposalPath)) !== undefined
+    return { signer, change: "none", accepted } satisfies ProposedYourself as ProposedYourself
+  }
+  const after = new TextEncoder().encode(text)
+  const request: HumanRequest = {
+    kind: "trust-signer",
+    title: "Propose your key as a signer of this project",
+    details: `${proposalPath} would be:\n\n${text}`,
+    digest: sha256(JSON.stringify([root, text])),
+    command: "kiwi trust propose"
+  }
+  const accepted = yield* asHuman(request, caller, () =>
+    Effect.gen(function*() {
+      yield* files.write(root, proposalPath, after)
+      return yield* trust.renew(proposalPath, { before, after })
+    }))
+  return { signer, change: "added", accepted } satisfies ProposedYourself as ProposedYourself
 })
 
 export const untrustSigner = Effect.fn("untrustSigner")(function*(keyId: string, caller: Caller) {

@@ -252,6 +252,7 @@ describe("the library", () => {
         "makeKiwi",
         "makeKiwiOver",
         "outdatedLocks",
+        "proposeYourself",
         "pruneLocks",
         "runTool",
         "runToolAs",

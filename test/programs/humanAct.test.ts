@@ -89,7 +89,7 @@ describe("trusting", () => {
       const { keyId, pair } = makeSigner()
       const signer = { keyId, publicKey: pair.publicKey, name: "Grace" }
       const gate = Effect.provideService(HumanGate, person("yes"))
-      yield* gate(trustSigner(signer, caller))
+      yield* gate(trustSigner({ who: signer.publicKey, name: "Grace" }, caller))
       assert.lengthOf(yield* signers.candidates(keyId, "project"), 1)
       assert.isTrue(yield* gate(untrustSigner(keyId, caller)))
       assert.isFalse(yield* gate(untrustSigner(keyId, caller)))

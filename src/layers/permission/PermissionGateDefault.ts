@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
+import { safeLine } from "../../services/error/safeText.ts"
 import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
@@ -10,18 +11,32 @@ import { PermissionDenied, PermissionGate } from "../../services/permission/Perm
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
 
-const isYours = (by: SignedBy): boolean => by._tag === "System" || (by.standing._tag === "You" && by.kind === "person")
+/** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
+const isYours = (by: SignedBy): boolean =>
+  by._tag === "System" ||
+  (by.kind === "person" && (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
 
 const nameOf = (by: SignedBy | undefined): string => {
   if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "nobody you know"
   return by.kind === "agent" ? "an agent" : by.standing.signer.name
 }
 
+/** How everything that the signer signs would run; a person can be trusted so, an agent cannot. */
+const asMe = (by: SignedBy | undefined): string =>
+  by?._tag !== "Signer" || by.standing._tag === "Unknown" || by.kind !== "person"
+    ? ""
+    : `; or let all that they sign run so: kiwi trust add ${by.standing.signer.publicKey} --name '${
+      safeLine(by.standing.signer.name, 100).replaceAll("'", "'\\''")
+    }' --as me`
+
 /** Which link of which chain the rule is about. */
 const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
   chain: chainIds(chain.links),
   failedAt: { toolId: location.id, configPath: showLocation(location), validationErrors: [] }
 })
+
+const ruleOf = (by: SignedBy | undefined): string =>
+  by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
 
 const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
   const { location, toolType } = chain.leaf.tool
@@ -46,13 +61,15 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
       new PermissionDenied({
         what,
         rule: "others-ask",
-        reason: `${place} is signed by ${nameOf(by[foreign])}, and only what you have signed yourself runs`,
-        hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}`,
+        reason: `${place} is signed by ${nameOf(by[foreign])}, and what they sign does not run as yours does`,
+        hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}${
+          asMe(by[foreign])
+        }`,
         ...about(chain, link)
       })
     )
   }
-  return Effect.succeed({ rule: by[0]?._tag === "System" ? "system-tools" : "signed-by-you" })
+  return Effect.succeed({ rule: ruleOf(by[0]) })
 }
 
 /** Signing shows the variables that a tool declares: who signed every link as a person has agreed to this. */

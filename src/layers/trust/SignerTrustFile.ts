@@ -4,7 +4,7 @@ import { Clock, Effect, Layer, Result, Schema } from "effect"
 import type { BigIntStats } from "node:fs"
 import { lstatSync } from "node:fs"
 import { join } from "node:path"
-import { type Signer, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { type SignerGrant, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
@@ -12,7 +12,13 @@ import { makeSignerTrust, parseSigner } from "./signers.ts"
 
 const SignersFile = Schema.fromJsonString(Schema.Struct({
   version: Schema.Literal(1),
-  signers: Schema.Array(Schema.Struct({ publicKey: Schema.String, name: Schema.String }))
+  signers: Schema.Array(Schema.Struct({
+    publicKey: Schema.String,
+    name: Schema.String,
+    as: Schema.Literals(["me", "other"]),
+    /** Real path of the one project in which it holds. */
+    project: Schema.optionalKey(Schema.String)
+  }))
 }))
 const decode = Schema.decodeUnknownResult(SignersFile)
 const encode = Schema.encodeSync(SignersFile)
@@ -36,7 +42,7 @@ export const make = Effect.gen(function*() {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
-  let remembered: { readonly stat: BigIntStats; readonly signers: ReadonlyArray<Signer> } | undefined
+  let remembered: { readonly stat: BigIntStats; readonly grants: ReadonlyArray<SignerGrant> } | undefined
 
   /** Fails with what is wrong with a file that is there. One entry that is no valid signer spoils it all. */
   const load = Effect.gen(function*() {
@@ -46,10 +52,10 @@ export const make = Effect.gen(function*() {
     if (Result.isFailure(decoded)) return yield* Effect.fail("it is not what Kiwi writes")
     return yield* Effect.forEach(
       decoded.success.signers,
-      ({ name, publicKey }) =>
-        Effect.mapError(
-          Effect.fromResult(parseSigner(publicKey, name)),
-          (error) => `it has a key that is none: ${error.issue}`
+      ({ as, name, project, publicKey }) =>
+        Effect.fromResult(parseSigner(publicKey, name)).pipe(
+          Effect.map((signer): SignerGrant => ({ signer, as, project })),
+          Effect.mapError((error) => `it has a key that is none: ${error.issue}`)
         )
     )
   }).pipe(Effect.mapError((detail) => new SignersUnbelieved({ detail })))
@@ -57,29 +63,36 @@ export const make = Effect.gen(function*() {
   const read = Effect.gen(function*() {
     const stat = stamp(join(home, file))
     if (stat === undefined) return []
-    if (remembered !== undefined && sameStamp(remembered.stat, stat)) return remembered.signers
-    const signers = yield* Effect.orElseSucceed(load, () => [])
+    if (remembered !== undefined && sameStamp(remembered.stat, stat)) return remembered.grants
+    const grants = yield* Effect.orElseSucceed(load, () => [])
     const now = yield* Clock.currentTimeMillis
-    if (now - Number(stat.ctimeNs / 1_000_000n) > settled) remembered = { stat, signers }
-    return signers
+    if (now - Number(stat.ctimeNs / 1_000_000n) > settled) remembered = { stat, grants }
+    return grants
   })
 
-  const update = Effect.fnUntraced(function*(change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>) {
-    return yield* withLock(home, "signers")(Effect.gen(function*() {
-      const signers = yield* Effect.mapError(
-        load,
-        (cause) =>
-          new WriteRefused({
-            path: file,
-            issue: "io",
-            detail: `what is there is not believed: ${cause.detail}`,
-            cause
-          })
-      )
-      const next = change(signers).map(({ name, publicKey }) => ({ name, publicKey }))
-      yield* files.write(home, file, encode({ version: 1, signers: next }))
-    }))
-  })
+  const update = Effect.fnUntraced(
+    function*(change: (grants: ReadonlyArray<SignerGrant>) => ReadonlyArray<SignerGrant>) {
+      return yield* withLock(home, "signers")(Effect.gen(function*() {
+        const grants = yield* Effect.mapError(
+          load,
+          (cause) =>
+            new WriteRefused({
+              path: file,
+              issue: "io",
+              detail: `what is there is not believed: ${cause.detail}`,
+              cause
+            })
+        )
+        const next = change(grants).map(({ as, project, signer: { name, publicKey } }) => ({
+          name,
+          publicKey,
+          as,
+          ...(project === undefined ? {} : { project })
+        }))
+        yield* files.write(home, file, encode({ version: 1, signers: next }))
+      }))
+    }
+  )
 
   const problem = Effect.match(load, { onSuccess: () => undefined, onFailure: (error) => error })
 

@@ -1,14 +1,16 @@
-// Signers that are trusted for as long as the process lives.
+// Signers that are trusted for as long as the process lives; those that it starts with as somebody else, everywhere.
 import { Effect, Layer, Ref } from "effect"
-import { type Signer, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { type Signer, type SignerGrant, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { makeSignerTrust } from "./signers.ts"
 
 export const make = Effect.fnUntraced(function*(trusted: ReadonlyArray<Signer>) {
-  const signers = yield* Ref.make(trusted)
+  const grants = yield* Ref.make<ReadonlyArray<SignerGrant>>(
+    trusted.map((signer) => ({ signer, as: "other", project: undefined }))
+  )
   return yield* makeSignerTrust({
-    read: Ref.get(signers),
+    read: Ref.get(grants),
     problem: Effect.undefined,
-    update: (change) => Ref.update(signers, change)
+    update: (change) => Ref.update(grants, change)
   })
 })
 

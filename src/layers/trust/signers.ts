@@ -1,6 +1,6 @@
 // Signers from text – what a person typed, what a project's trust.yaml proposes – and the standing of each: shared by
 // every place where the trusted ones may be kept.
-import { Effect, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
@@ -8,6 +8,7 @@ import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
   type Signer,
+  type SignerGrant,
   SignerInvalid,
   type SignerStanding,
   type SignersUnbelieved,
@@ -16,6 +17,7 @@ import {
 import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
 import { keyIdOf } from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -71,12 +73,12 @@ export const parseProposedSigners = Effect.fnUntraced(function*(bytes: Uint8Arra
   } satisfies ProposedSigners
 })
 
-/** Where the signers that a person trusts are kept. `update` is alone with them while it runs. */
+/** Where what a person said about signers is kept. `update` is alone with it while it runs. */
 export interface SignerStore {
-  readonly read: Effect.Effect<ReadonlyArray<Signer>>
+  readonly read: Effect.Effect<ReadonlyArray<SignerGrant>>
   readonly problem: Effect.Effect<SignersUnbelieved | undefined>
   readonly update: (
-    change: (signers: ReadonlyArray<Signer>) => ReadonlyArray<Signer>
+    change: (grants: ReadonlyArray<SignerGrant>) => ReadonlyArray<SignerGrant>
   ) => Effect.Effect<void, WriteRefused | LockError>
 }
 
@@ -94,20 +96,31 @@ const quoted = (foreign: string): string => {
   return /^[\w@.+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`
 }
 
-const proposeAdd = (signer: Signer): HumanRequest =>
-  requestFor(
+const proposeAdd = ({ as, project, signer }: SignerGrant): HumanRequest => {
+  const where = project === undefined ? "in your user space and in every project that you trust" : "in this project"
+  return requestFor(
     "trust-signer",
-    `Trust the signer ${safeLine(signer.name)}`,
+    as === "me"
+      ? `Let what ${safeLine(signer.name)} signs run as if you had signed it`
+      : `Trust the signer ${safeLine(signer.name)}`,
     [
       `Name: ${safeLine(signer.name)}`,
       `Key:  ${safeLine(signer.publicKey)}`,
       `Id:   ${keyIdOf(signer.publicKey)}`,
+      ...(project === undefined ? [] : [`Project: ${safeLine(project, 400)}`]),
       "",
-      "What this key signs would count in your user space and in every project that you trust."
+      as === "me"
+        ? `What this key signs ${where} would run as yours does: with your rights, your secrets, and no question.`
+        : `What this key signs would count ${where}, as somebody else's.`
     ].join("\n"),
-    JSON.stringify([signer.publicKey, signer.name]),
-    `kiwi trust add ${quoted(signer.publicKey)} --name ${quoted(signer.name)}`
+    JSON.stringify([signer.publicKey, signer.name, as, project ?? null]),
+    [
+      `kiwi trust add ${quoted(signer.publicKey)} --name ${quoted(signer.name)}`,
+      ...(as === "me" ? ["--as me"] : []),
+      ...(as === "me" && project === undefined ? ["--everywhere"] : [])
+    ].join(" ")
   )
+}
 
 const proposeRemove = (keyId: string): HumanRequest =>
   requestFor(
@@ -138,6 +151,9 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
   const projectTrust = yield* ProjectTrust
   let last: { readonly digest: string; readonly signers: ReadonlyArray<Signer> } | undefined
 
+  const workspace = yield* Workspace
+  const here = Option.getOrUndefined(Option.map(workspace.project, ({ root }) => root))
+
   const proposed = Effect.fnUntraced(function*() {
     const bytes = yield* projectTrust.readControl(proposalPath)
     if (bytes === undefined) return []
@@ -146,29 +162,36 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
     return last.signers
   })
 
-  const standings = Effect.fnUntraced(function*(withProject: boolean) {
+  const standings = Effect.fnUntraced(function*(inProject: boolean) {
     const you = yield* identity.current
-    const trusted = yield* store.read
-    const fromProject = withProject ? yield* proposed() : []
+    const said = (yield* store.read).filter(({ project }) => project === undefined || (inProject && project === here))
+    const fromProject = inProject ? yield* proposed() : []
+    const trusted = (as: SignerGrant["as"]) =>
+      said.filter((grant) => grant.as === as)
+        .map(({ signer }) => ({ _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const))
     return distinct([
       ...(you === undefined ? [] : [{ _tag: "You", signer: you } as const]),
-      ...trusted.map((signer) => ({ _tag: "Trusted", signer, by: "person" } as const)),
-      ...fromProject.map((signer) => ({ _tag: "Trusted", signer, by: "project" } as const))
+      ...trusted("me"),
+      ...trusted("other"),
+      ...fromProject.map((signer) => ({ _tag: "Trusted", signer, by: "project", asMe: false } as const))
     ])
   })
 
-  const add = Effect.fn("SignerTrust.add")(function*(signer: Signer, act: HumanAct) {
-    const valid = yield* Effect.fromResult(parseSigner(signer.publicKey, signer.name))
-    yield* agreed(proposeAdd(signer), act)
-    yield* store.update((signers) => [...signers.filter((s) => s.publicKey !== valid.publicKey), valid])
+  const add = Effect.fn("SignerTrust.add")(function*(grant: SignerGrant, act: HumanAct) {
+    const signer = yield* Effect.fromResult(parseSigner(grant.signer.publicKey, grant.signer.name))
+    yield* agreed(proposeAdd(grant), act)
+    yield* store.update((grants) => [
+      ...grants.filter((g) => g.signer.publicKey !== signer.publicKey || g.project !== grant.project),
+      { ...grant, signer }
+    ])
   })
 
   const remove = Effect.fn("SignerTrust.remove")(function*(keyId: string, act: HumanAct) {
     yield* agreed(proposeRemove(keyId), act)
     let removed = false
-    yield* store.update((signers) => {
-      const others = signers.filter((signer) => signer.keyId !== keyId)
-      removed = others.length < signers.length
+    yield* store.update((grants) => {
+      const others = grants.filter(({ signer }) => signer.keyId !== keyId)
+      removed = others.length < grants.length
       return others
     })
     return removed

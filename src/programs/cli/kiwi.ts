@@ -59,6 +59,7 @@ import {
   trustGroup,
   trustListCommand,
   trustProjectCommand,
+  trustProposeCommand,
   trustRemoveCommand
 } from "./commands/trust.ts"
 import { presenter, welcome, withNext } from "./help.ts"
@@ -139,6 +140,7 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
             Command.withSubcommands([
               Command.provide(trustProjectCommand, kernel),
               Command.provide(trustAddCommand, kernel),
+              Command.provide(trustProposeCommand, kernel),
               Command.provide(trustListCommand, kernel),
               Command.provide(trustRemoveCommand, kernel)
             ])

@@ -17,9 +17,21 @@ export type Signer = typeof Signer.Type
 export type SignerStanding =
   /** The key of this Kiwi's own identity. */
   | { readonly _tag: "You"; readonly signer: Signer }
-  /** Trusted by you (`kiwi trust add`), or proposed by a project that you trusted at those bytes. */
-  | { readonly _tag: "Trusted"; readonly signer: Signer; readonly by: "person" | "project" }
+  /**
+   * Trusted by you (`kiwi trust add`), or proposed by a project that you trusted at those bytes. `asMe`: you said that
+   * what they sign runs, and matches rules, as yours does.
+   */
+  | { readonly _tag: "Trusted"; readonly signer: Signer; readonly by: "person" | "project"; readonly asMe: boolean }
   | { readonly _tag: "Unknown" }
+
+/** What a person says about a signer: one of `kiwi trust add`. */
+export interface SignerGrant {
+  readonly signer: Signer
+  /** `me`: what they sign runs as yours does. `other`: the signature counts, as somebody else's. */
+  readonly as: "me" | "other"
+  /** Real path of the one project in which it holds; `undefined`: in your user space and in every project. */
+  readonly project: string | undefined
+}
 
 /** What was given as a signer's public key is none, or one that anybody could sign for. */
 export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerInvalid", { issue: Schema.String }) {
@@ -28,6 +40,38 @@ export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerIn
   }
   get remediation() {
     return "The signer sees the key with `kiwi identity`: 43 letters, digits, - and _"
+  }
+}
+
+/** Nobody whom this project proposes, or whom you trust, has this name; or more than one has. */
+export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUnknown", {
+  name: Schema.String,
+  /** Public keys of all that have the name. */
+  keys: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return this.keys.length === 0
+      ? `Nobody called "${this.name}" is proposed by the project's trust.yaml, as far as you have accepted that`
+      : `"${this.name}" is the name of ${this.keys.length} signers: ${this.keys.join(", ")}`
+  }
+  get remediation() {
+    return "Name the whole key, which they see with kiwi identity: kiwi trust add <public key> --name <who> --as me"
+  }
+}
+
+/** The project's trust.yaml cannot take another signer. */
+export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("ProposalRefused", {
+  /** 0 where it is about the whole file. */
+  line: Schema.Int,
+  issue: Schema.String
+}) {
+  override get message() {
+    return `Your key cannot be written to .ai/config/trust.yaml${
+      this.line === 0 ? "" : ` (line ${this.line})`
+    }: ${this.issue}`
+  }
+  get remediation() {
+    return "Correct the file: a list `signers` of maps with name and public_key (docs/trust.md)"
   }
 }
 
@@ -51,14 +95,17 @@ export class SignerTrust extends Context.Service<SignerTrust, {
   readonly problem: Effect.Effect<SignersUnbelieved | undefined>
   /** A signer from what somebody typed; the key id is computed. */
   readonly parse: (publicKey: string, name: string) => Effect.Effect<Signer, SignerInvalid>
-  readonly proposeAdd: (signer: Signer) => HumanRequest
-  /** Fails as `HumanRequired` if the act was given for something else. The same for `remove`. */
+  readonly proposeAdd: (grant: SignerGrant) => HumanRequest
+  /**
+   * What was said about the same key and place before is replaced. Fails as `HumanRequired` if the act was given for
+   * something else. The same for `remove`.
+   */
   readonly add: (
-    signer: Signer,
+    grant: SignerGrant,
     act: HumanAct
   ) => Effect.Effect<void, SignerInvalid | HumanRequired | WriteRefused | LockError>
   readonly proposeRemove: (keyId: string) => HumanRequest
-  /** Removes every signer with this id that you trust yourself; says whether there was one. */
+  /** Takes back all that you said about the signers with this id; says whether there was anything. */
   readonly remove: (
     keyId: string,
     act: HumanAct

@@ -7,6 +7,7 @@ import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.t
 import * as HumanGateEmbedder from "../../../src/layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { sign } from "../../../src/programs/sign.ts"
+import { proposeYourself, trustSigner } from "../../../src/programs/trust.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
@@ -61,13 +62,30 @@ export const examples: Examples = {
     when: "A tool is signed by somebody whom you do not know",
     produce: failingCall(byGrace, "trusted", "add", { text: "a" })
   },
+  SignerUnknown: {
+    when: "Somebody is trusted by a name that the project's trust.yaml does not have",
+    produce: failing(
+      {},
+      "trusted",
+      () => trustSigner({ who: "Grace", as: "me" }, caller).pipe(Effect.provide(HumanGateNone.layer))
+    )
+  },
+  ProposalRefused: {
+    when: "`kiwi trust propose` in a project whose trust.yaml is not what Kiwi reads",
+    produce: failing(
+      { ".ai/config/trust.yaml": "signers:\n  - Grace\n", ...add },
+      "signed",
+      () => proposeYourself(caller).pipe(Effect.provide(HumanGateNone.layer))
+    )
+  },
   PermissionDenied: {
     when: "A tool is signed by somebody whom you trust",
     produce: failing(byGrace, "trusted", () =>
       Effect.gen(function*() {
         const signers = yield* SignerTrust
         const signer = yield* signers.parse(grace.pair.publicKey, "Grace")
-        yield* signers.add(signer, agree(signers.proposeAdd(signer)))
+        const grant = { signer, as: "other", project: undefined } as const
+        yield* signers.add(grant, agree(signers.proposeAdd(grant)))
         return yield* call("add", { text: "a" })
       }))
   },

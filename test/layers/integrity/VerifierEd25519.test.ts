@@ -22,7 +22,7 @@ const stranger = Snapshots.makeSigner()
 const standingOf = ({ keyId, pair }: TestSigner): SignerStanding =>
   keyId === you.keyId
     ? { _tag: "You", signer: { keyId, publicKey: pair.publicKey, name: "you" } }
-    : { _tag: "Trusted", signer: { keyId, publicKey: pair.publicKey, name: "them" }, by: "person" }
+    : { _tag: "Trusted", signer: { keyId, publicKey: pair.publicKey, name: "them" }, by: "person", asMe: false }
 
 /** Whom one trusts, by tier, changeable while a test runs. */
 const trusted: Record<Tier, ReadonlyArray<SignerStanding>> = { project: [], user: [], system: [] }
@@ -128,12 +128,14 @@ describe("VerifierEd25519", () => {
         const impostor: SignerStanding = {
           _tag: "Trusted",
           signer: { keyId: you.keyId, publicKey: stranger.pair.publicKey, name: "impostor" },
-          by: "project"
+          by: "project",
+          asMe: false
         }
         const broken: SignerStanding = {
           _tag: "Trusted",
           signer: { keyId: you.keyId, publicKey: "", name: "broken" },
-          by: "project"
+          by: "project",
+          asMe: false
         }
         trusted.project = [broken, impostor, { _tag: "Unknown" }, standingOf(you)]
         const { by } = yield* verify(read(signed))

@@ -42,13 +42,38 @@ describe("the shipped rules", () => {
       assert.deepStrictEqual(yield* decide("ping", [system, system]), { rule: "system-tools" })
     }))
 
+  it.effect("let run what somebody signed about whom you said so, and not what an agent signs with their key", () =>
+    Effect.gen(function*() {
+      const grace: SignerStanding = { _tag: "Trusted", signer, by: "person", asMe: true }
+      assert.deepStrictEqual(yield* decide("echo", [by(grace), system]), { rule: "signed-as-you" })
+      const denied = yield* Effect.flip(decide("echo", [by(grace, "agent"), system]))
+      assert.match(denied.message, /an agent/)
+      assert.notInclude(denied.remediation, "trust add")
+    }))
+
+  it.effect("say how to let all that somebody signs run, by a command that is safe to paste", () =>
+    Effect.gen(function*() {
+      const bob = { ...signer, publicKey: "k".repeat(43), name: "Bob'; id #" }
+      const denied = yield* Effect.flip(
+        decide("echo", [by({ _tag: "Trusted", signer: bob, by: "project", asMe: false }), system])
+      )
+      assert.include(denied.remediation, "kiwi sign tool echo")
+      assert.include(denied.remediation, `kiwi trust add ${bob.publicKey} --name 'Bob'\\''; id #' --as me`)
+    }))
+
   const refused: ReadonlyArray<readonly [string, string, ReadonlyArray<SignedBy>, string, RegExp]> = [
-    ["a signer whom you trust", "echo", [by({ _tag: "Trusted", signer, by: "person" }), system], "others-ask", /Grace/],
+    [
+      "a signer whom you trust",
+      "echo",
+      [by({ _tag: "Trusted", signer, by: "person", asMe: false }), system],
+      "others-ask",
+      /Grace/
+    ],
     [
       "a signer whom a project proposes",
       "echo",
       [
-        by({ _tag: "Trusted", signer, by: "project" }),
+        by({ _tag: "Trusted", signer, by: "project", asMe: false }),
         system
       ],
       "others-ask",
@@ -61,7 +86,7 @@ describe("the shipped rules", () => {
       "echo",
       [
         you,
-        by({ _tag: "Trusted", signer, by: "person" })
+        by({ _tag: "Trusted", signer, by: "person", asMe: false })
       ],
       "others-ask",
       /system:.*subprocess/

@@ -83,7 +83,11 @@ describe("who may have a secret", () => {
   const signer = { keyId: "0123456789abcdef", publicKey: "", name: "Grace" }
   const by = (_tag: "You" | "Trusted" | "Unknown", kind: "person" | "agent" = "person"): SignedBy => ({
     _tag: "Signer",
-    standing: _tag === "Unknown" ? { _tag } : _tag === "You" ? { _tag, signer } : { _tag, signer, by: "person" },
+    standing: _tag === "Unknown"
+      ? { _tag }
+      : _tag === "You"
+      ? { _tag, signer }
+      : { _tag, signer, by: "person", asMe: false },
     kind,
     time: "20261121T210900Z"
   })

@@ -8,7 +8,7 @@ import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMem
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
-import { contract, newSigner } from "../../services/trust/SignerTrust.contract.ts"
+import { asOther, contract, newSigner } from "../../services/trust/SignerTrust.contract.ts"
 import { temporary } from "../../support/temporary.ts"
 import { agree, trustProject, world } from "../../support/trustWorld.ts"
 
@@ -29,7 +29,7 @@ describe("SignerTrustFile", () => {
       const file = join(w.home, "signers.json")
       yield* Effect.gen(function*() {
         const trust = yield* SignerTrust
-        yield* trust.add(ada, agree(trust.proposeAdd(ada)))
+        yield* trust.add(asOther(ada), agree(trust.proposeAdd(asOther(ada))))
       }).pipe(Effect.provide(w.layer))
       assert.include(fs.readFileSync(file, "utf8"), ada.publicKey)
       assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600)
@@ -45,15 +45,18 @@ describe("SignerTrustFile", () => {
       const file = join(w.home, "signers.json")
       yield* Effect.gen(function*() {
         const trust = yield* SignerTrust
-        const act = agree(trust.proposeAdd(ada))
-        yield* trust.add(ada, act)
+        const act = agree(trust.proposeAdd(asOther(ada)))
+        yield* trust.add(asOther(ada), act)
         const good = fs.readFileSync(file, "utf8")
         assert.isUndefined(yield* trust.problem)
-        const weak = JSON.stringify({ version: 1, signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero" }] })
+        const weak = JSON.stringify({
+          version: 1,
+          signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero", as: "other" }]
+        })
         for (const bad of [good.slice(0, -5), "", "[]", weak]) {
           fs.writeFileSync(file, bad)
           assert.deepStrictEqual(yield* trust.list, [], bad)
-          const error = yield* Effect.flip(trust.add(ada, act))
+          const error = yield* Effect.flip(trust.add(asOther(ada), act))
           assert.strictEqual(error._tag, "WriteRefused")
           const problem = toErrorObject((yield* trust.problem)!)
           assert.strictEqual(problem.code, "SIGNERS_UNBELIEVED")

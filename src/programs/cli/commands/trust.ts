@@ -12,7 +12,7 @@ import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
 import { asHuman } from "../../humanAct.ts"
 import { sign } from "../../sign.ts"
-import { trustProject, trustSigner, untrustSigner } from "../../trust.ts"
+import { proposeYourself, trustProject, trustSigner, untrustSigner } from "../../trust.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
@@ -200,40 +200,100 @@ export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ 
   )
 
 export const trustAddCommand = Command.make("add", {
-  key: Argument.String("public-key").pipe(
-    Argument.withDescription("What their kiwi identity prints as public key: 43 characters")
+  who: Argument.String("who").pipe(
+    Argument.withDescription(
+      "A public key, 43 characters, as their kiwi identity prints it; or the name of a signer in this project's trust.yaml"
+    )
   ),
-  name: Flag.String("name").pipe(Flag.withMetavar("WHO"), Flag.withDescription("What you call them")),
+  name: Flag.String("name").pipe(
+    Flag.withMetavar("WHO"),
+    Flag.withDescription("What you call them. Default: their name in trust.yaml"),
+    Flag.optional
+  ),
+  as: Flag.Literals("as", ["me", "other"]).pipe(
+    Flag.withDescription(
+      "me: what they sign runs as if you had signed it, in this project. other: their signature counts"
+    ),
+    Flag.withDefault("other")
+  ),
+  everywhere: Flag.Boolean("everywhere").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("With --as me: in your user space and in every project"),
+    Flag.withDefault(false)
+  ),
   yes: yesFlag
-}, ({ key, name, yes }) =>
+}, ({ name, yes, ...input }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const signer = yield* inProject(() =>
-      Effect.gen(function*() {
-        const signers = yield* SignerTrust
-        return yield* trustSigner(yield* signers.parse(key, name), by)
-      })
+    const { as, project, signer } = yield* inProject(() =>
+      trustSigner({ ...input, name: Option.getOrUndefined(name) }, by)
     ).pipe(withGate(yes))
     yield* output.answer(
-      { added: { key_id: signer.keyId, public_key: signer.publicKey, name: signer.name } },
-      (paint) => `${paint.green("trusted")} ${safeLine(signer.name)} (${signer.keyId})`
+      {
+        added: {
+          key_id: signer.keyId,
+          public_key: signer.publicKey,
+          name: signer.name,
+          as,
+          ...(project === undefined ? {} : { project })
+        }
+      },
+      (paint) =>
+        `${paint.green(as === "me" ? "trusted as you" : "trusted")} ${safeLine(signer.name)} (${signer.keyId})${
+          project === undefined ? "" : ` in ${safeLine(project, 400)}`
+        }`
     )
   })).pipe(
     Command.withDescription(
-      "Let somebody else's signature count for you, in every project. Ask them for the key itself, by a way that you " +
-        "trust: a name or a key id proves nothing."
+      "Let somebody else's signature count. By itself that says who signed: what they signed is shown as theirs and does " +
+        "not run yet. With --as me it runs as if you had signed it, with your rights and secrets, in this project. Ask " +
+        "them for the key itself, by a way that you trust: a name or a key id proves nothing."
     ),
     Command.withShortDescription("Let somebody else's signature count"),
-    Command.withExamples([{ command: "kiwi trust add 3Qk…43-characters…x9A --name Mia" }]),
-    withNext(["kiwi trust list", "who counts"])
+    Command.withExamples([
+      { command: "kiwi trust add Mia --as me", description: "A colleague whom this project's trust.yaml names" },
+      { command: "kiwi trust add 3Qk…43-characters…x9A --name Mia" }
+    ]),
+    withNext(["kiwi trust list", "who counts"], ["kiwi trust propose", "put your own key into trust.yaml"])
+  )
+
+export const trustProposeCommand = Command.make("propose", { yes: yesFlag }, ({ yes }) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const by = yield* caller
+    const { accepted, change, signer } = yield* inProject(() => proposeYourself(by)).pipe(withGate(yes))
+    yield* output.answer(
+      { proposed: { key_id: signer.keyId, public_key: signer.publicKey, name: signer.name }, change, accepted },
+      (paint) =>
+        change === "none"
+          ? "Your key is in .ai/config/trust.yaml already."
+          : `${paint.green("proposed")} ${safeLine(signer.name)} (${signer.keyId}) in .ai/config/trust.yaml`
+    )
+    if (output.json) return
+    if (!accepted) yield* output.say("The file was not accepted as it was before: kiwi trust project shows it.")
+    if (change === "added") {
+      yield* output.say(
+        `Commit it. The others then type: kiwi trust project, and kiwi trust add '${
+          safeLine(signer.name).replaceAll("'", "")
+        }' --as me`
+      )
+    }
+  })).pipe(
+    Command.withDescription(
+      "Write your public key into the project's .ai/config/trust.yaml, for the people whom you share the project with. It " +
+        "counts for them once they have accepted the file, and runs as theirs once they have said so."
+    ),
+    Command.withShortDescription("Put your key into the project's trust.yaml"),
+    Command.withExamples([{ command: "kiwi trust propose" }]),
+    withNext(["kiwi trust add NAME --as me", "let what a colleague signs run"])
   )
 
 interface ListedSigner {
   readonly key_id: string
   readonly public_key: string
   readonly name: string
-  readonly standing: "you" | "trusted" | "project"
+  readonly standing: "you" | "as you" | "trusted" | "project"
 }
 
 const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
@@ -241,7 +301,13 @@ const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
     key_id: standing.signer.keyId,
     public_key: standing.signer.publicKey,
     name: standing.signer.name,
-    standing: standing._tag === "You" ? "you" : standing.by === "person" ? "trusted" : "project"
+    standing: standing._tag === "You"
+      ? "you"
+      : standing.asMe
+      ? "as you"
+      : standing.by === "person"
+      ? "trusted"
+      : "project"
   }]
 
 export const trustListCommand = Command.make("list", {}, () =>
