@@ -55,7 +55,7 @@ export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUn
       : `"${this.name}" is the name of ${this.keys.length} signers: ${this.keys.join(", ")}`
   }
   get remediation() {
-    return "Name the whole key, which they see with kiwi identity: kiwi trust add <public key> --name <who> --as me"
+    return "Name the whole public key, which they have: kiwi trust add <public key> --name <who> --as me"
   }
 }
 
@@ -71,7 +71,7 @@ export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("Prop
     }: ${this.issue}`
   }
   get remediation() {
-    return "Correct the file: a list `signers` of maps with name and public_key (docs/trust.md)"
+    return "Correct the file: it holds a list, signers, of maps with name and public_key (docs/trust.md)"
   }
 }
 
