@@ -128,9 +128,9 @@ describe("a service that is replaced is asked, in place of the kernel's own:", (
         const own = yield* Layer.build(Layer.mergeAll(Kernel.layer(options), agree, testing.GitTreeMemory.layer))
         yield* Effect.provideContext(signAll, own)
         const asked: Array<string> = []
-        // One service of many: which one it is, is only known as the test runs.
-        const key: Context.Key<any, any> = service
-        const replace: Layer.Layer<any> = Layer.succeed(key, noting(Context.getUnsafe(own, key), asked))
+        // Which one of many services it is, is only known as the test runs.
+        const key = service as unknown as Context.Key<typeof embed.Workspace.Identifier, object>
+        const replace = Layer.succeed(key, noting(Context.getUnsafe(own, key), asked))
         const kernel = besideTheKernel.has(name)
           ? Layer.mergeAll(Kernel.layer(options), agree, testing.GitTreeMemory.layer, replace)
           : Layer.mergeAll(Kernel.layer({ ...options, replace }), agree, testing.GitTreeMemory.layer)

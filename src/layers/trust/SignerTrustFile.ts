@@ -17,7 +17,7 @@ const SignersFile = Schema.fromJsonString(Schema.Struct({
     name: Schema.String,
     as: Schema.Literals(["me", "other"]),
     /** Real path of the one project in which it holds. */
-    project: Schema.optionalKey(Schema.String)
+    project: Schema.NullOr(Schema.String)
   }))
 }))
 const decode = Schema.decodeUnknownResult(SignersFile)
@@ -54,7 +54,7 @@ export const make = Effect.gen(function*() {
       decoded.success.signers,
       ({ as, name, project, publicKey }) =>
         Effect.fromResult(parseSigner(publicKey, name)).pipe(
-          Effect.map((signer): SignerGrant => ({ signer, as, project })),
+          Effect.map((signer): SignerGrant => ({ signer, as, project: project ?? undefined })),
           Effect.mapError((error) => `it has a key that is none: ${error.issue}`)
         )
     )
@@ -87,7 +87,7 @@ export const make = Effect.gen(function*() {
           name,
           publicKey,
           as,
-          ...(project === undefined ? {} : { project })
+          project: project ?? null
         }))
         yield* files.write(home, file, encode({ version: 1, signers: next }))
       }))

@@ -51,7 +51,7 @@ describe("SignerTrustFile", () => {
         assert.isUndefined(yield* trust.problem)
         const weak = JSON.stringify({
           version: 1,
-          signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero", as: "other" }]
+          signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero", as: "other", project: null }]
         })
         for (const bad of [good.slice(0, -5), "", "[]", weak]) {
           fs.writeFileSync(file, bad)

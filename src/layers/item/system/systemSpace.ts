@@ -72,8 +72,10 @@ export const layer = Layer.effectContext(Effect.gen(function*() {
   const home = yield* KiwiHome
   const own = Context.make(KiwiHome, home)
   if (existsSync(home.systemSpace)) return own
-  return yield* Effect.catch(
-    written(home, {}),
-    (error) => Effect.as(Effect.logWarning(`There are no system items: ${error.message}`), own)
+  return yield* written(home, {}).pipe(
+    Effect.catchTag(
+      "SystemItemRefused",
+      (error) => Effect.as(Effect.logWarning(`There are no system items: ${error.message}`), own)
+    )
   )
 }))
