@@ -180,6 +180,7 @@ describe("on a Node that is too old", () => {
     link("path/node")
     const kiwi = install(`process.stdin.pipe(process.stderr); console.log(process.argv[2]); process.exitCode = 7`)
     const { status, stderr, stdout } = spawnSync(process.execPath, [...old(), kiwi, "--x=a b"], {
+      cwd: folder,
       encoding: "utf8",
       env: env({ PATH: join(folder, "path") }),
       input: "through"
@@ -191,6 +192,7 @@ describe("on a Node that is too old", () => {
     new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
       link("path/node")
       const child = spawn(process.execPath, [...old(), install(program)], {
+        cwd: folder,
         env: env({ PATH: join(folder, "path") }),
         stdio: ["ignore", "pipe", "inherit"]
       })
