@@ -186,7 +186,7 @@ function projectHere() {
     for (var at = fs.realpathSync(process.cwd()); path.dirname(at) !== at && !isIn(home, at); at = path.dirname(at)) {
       if (!found || fs.existsSync(path.join(at, ".ai")) || fs.existsSync(path.join(at, ".git"))) found = at
     }
-  } catch (_) {
+  } catch {
     // The folder is gone, or there is no home: then there is no project either.
   }
   return found
@@ -213,7 +213,7 @@ function realIfOurs(file, project) {
       if ((stat.mode & 2) !== 0 && (stat.mode & 512) === 0) return undefined
     }
     return real
-  } catch (_) {
+  } catch {
     return undefined
   }
 }

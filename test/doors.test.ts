@@ -62,8 +62,8 @@ const readers: Readonly<Record<string, string>> = {
 
 describe("src and bin", () => {
   it("start processes in one place", () => {
-    const expected = Object.entries(starters).map(([path, [, ...doors]]) => [path, doors])
-    assert.deepStrictEqual([...opened("start")], expected)
+    const expected = new Map(Object.entries(starters).map(([path, [, ...doors]]) => [path, doors]))
+    assert.deepStrictEqual(opened("start"), expected)
   })
 
   it("read what a project may have brought through the safe readers", () => {

@@ -23,8 +23,23 @@ const startProperties = new Set(["getBuiltinModule", "_linkedBinding", "dlopen",
 
 const fsModule = /^(?:node:)?fs(?:\/promises)?$/
 const readNames = new Set([
-  ...["readFile", "readFileSync", "createReadStream", "ReadStream", "open", "openSync", "openAsBlob"],
-  ...["readdir", "readdirSync", "opendir", "opendirSync", "readv", "readvSync", "glob", "globSync", "cp", "cpSync"]
+  "readFile",
+  "readFileSync",
+  "createReadStream",
+  "ReadStream",
+  "open",
+  "openSync",
+  "openAsBlob",
+  "readdir",
+  "readdirSync",
+  "opendir",
+  "opendirSync",
+  "readv",
+  "readvSync",
+  "glob",
+  "globSync",
+  "cp",
+  "cpSync"
 ])
 /** Of Effect's FileSystem. */
 const readProperties = new Set(["readFile", "readFileString", "readDirectory"])

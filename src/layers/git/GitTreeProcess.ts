@@ -10,8 +10,8 @@ import { ownPrograms } from "../process/ownPrograms.ts"
 const maxFile = 1_048_576
 const maxListing = 64 * 1_048_576
 const maxBlobs = 256 * 1_048_576
-/** A repository on a slow disk takes its time; one whose files are pipes would take for ever. */
-const patience = "2 minutes"
+/** A large repository on a slow disk takes seconds; one whose files are pipes would take for ever. */
+const patience = "20 seconds"
 const incomplete = "the repository does not have all that the commit names"
 
 /** Given with every command: no config file of the repository's is stronger. */
