@@ -181,13 +181,16 @@ function projectHere() {
   var fs = require("fs")
   var path = require("path")
   var found
+  var home = require("os").homedir()
   try {
-    var home = fs.realpathSync(require("os").homedir())
-    for (var at = fs.realpathSync(process.cwd()); path.dirname(at) !== at && !isIn(home, at); at = path.dirname(at)) {
+    // A home folder that is named relative to this one would make it no project.
+    home = path.isAbsolute(home) && fs.existsSync(home) ? fs.realpathSync(home) : undefined
+    for (var at = fs.realpathSync(process.cwd()); path.dirname(at) !== at; at = path.dirname(at)) {
+      if (home !== undefined && isIn(home, at)) break
       if (!found || fs.existsSync(path.join(at, ".ai")) || fs.existsSync(path.join(at, ".git"))) found = at
     }
   } catch {
-    // The folder is gone, or there is no home: then there is no project either.
+    // The folder is gone: then there is no project either.
   }
   return found
 }

@@ -57,9 +57,10 @@ const isOpenToOthers = (real: string): boolean => {
  * The outermost folder from `folder` upwards that is a project, below the home folder and the root of the disk;
  * `folder` itself where none is. The outermost, since a project can hold another one.
  */
-export const projectAround = (folder: string, home: string): string | undefined => {
+export const projectAround = (folder: string, home: string | undefined): string | undefined => {
   let found: string | undefined
-  for (let at = folder; Path.dirname(at) !== at && !isInside(Path, at, home); at = Path.dirname(at)) {
+  for (let at = folder; Path.dirname(at) !== at; at = Path.dirname(at)) {
+    if (home !== undefined && isInside(Path, at, home)) break
     if (found === undefined || [".ai", ".git"].some((name) => Fs.existsSync(Path.join(at, name)))) found = at
   }
   return found
@@ -69,7 +70,8 @@ const real = (path: string): string => HostFiles.node.realPath(path) ?? path
 
 const projectHere = (): string | undefined => {
   try {
-    return projectAround(real(cwd()), real(homedir()))
+    // A home folder that is named relative to this one would make it no project.
+    return projectAround(real(cwd()), Path.isAbsolute(homedir()) ? real(homedir()) : undefined)
   } catch {
     // The folder that Kiwi was started in is gone.
     return undefined

@@ -148,5 +148,6 @@ describe("the project around a folder", () => {
       assert.isUndefined(around("home/me"))
       assert.isUndefined(around("home"))
       assert.isUndefined(projectAround("/", home))
+      assert.strictEqual(projectAround(`${root}/srv/app`, undefined), `${root}/srv/app`)
     }))
 })
