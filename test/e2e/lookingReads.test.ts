@@ -260,7 +260,8 @@ describe("the audit", () => {
       const start = performance.now()
       child.kill("SIGINT")
       assert.strictEqual(await ended, 130)
-      assert.isBelow(performance.now() - start, 1_000)
+      // Much less where nothing else runs; `test/layers/audit/lines.test.ts` shows it with a file without an end.
+      assert.isBelow(performance.now() - start, 5_000)
     })
   }
 })

@@ -214,7 +214,7 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
 
   const benchFor = Effect.fnUntraced(function*(tool: string, folder: string, request: SyncRequest) {
     const projects = Option.match(workspace.project, { onNone: () => [], onSome: ({ root: project }) => [project] })
-    const programs = yield* ownPrograms(...projects)
+    const programs = yield* Effect.provideService(ownPrograms(...projects), ConfigProvider.ConfigProvider, provider)
     const env: Record<string, string> = { PYTHONNOUSERSITE: "1", [windows ? "USERPROFILE" : "HOME"]: userHome }
     for (const name of passedOn) {
       const value = yield* variable(name)
