@@ -60,7 +60,10 @@ function handOver() {
     )
     process.exit(1)
   }
-  var child = require("child_process").spawn(node, [__filename].concat(process.argv.slice(2)), { stdio: "inherit" })
+  var child = require("child_process").spawn(node.real, [__filename].concat(process.argv.slice(2)), {
+    argv0: node.name,
+    stdio: "inherit"
+  })
   var signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", "SIGBREAK"]
   var forward = function(signal) {
     child.kill(signal)
@@ -73,7 +76,7 @@ function handOver() {
     }
   })
   child.on("error", function(error) {
-    process.stderr.write("kiwi: " + node + " does not start (" + error.code + ")\n")
+    process.stderr.write("kiwi: " + node.name + " does not start (" + error.code + ")\n")
     process.exit(1)
   })
   child.on("exit", function(code, signal) {
@@ -85,9 +88,19 @@ function handOver() {
   })
 }
 
+/** Asked as `src/layers/process/ownChild.ts` asks: outside any project, and with nothing of the environment. */
 function newerNode() {
+  var path = require("path")
   return candidates().find(function(file) {
-    var found = require("child_process").spawnSync(file, ["--version"], { encoding: "utf8", timeout: 5000 })
+    var found = require("child_process").spawnSync(file.real, ["--version"], {
+      argv0: file.name,
+      cwd: path.parse(file.real).root,
+      env: process.platform === "win32" ? { SYSTEMROOT: process.env.SYSTEMROOT } : {},
+      encoding: "utf8",
+      timeout: 5000,
+      maxBuffer: 4096,
+      killSignal: "SIGKILL"
+    })
     var version = /^v(\d+)\./.exec(found.stdout || "")
     return version !== null && Number(version[1]) >= needed
   })
@@ -103,10 +116,10 @@ function candidates() {
   var files = []
 
   // The `node` package installed with this one or beside it.
-  files.push(path.join(__dirname, "..", "node_modules", "node", "bin", name))
-  files.push(path.join(__dirname, "..", "..", "node", "bin", name)) // A relative entry would let the folder that kiwi is started in choose the program.
+  var own = [path.join(__dirname, "..", "node_modules", "node", "bin", name)]
+  own.push(path.join(__dirname, "..", "..", "node", "bin", name))
   ;(env.PATH || env.Path || "").split(path.delimiter).forEach(function(folder) {
-    if (path.isAbsolute(folder)) files.push(path.join(folder, name))
+    files.push(path.join(folder, name))
   })
 
   // Version managers keep one folder a version; the newest first.
@@ -150,7 +163,60 @@ function candidates() {
     files.push(folder + "@" + needed + "/bin/node", folder + "/bin/node")
   })
 
-  return files.filter(function(file, index) {
-    return files.indexOf(file) === index && fs.existsSync(file)
-  })
+  var project = projectHere()
+  return own
+    .map(function(file) {
+      return { name: file, real: file }
+    })
+    .concat(files.map(function(file) {
+      return { name: file, real: realIfOurs(file, project) }
+    }))
+    .filter(function(file) {
+      return file.real !== undefined && fs.existsSync(file.real)
+    })
+}
+
+/** The outermost project around the folder that kiwi was started in; `src/layers/process/ownPrograms.ts` says why. */
+function projectHere() {
+  var fs = require("fs")
+  var path = require("path")
+  var found
+  var home = require("os").homedir()
+  try {
+    // A home folder that is named relative to this one would make it no project.
+    home = path.isAbsolute(home) && fs.existsSync(home) ? fs.realpathSync(home) : undefined
+    for (var at = fs.realpathSync(process.cwd()); path.dirname(at) !== at; at = path.dirname(at)) {
+      if (home !== undefined && isIn(home, at)) break
+      if (!found || fs.existsSync(path.join(at, ".ai")) || fs.existsSync(path.join(at, ".git"))) found = at
+    }
+  } catch {
+    // The folder is gone: then there is no project either.
+  }
+  return found
+}
+
+function isIn(file, folder) {
+  return file === folder || file.indexOf(folder + require("path").sep) === 0
+}
+
+/** The file itself, unless a project or a package brings it, or another user can change it. */
+function realIfOurs(file, project) {
+  var fs = require("fs")
+  var path = require("path")
+  try {
+    if (!path.isAbsolute(file)) return undefined
+    var real = fs.realpathSync(file)
+    var foreign = [file, real].some(function(place) {
+      return /[/\\]node_modules[/\\]\.bin[/\\]/.test(place) || (project !== undefined && isIn(place, project))
+    })
+    if (foreign) return undefined
+    for (var at = real; process.getuid && path.dirname(at) !== at; at = path.dirname(at)) {
+      var stat = fs.statSync(at)
+      if ([0, process.getuid(), 65534].indexOf(stat.uid) === -1) return undefined
+      if ((stat.mode & 2) !== 0 && (stat.mode & 512) === 0) return undefined
+    }
+    return real
+  } catch {
+    return undefined
+  }
 }

@@ -15,6 +15,7 @@ const house: House = {
     "dependency",
     "env",
     "error",
+    "files",
     "format",
     "git",
     "identity",
@@ -43,9 +44,8 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
-    "src/layers/format/checkForSigning.ts": ["process"],
-    "src/layers/identity/KeychainOs.ts": ["process"],
     "src/layers/process/childProcess.ts": ["process"],
+    "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],
     "src/layers/workspace/ProcessLockSqlite.ts": ["process"],

@@ -2,6 +2,7 @@
 // and only names are taken: commands, arguments and variables of other people's servers hold secrets.
 import { Effect, FileSystem, Option, Path, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
+import { readRegular } from "../layers/files/readRegular.ts"
 
 type Format = "json" | "toml"
 
@@ -151,13 +152,9 @@ export const findClients = Effect.fn("findClients")(function*(options: {
     if (place.below === "project" && options.project === "") continue
     const base = place.below === "home" ? options.home : options.project
     const file = path.join(base, ...place.path)
-    const size = yield* Effect.option(files.stat(file))
-    if (Option.isNone(size) || size.value.type !== "File") continue
-    const config = yield* Effect.option(
-      Number(size.value.size) > largest
-        ? Effect.fail("unreadable" as const)
-        : Effect.flatMap(files.readFileString(file), (text) => Effect.fromResult(parse(text, place.format)))
-    )
+    const read = yield* Effect.sync(() => readRegular(file, { maxBytes: largest, follow: true }))
+    if (Result.isFailure(read) && (read.failure === "absent" || read.failure === "not-a-file")) continue
+    const config = Result.getSuccess(Result.flatMap(read, (bytes) => parse(bytes.toString("utf8"), place.format)))
     const { files: seen, servers } = entry(place.client)
     seen.push({
       path: `${place.below === "home" ? "~/" : ""}${place.path.join("/")}`,

@@ -2,9 +2,10 @@
 // A check never fails the doctor: whatever goes wrong in it is its finding.
 import { Effect, FileSystem, Option, Result } from "effect"
 import type { Path } from "effect"
-import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import { statfsSync } from "node:fs"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { runOwnChild } from "../layers/process/ownChild.ts"
+import { ownPrograms } from "../layers/process/ownPrograms.ts"
 import { makeFindProgram } from "../layers/process/programFile.ts"
 import { variable } from "../layers/process/variable.ts"
 import type { ProjectServices } from "../layers/Projects.ts"
@@ -40,27 +41,34 @@ const fail = (check: string, found: string, remedy: string): Finding => ({ check
 
 const findProgram = makeFindProgram()
 
-/** First line of what a command says about its version, found as tools find it; `undefined` when it does not run. */
+/** The program that tools are run with, and the first line of what it says about its version. */
 const versionOf = Effect.fnUntraced(function*(command: string) {
-  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
   const searchPath = yield* variable("PATH")
   const workspace = yield* Workspace
+  const project = Option.match(workspace.project, { onNone: () => workspace.cwd, onSome: ({ root }) => root })
   const file = findProgram({
     command,
     folder: workspace.cwd,
-    project: Option.match(workspace.project, { onNone: () => workspace.cwd, onSome: ({ root }) => root }),
+    project,
     searchPath: Option.getOrUndefined(searchPath)
   })
-  if (Result.isFailure(file)) return undefined
-  const said = yield* spawner.string(
-    ChildProcess.make(file.success, ["--version"], { stdin: "ignore", stderr: "ignore" })
-  )
-    .pipe(
-      Effect.timeoutOption("10 seconds"),
-      Effect.orElseSucceed(() => Option.none<string>())
-    )
-  const line = Option.getOrElse(said, () => "").split("\n", 1)[0]?.trim() ?? ""
-  return line === "" ? undefined : safeText(line.slice(0, 80))
+  if (Result.isFailure(file)) return { _tag: "Missing" } as const
+  const programs = yield* ownPrograms(project)
+  const program = programs.find(file.success)
+  if (program === undefined) return { _tag: "NotStarted", file: file.success } as const
+  const said = yield* Effect.option(runOwnChild({
+    program,
+    args: ["--version"],
+    searchPath: programs.searchPath,
+    within: "10 seconds",
+    most: 4_096,
+    longer: "is cut"
+  }))
+  const line = Option.match(said, {
+    onNone: () => "",
+    onSome: ({ stdout }) => stdout.toString("utf8").split("\n", 1)[0]!.trim()
+  })
+  return { _tag: "Answered", line: line === "" ? undefined : safeText(line.slice(0, 80)) } as const
 })
 
 const commands = [
@@ -76,10 +84,22 @@ const checkNode = (node: string): Finding =>
 const checkCommands = Effect.forEach(
   commands,
   ([command, consequence, remedy]) =>
-    Effect.map(versionOf(command), (found) =>
-      found === undefined
-        ? warn(command, `not found on PATH: ${consequence}`, remedy)
-        : ok(command, found)),
+    Effect.map(versionOf(command), (found) => {
+      switch (found._tag) {
+        case "Missing":
+          return warn(command, `not found on PATH: ${consequence}`, remedy)
+        case "NotStarted":
+          return warn(
+            command,
+            `${found.file} was not started: a project brings it, or other users can change it`,
+            `Put another ${command} before it on PATH`
+          )
+        case "Answered":
+          return found.line === undefined
+            ? warn(command, `does not say its version: ${consequence}`, remedy)
+            : ok(command, found.line)
+      }
+    }),
   { concurrency: commands.length }
 )
 
@@ -278,7 +298,6 @@ export const doctor = Effect.fn("doctor")(function*(options: {
   ReadonlyArray<Finding>,
   never,
   | ProjectServices
-  | ChildProcessSpawner.ChildProcessSpawner
   | FileSystem.FileSystem
   | Identity
   | Keychain

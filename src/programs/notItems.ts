@@ -46,7 +46,7 @@ export const notItems = Effect.fnUntraced(function*(project: string, items: Read
     if (own.has(next)) continue
     const below = mayHoldItems(next) ? yield* listing(next) : undefined
     if (below === undefined) found.push(next)
-    else waiting.push(...below)
+    else for (const name of below) waiting.push(name)
   }
   return found.toSorted()
 })

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync
@@ -176,10 +177,58 @@ describe("on a Node that is too old", () => {
     assert.isFalse(existsSync(join(folder, "ran")))
   })
 
+  it("takes no program that a project, a package or another user brings", () => {
+    const program = `#!/bin/sh\necho v24.0.0\necho ran >> "${join(folder, "ran")}"\n`
+    const kiwi = install(printsItself)
+    const own = write("own/none", "")
+    mkdirSync(join(folder, "clone/.git"), { recursive: true })
+    for (
+      const place of ["clone", "clone/bin", "clone/a/node_modules/.bin", "b/node_modules/.bin", "open", "above/bin"]
+    ) {
+      write(`${place}/node`, program, 0o755)
+    }
+    for (const name of ["nvm/versions/node/v25.0.0/bin", "volta/tools/image/node/25.0.0/bin"]) {
+      write(`clone/${name}/node`, program, 0o755)
+    }
+    chmodSync(join(folder, "open"), 0o777)
+    chmodSync(join(folder, "above"), 0o777)
+    symlinkSync(join(folder, "clone/bin"), join(folder, "linked"))
+    mkdirSync(join(folder, "programs"))
+    symlinkSync(join(folder, "clone/bin/node"), join(folder, "programs/node"))
+    const entries = ["clone", "clone/bin", "clone/a/node_modules/.bin", "b/node_modules/.bin", "open", "above/bin"]
+      .concat("linked", "programs", "clone/a/../bin")
+      .map((entry) => join(folder, entry))
+    for (const HOME of [folder, "", ".", join(folder, "own")]) {
+      const { status } = spawnSync(process.execPath, [...old(), kiwi], {
+        cwd: join(folder, "clone/a"),
+        encoding: "utf8",
+        env: {
+          HOME,
+          PATH: [...entries, dirname(own), ".", "", "bin"].join(":"),
+          NVM_DIR: join(folder, "clone/nvm"),
+          VOLTA_HOME: "../volta"
+        }
+      })
+      assert.strictEqual(status, 1, HOME)
+      assert.isFalse(existsSync(join(folder, "ran")), HOME)
+    }
+  })
+
+  it("asks a program for its version with nothing of the environment", () => {
+    const asked = join(folder, "asked")
+    write("path/node", `#!/bin/sh\n{ pwd; env; } > "${asked}"\nexit 1\n`, 0o755)
+    run([...old(), install(printsItself)], { PATH: join(folder, "path"), BASH_ENV: "/none", LD_LIBRARY_PATH: "/none" })
+    assert.deepStrictEqual(
+      readFileSync(asked, "utf8").trim().split("\n").filter((line) => !/^(PWD|_|SHLVL|OLDPWD|PATH)=/.test(line)),
+      ["/"]
+    )
+  })
+
   it("hands over arguments, input, output and the exit code", () => {
     link("path/node")
     const kiwi = install(`process.stdin.pipe(process.stderr); console.log(process.argv[2]); process.exitCode = 7`)
     const { status, stderr, stdout } = spawnSync(process.execPath, [...old(), kiwi, "--x=a b"], {
+      cwd: folder,
       encoding: "utf8",
       env: env({ PATH: join(folder, "path") }),
       input: "through"
@@ -191,6 +240,7 @@ describe("on a Node that is too old", () => {
     new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
       link("path/node")
       const child = spawn(process.execPath, [...old(), install(program)], {
+        cwd: folder,
         env: env({ PATH: join(folder, "path") }),
         stdio: ["ignore", "pipe", "inherit"]
       })

@@ -3,6 +3,7 @@ import { Data, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { sha256 } from "../identity/sha256.ts"
+import { Refused } from "./places.ts"
 
 export interface Line {
   /** From 1. */
@@ -19,8 +20,9 @@ export interface Line {
 }
 
 const chunkBytes = 262_144
-/** Four times the longest entry. */
-const maxBytes = 262_144
+/** Bytes of the longest entry. */
+export const longestEntry = 65_536
+const maxBytes = 4 * longestEntry
 
 /** Hash of `bytes` bytes from `start`, and of what is to follow them. */
 export const hashRange = (fd: number, start: number, bytes: number, followed = ""): string => {
@@ -35,8 +37,8 @@ export const hashRange = (fd: number, start: number, bytes: number, followed = "
   return running.update(followed).digest("hex")
 }
 
-/** The lines from `from` up to where the file ends now. */
-export function* linesOf(fd: number, from = 0): Generator<Line> {
+/** The lines from `from` up to where the file ends now; `undefined` after each chunk that ended none. */
+export function* piecesOf(fd: number, from = 0): Generator<Line | undefined> {
   const chunk = Buffer.allocUnsafe(chunkBytes)
   let parts: Array<Buffer> = []
   let length = 0
@@ -81,28 +83,40 @@ export function* linesOf(fd: number, from = 0): Generator<Line> {
       begin = end + 1
     }
     if (begin < count) keep(read.subarray(begin))
+    if (begin === 0) yield undefined
   }
   if (length > 0) yield take(false)
 }
 
-export class FileUnreadable extends Data.TaggedError("FileUnreadable")<{}> {}
+export function* linesOf(fd: number, from = 0): Generator<Line> {
+  for (const piece of piecesOf(fd, from)) if (piece !== undefined) yield piece
+}
 
-/** Lines between two pauses, in which other fibers run. */
+/** `why`: in a few words, for people. */
+export class FileUnreadable extends Data.TaggedError("FileUnreadable")<{ readonly why: string }> {}
+
+const unreadable = (cause: unknown) =>
+  new FileUnreadable({ why: cause instanceof Refused ? cause.message : "it cannot be read" })
+
+/** Lines, or chunks of a line without an end, between two pauses, in which other fibers run and signals arrive. */
 const batch = 500
+const chunkBatch = 64
 
 /** The lines that end at `to` at the latest. */
 export const forEachLine = Effect.fnUntraced(function*(fd: number, use: (line: Line) => void, to = Infinity) {
-  const lines = linesOf(fd)
+  const pieces = piecesOf(fd)
   const some = Effect.try({
     try: () => {
-      for (let i = 0; i < batch; i++) {
-        const line = lines.next()
-        if (line.done === true || line.value.next > to) return true
-        use(line.value)
+      for (let i = 0, chunks = 0; i < batch && chunks < chunkBatch; i++) {
+        const piece = pieces.next()
+        if (piece.done === true) return true
+        if (piece.value === undefined) chunks++
+        else if (piece.value.next > to) return true
+        else use(piece.value)
       }
       return false
     },
-    catch: () => new FileUnreadable()
+    catch: unreadable
   })
   while (!(yield* some)) yield* Effect.yieldNow
 })
@@ -113,7 +127,7 @@ export const withFile = <A>(
   use: (fd: number) => Effect.Effect<A, FileUnreadable>
 ): Effect.Effect<A | undefined, FileUnreadable> =>
   Effect.acquireUseRelease(
-    Effect.try({ try: open, catch: () => new FileUnreadable() }),
+    Effect.try({ try: open, catch: unreadable }),
     (fd) => fd === undefined ? Effect.undefined : use(fd),
     (fd) => Effect.sync(() => fd === undefined ? undefined : fs.closeSync(fd))
   )

@@ -127,10 +127,20 @@ export const openToSeal = (place: Place, file: string): number => {
 
 const absent = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(error))
 
+/** A file of this size is looked at more closely. */
+const large = 1_073_741_824
+
+/** Larger than `most`, or almost nothing but holes: Kiwi appends line by line, and leaves none. */
+const isInflated = ({ blocks, size }: fs.Stats, most: number): boolean =>
+  size > most || (size > large && blocks * 512 < size / 64)
+
 /** `undefined` when there is no such file. */
-export const openToRead = (place: Place, file: string): number | undefined => {
+export const openToRead = (place: Place, file: string, most = Infinity): number | undefined => {
   try {
-    return openWith(pathOf(place, file), O_RDONLY)
+    const fd = openWith(pathOf(place, file), O_RDONLY)
+    if (!isInflated(fs.fstatSync(fd), most)) return fd
+    fs.closeSync(fd)
+    throw new Refused("it is larger than its entries can be, and was not read: look at it, and move it away")
   } catch (error) {
     if (absent(error)) return undefined
     throw error

@@ -117,6 +117,7 @@ const discard = (place: Place, file: string): void => {
   if (fd === undefined) return
   let lines = 0
   try {
+    if (fs.fstatSync(fd).size > tailBytes) return
     for (const _ of linesOf(fd)) if (++lines > 1) return
   } finally {
     fs.closeSync(fd)

@@ -6,7 +6,7 @@ import type { AuditProblem, AuditReport } from "../../services/audit/AuditLog.ts
 import { checkLines } from "../../services/audit/checkLines.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { newestHead, openHeads, type Tail } from "./headsFile.ts"
-import { forEachLine, hashRange, withFile } from "./lines.ts"
+import { forEachLine, hashRange, longestEntry, withFile } from "./lines.ts"
 import type { Listed, Place, Places } from "./places.ts"
 import { listFiles, openToRead, sessionOf } from "./places.ts"
 import { openSessions, recoverSessions } from "./recoverSessions.ts"
@@ -16,6 +16,15 @@ const headsName = "audit-heads"
 /** Kiwi cannot tell these apart: what another home recorded is not in this one. */
 const unnamed = "no head that is recorded here names it: it was put there, or it was written under another KIWI_HOME " +
   "(check it with that one: KIWI_HOME=DIR kiwi audit verify) or before the project was moved"
+
+/** Entries that a session may have written since its newest head. */
+const unrecorded = 10_000
+/** Bytes that are read of files that no head names, in all. */
+const mostUnnamed = 1_073_741_824
+/** Of them, more are counted and not told one by one. */
+const mostTold = 1_000
+/** What a seal can say of what stood before it. */
+const longestTorn = 2_097_152
 
 /** What the asking session knows of itself, whatever stands on disk. */
 export interface OwnSession {
@@ -128,6 +137,8 @@ const readHeads = Effect.fnUntraced(function*(state: string, { heads, own }: Sna
 
 interface Checked {
   readonly entries: number
+  /** That were read. */
+  readonly bytes: number
   readonly problems: ReadonlyArray<AuditProblem>
 }
 
@@ -140,16 +151,21 @@ const checkFile = Effect.fnUntraced(function*(fd: number, file: string, known: K
   })
   const problems: Array<AuditProblem> = []
   let entries = 0
+  let bytes = 0
   let ended = true
   /** Where the last entry ended. */
   let after = 0
   yield* forEachLine(fd, ({ hash, next, number, start, text, whole }) => {
     ended = whole
+    bytes = next
     const link = text === undefined ? undefined : parseLink(text)
     if (link !== undefined) {
       entries++
       const { heads, torn } = link
-      if (torn !== undefined && torn.bytes === start - after && hashRange(fd, after, torn.bytes) === torn.sha256) {
+      if (
+        torn !== undefined && torn.bytes <= longestTorn && torn.bytes === start - after &&
+        hashRange(fd, after, torn.bytes) === torn.sha256
+      ) {
         check.pardon()
       }
       const opening = number === 1 ? known?.opening?.head : undefined
@@ -161,16 +177,15 @@ const checkFile = Effect.fnUntraced(function*(fd: number, file: string, known: K
     }
     check.line({ line: number, hash, entry: link && { n: link.n, prev: link.prev, last: link.kind === "sealed" } })
   })
-  return { entries, problems: [...check.end(ended), ...problems] } satisfies Checked as Checked
+  return { entries, bytes, problems: [...check.end(ended), ...problems] } satisfies Checked as Checked
 })
 
 /** One file, whatever stands in its place; `undefined` when nothing does. */
-const checkAt = (place: Place, file: string, known: KnownSession | undefined) =>
-  withFile(() => openToRead(place, file), (fd) => checkFile(fd, file, known)).pipe(
-    Effect.orElseSucceed((): Checked => ({
-      entries: 0,
-      problems: [problem(file, 0, "unreadable", "it cannot be read, or is a link")]
-    }))
+const checkAt = (place: Place, file: string, known: KnownSession | undefined, most: number) =>
+  withFile(() => openToRead(place, file, most), (fd) => checkFile(fd, file, known)).pipe(
+    Effect.catch(({ why }) =>
+      Effect.succeed<Checked>({ entries: 0, bytes: 0, problems: [problem(file, 0, "unreadable", why)] })
+    )
   )
 
 export const verifyAudit = Effect.fnUntraced(function*(
@@ -212,7 +227,8 @@ export const verifyAudit = Effect.fnUntraced(function*(
       if (open.has(sessionOf(file))) report.open.push(file)
       else problems.push(problem(headsName, line, "removed", `the last head of ${file} is missing`))
     }
-    const checked = place === undefined ? undefined : yield* checkAt(place, file, session)
+    const most = ((snapshot.own?.file === file ? snapshot.own.n : recorded) + unrecorded) * longestEntry
+    const checked = place === undefined ? undefined : yield* checkAt(place, file, session, most)
     if (checked === undefined) problems.push(problem(file, 0, "missing-file", `it held the entries up to ${recorded}`))
     else count(checked)
     session.points.clear()
@@ -220,11 +236,17 @@ export const verifyAudit = Effect.fnUntraced(function*(
   if (sessions.size === 0 && listed.length > 0) {
     problems.push(problem(headsName, 0, "missing-file", "this Kiwi has no record of the files that are here"))
   }
+  let unread = mostUnnamed
+  let told = 0
   for (const { listed: { file, regular }, place } of listed) {
     if (sessions.get(file)?.place === place.name || open.has(sessionOf(file))) continue
+    if (++told > mostTold) continue
     if (regular) {
-      const checked = yield* checkAt(place, file, undefined)
-      if (checked !== undefined) count(checked)
+      const checked = yield* checkAt(place, file, undefined, unread)
+      if (checked !== undefined) {
+        count(checked)
+        unread -= checked.bytes
+      }
     }
     problems.push(
       regular
@@ -232,5 +254,6 @@ export const verifyAudit = Effect.fnUntraced(function*(
         : problem(file, 0, "unreadable", "it is a link, or no file")
     )
   }
+  if (told > mostTold) problems.push(problem(".", 0, "inserted", `${told - mostTold} more files like these`))
   return { ...report, problems } satisfies AuditReport as AuditReport
 })

@@ -21,10 +21,9 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import * as HostFiles from "../env/HostFiles.ts"
-import { makePrograms } from "../env/searchPath.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { makeLiveChildren, runChild } from "../process/childProcess.ts"
 import { errorCode } from "../process/errorCode.ts"
+import { makeOwnPrograms, ownPrograms } from "../process/ownPrograms.ts"
 import { buildEnvironment } from "./buildEnvironment.ts"
 import * as Files from "./environmentFiles.ts"
 import { makeRun, passedOn, type Workbench } from "./installers.ts"
@@ -33,7 +32,6 @@ const folderName = "envs"
 const lockName = "envs.lock"
 const day = 86_400_000
 const shape = /^[0-9a-f]{64}$/
-const defaultSearchPath = "/usr/local/bin:/usr/bin:/bin"
 
 /** One environment that has been looked at, and what says that it need not be looked at again. */
 interface Known {
@@ -57,7 +55,6 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
   const locks = yield* ProcessLock
   const workspace = yield* Workspace
   const provider = yield* ConfigProvider.ConfigProvider
-  const live = yield* makeLiveChildren
   const windows = platform() === "win32"
   const root = Path.join(home, folderName)
   const placeOf = (digest: string) => Path.join(root, digest)
@@ -216,29 +213,22 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
     provider.load([name]).pipe(Effect.map((node) => node?.value), Effect.orElseSucceed(() => undefined))
 
   const benchFor = Effect.fnUntraced(function*(tool: string, folder: string, request: SyncRequest) {
-    const searchPath = (yield* variable("PATH")) || defaultSearchPath
-    const project = Option.getOrUndefined(workspace.project)?.root
-    const on = (path: string) => makePrograms({ host: HostFiles.node, path: Path, windows, searchPath: path, project })
-    const programs = on(searchPath)
+    const projects = Option.match(workspace.project, { onNone: () => [], onSome: ({ root: project }) => [project] })
+    const programs = yield* Effect.provideService(ownPrograms(...projects), ConfigProvider.ConfigProvider, provider)
     const env: Record<string, string> = { PYTHONNOUSERSITE: "1", [windows ? "USERPROFILE" : "HOME"]: userHome }
     for (const name of passedOn) {
       const value = yield* variable(name)
       if (value !== undefined && value !== "") env[name] = value
     }
-    env["PATH"] = programs.folders.join(Path.delimiter)
     return {
       tool,
       folder,
       windows,
       find: (name, beside) =>
-        (beside === undefined ? undefined : on(Path.dirname(beside)).find(name)) ?? programs.find(name),
-      run: makeRun({
-        tool,
-        folder,
-        env,
-        timeout: options.timeout,
-        run: (spec, sinks) => runChild(spec, live, sinks)
-      }),
+        (beside === undefined
+          ? undefined
+          : makeOwnPrograms({ searchPath: Path.dirname(beside), projects }).find(name)?.as) ?? programs.find(name)?.as,
+      run: makeRun({ tool, folder, env, programs, timeout: options.timeout }),
       progress: request.progress ?? (() => Effect.void)
     } satisfies Workbench as Workbench
   })
@@ -263,7 +253,6 @@ export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions
       const { base, built } = yield* buildEnvironment(bench, {
         declared: plan,
         interpreter: request.interpreter === undefined ? undefined : realPathOf(request.interpreter),
-        cwd: workspace.cwd,
         pins: request.upgrade === true ? undefined : request.pins,
         followLock: request.upgrade !== true,
         allowBuild: request.allowBuild === true

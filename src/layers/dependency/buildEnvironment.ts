@@ -14,8 +14,6 @@ export interface EnvironmentPlan {
   readonly declared: Declared
   /** What the runtime runs on; real path. */
   readonly interpreter: string | undefined
-  /** Where tools run: a version manager's program may choose by it. */
-  readonly cwd: string
   readonly pins: ReadonlyArray<InstalledPackage> | undefined
   readonly followLock: boolean
   readonly allowBuild: boolean
@@ -29,8 +27,8 @@ const askPython = `import json, os, sys
 print(json.dumps({"path": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
   "version": ".".join(str(part) for part in sys.version_info[:3])}))`
 
-const baseOf = Effect.fnUntraced(function*(bench: Workbench, interpreter: string, cwd: string) {
-  const said = yield* bench.run([interpreter, "-I", "-c", askPython], { cwd })
+const baseOf = Effect.fnUntraced(function*(bench: Workbench, interpreter: string) {
+  const said = yield* bench.run([interpreter, "-I", "-c", askPython])
   const failed = new InstallFailed({
     tool: bench.tool,
     installer: nameOf(interpreter),
@@ -58,7 +56,7 @@ export const buildEnvironment = Effect.fnUntraced(function*(bench: Workbench, pl
   }
   const problem = pins === undefined ? undefined : pinProblem(pins)
   if (problem !== undefined) return yield* new PinsDiffer({ tool: bench.tool, differences: [problem] })
-  const base = yield* baseOf(bench, interpreter, plan.cwd)
+  const base = yield* baseOf(bench, interpreter)
   const unfit = declared.requiresPython.find((range) => !isInPythonRange(base.version, range))
   if (unfit !== undefined) {
     return yield* new InterpreterUnsuitable({ tool: bench.tool, wanted: unfit, found: base.version })

@@ -1,10 +1,11 @@
 // Installers of other people, as children: found on PATH outside the project, with the few variables that say where
 // they download from, and nothing of any `.env`. What they say is kept to its tail.
 import { Duration, Effect } from "effect"
-import { delimiter } from "node:path"
+import { delimiter, sep } from "node:path"
 import { InstallerMissing, InstallFailed } from "../../services/dependency/DependencyErrors.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
-import { type ChildExit, type ChildSinks, type ChildSpec, type SpawnFailure } from "../process/childProcess.ts"
+import { runOwnChild } from "../process/ownChild.ts"
+import type { OwnPrograms, Program } from "../process/ownPrograms.ts"
 
 /** Every package of one environment, and the program that put it there. */
 export interface Built {
@@ -33,7 +34,6 @@ export interface Workbench {
   readonly run: (
     argv: ReadonlyArray<string>,
     options?: {
-      readonly cwd?: string
       readonly env?: Readonly<Record<string, string>>
       /** A folder that comes first on PATH. */
       readonly first?: string
@@ -106,63 +106,50 @@ const kept = 256 * 1024
 /** How much of it goes into an error. */
 const shown = 1200
 
-const tail = () => {
-  const chunks: Array<Buffer> = []
-  let bytes = 0
-  return {
-    take: (chunk: Buffer) => {
-      chunks.push(chunk)
-      bytes += chunk.length
-      while (chunks.length > 1 && bytes - chunks[0]!.length >= kept) bytes -= chunks.shift()!.length
-      return undefined
-    },
-    text: () => Buffer.concat(chunks).subarray(-kept).toString("utf8")
-  }
-}
+/** What is found on PATH by its real path; an interpreter that a person accepted, as it is. */
+const programOf = (command: string, programs: OwnPrograms): Program =>
+  programs.find(command) ?? { file: command, as: command }
 
 export interface RunnerOptions {
   readonly tool: string
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
+  readonly programs: OwnPrograms
   readonly timeout: Duration.Duration
-  readonly run: <E>(spec: ChildSpec, sinks: ChildSinks<E>) => Effect.Effect<ChildExit, SpawnFailure | E>
 }
 
-/** `Workbench.run` over the child-process adapter. Where there is a sandbox, it goes around `spec` here. */
-export const makeRun = ({ env, folder, run, timeout, tool }: RunnerOptions): Workbench["run"] =>
+/** `Workbench.run` as a child of Kiwi's own, in the folder that becomes the environment. */
+export const makeRun = ({ env, folder, programs, timeout, tool }: RunnerOptions): Workbench["run"] =>
   Effect.fnUntraced(function*(argv, options = {}) {
-    const name = nameOf(argv[0] ?? "")
-    const [stdout, stderr] = [tail(), tail()]
-    const spec: ChildSpec = {
-      argv,
-      cwd: options.cwd ?? folder,
-      env: {
-        ...env,
-        ...(options.first === undefined ? {} : { PATH: `${options.first}${delimiter}${env["PATH"] ?? ""}` }),
-        ...options.env
-      },
-      stdin: undefined,
-      grace: 2000
-    }
-    const exit = yield* run<never>(spec, { stdout: stdout.take, stderr: stderr.take }).pipe(
-      Effect.timeoutOrElse({
-        duration: timeout,
-        orElse: () =>
-          Effect.fail(
-            new InstallFailed({ tool, installer: name, detail: `it took longer than ${Duration.format(timeout)}` })
-          )
-      }),
-      Effect.catchTag(
-        "SpawnFailure",
-        ({ code }) =>
-          Effect.fail(new InstallFailed({ tool, installer: name, detail: `it could not be started: ${code}` }))
+    const [command = "", ...args] = argv
+    const name = nameOf(command)
+    const { searchPath } = programs
+    const exit = yield* runOwnChild({
+      // A virtual environment knows itself by the path of its Python, which is a link.
+      program: command.startsWith(folder + sep) ? { file: command, as: command } : programOf(command, programs),
+      args,
+      cwd: folder,
+      searchPath: options.first === undefined ? searchPath : `${options.first}${delimiter}${searchPath}`,
+      variables: { ...env, ...options.env },
+      within: timeout,
+      most: kept,
+      longer: "is cut"
+    }).pipe(
+      Effect.mapError(({ code, issue }) =>
+        new InstallFailed({
+          tool,
+          installer: name,
+          detail: issue === "too-slow"
+            ? `it took longer than ${Duration.format(timeout)}`
+            : `it could not be started: ${code}`
+        })
       )
     )
     const home = env["HOME"] ?? env["USERPROFILE"] ?? ""
-    const said = stderr.text()
+    const said = exit.stderr.toString("utf8")
     return {
       code: exit.code ?? 1,
-      stdout: stdout.text(),
+      stdout: exit.stdout.toString("utf8"),
       stderr: home.length > 1 ? said.replaceAll(`${home}/`, "~/") : said
     }
   })

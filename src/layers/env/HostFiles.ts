@@ -2,6 +2,7 @@
 // one stat costs three microseconds here and forty through a promise.
 import { Result } from "effect"
 import * as Fs from "node:fs"
+import { readText } from "../files/readRegular.ts"
 
 export interface HostFiles {
   /** What identifies a regular file, links followed, that this user may execute; `undefined` for anything else. */
@@ -33,6 +34,6 @@ export const node: HostFiles = {
       ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
       : undefined
   },
-  readText: (path) => attempt(() => Fs.readFileSync(path, "utf8")),
+  readText: (path) => readText(path, { maxBytes, follow: true }),
   list: (path) => attempt(() => Fs.readdirSync(path)) ?? []
 }

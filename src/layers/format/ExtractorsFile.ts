@@ -11,6 +11,7 @@ import { normalize } from "../../services/item/SignatureLine.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { readRegular } from "../files/readRegular.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { isPattern } from "./extract.ts"
 import { readYaml } from "./readYaml.ts"
@@ -28,15 +29,6 @@ const namesIn = (folder: string): ReadonlyArray<string> => {
     return Fs.readdirSync(folder).filter((name) => /^[A-Za-z0-9_-]+\.ya?ml$/.test(name)).toSorted().slice(0, maxFiles)
   } catch {
     return []
-  }
-}
-
-const readPlain = (file: string): Uint8Array | undefined => {
-  try {
-    const stat = Fs.lstatSync(file)
-    return stat.isFile() && stat.size <= maxFile ? Fs.readFileSync(file) : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -98,8 +90,8 @@ export const make = Effect.gen(function*() {
     }
     const folder = `${home.userSpace}/extractors/${type}`
     for (const name of namesIn(folder)) {
-      const bytes = readPlain(`${folder}/${name}`)
-      if (bytes !== undefined) found.push(yield* loadCached(`user:extractors/${type}/${name}`, bytes))
+      const bytes = readRegular(`${folder}/${name}`, { maxBytes: maxFile, follow: false })
+      if (Result.isSuccess(bytes)) found.push(yield* loadCached(`user:extractors/${type}/${name}`, bytes.success))
     }
     return found
   })

@@ -1,7 +1,6 @@
 // Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
 // their libraries when they are first needed.
 import { Effect, Layer, Result } from "effect"
-import { ChildProcessSpawner } from "effect/process"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { LoadedExtractor } from "../../services/format/Extractors.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -14,7 +13,6 @@ import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
 import { checkForSigning } from "./checkForSigning.ts"
-import type { Spawner } from "./checkForSigning.ts"
 import { extract } from "./extract.ts"
 import { readDirective } from "./readDirective.ts"
 import { readJavascript } from "./readJavascript.ts"
@@ -112,8 +110,8 @@ const readItem = (snapshot: ItemSnapshot, text: string, extractor: LoadedExtract
 const show = ({ location }: ItemSnapshot): string =>
   location.kind === "folder" ? `${showLocation(location)}/${folderManifest}` : showLocation(location)
 
-/** Without a spawner, bash scripts are not checked by bash. */
-const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
+/** `asks`: whether code is also read by its language's own program, in a process. */
+const makeWith = Effect.fnUntraced(function*(asks: boolean) {
   const extractors = yield* Extractors
   const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
   /** What was read without an extractor depends on the snapshot alone, and that never changes. */
@@ -165,16 +163,16 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)
-    const wrong = yield* checkForSigning(item, snapshot, spawner)
+    const wrong = yield* checkForSigning(item, snapshot, asks)
     return wrong === undefined ? item : yield* invalid(snapshot)(wrong)
   })
 
   return ItemParser.of({ parse, check })
 })
 
-export const make = Effect.flatMap(ChildProcessSpawner.ChildProcessSpawner, makeWith)
+export const make = makeWith(true)
 
 export const layer = Layer.effect(ItemParser, make)
 
 /** For programs that must start no process: `check` does everything but `bash -n`. */
-export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined))
+export const layerNoProcess = Layer.effect(ItemParser, makeWith(false))

@@ -1,26 +1,21 @@
 // What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none. Code is
 // only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own reader.
-import { Effect, Result, Stream } from "effect"
+import { Effect, Result } from "effect"
 import type { Schema } from "effect"
-import { ChildProcess } from "effect/process"
-import type { ChildProcessSpawner } from "effect/process"
-import { execPath } from "node:process"
 import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
+import { runOwnChild } from "../process/ownChild.ts"
+import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
 
-export type Spawner = typeof ChildProcessSpawner.ChildProcessSpawner.Service
-
-/** Nothing of the caller's environment reaches a reader, so that nothing in it can make one run anything. */
-const environment = { PATH: "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin", LC_ALL: "C.UTF-8" }
-
 /** A program that reads code on stdin without running it, and answers with 0 when it is right. */
 interface CodeReader {
-  readonly command: string
+  /** A program of the system's; this Node where it is absent. */
+  readonly command?: string
   readonly args: ReadonlyArray<string>
   /** Finds the line in what it says. */
   readonly line: RegExp
@@ -40,13 +35,11 @@ const python: CodeReader = {
 }
 
 const node = (kind: "module" | "commonjs"): CodeReader => ({
-  command: execPath,
   args: ["--check", `--input-type=${kind}`],
   line: /\[stdin\]:(\d+)()/
 })
 
 const typescript: CodeReader = {
-  command: execPath,
   args: [
     "--no-warnings",
     "-e",
@@ -55,23 +48,29 @@ const typescript: CodeReader = {
   line: /:(\d+)()\n/
 }
 
+/** Bytes of what a reader says that are kept. */
+const most = 8_192
+
+const programOf = (command: string | undefined, programs: OwnPrograms) =>
+  command === undefined ? thisNode : programs.find(command)
+
+const notStarted = problem("the program that checks the code could not be started", "Install the tool's interpreter")
+
 /** `undefined`: the reader accepts it. */
 const ask = Effect.fnUntraced(
-  function*({ args, command, line }: CodeReader, bytes: Uint8Array, spawner: Spawner) {
-    const handle = yield* spawner.spawn(
-      ChildProcess.make(command, args, {
-        env: environment,
-        extendEnv: false,
-        stdin: Stream.make(bytes),
-        stdout: "ignore",
-        stderr: "pipe"
-      })
-    )
-    const said = yield* handle.stderr.pipe(
-      Stream.decodeText(),
-      Stream.runFold(() => "", (all, part) => all.length > 8192 ? all : all + part)
-    )
-    if ((yield* handle.exitCode) === 0) return undefined
+  function*({ args, command, line }: CodeReader, bytes: Uint8Array) {
+    const program = programOf(command, yield* systemPrograms)
+    if (program === undefined) return notStarted
+    const { code, stderr } = yield* runOwnChild({
+      program,
+      args,
+      stdin: bytes,
+      within: "10 seconds",
+      most,
+      longer: "is cut"
+    })
+    if (code === 0) return undefined
+    const said = stderr.toString("utf8")
     const match = line.exec(said)
     return {
       ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
@@ -80,13 +79,11 @@ const ask = Effect.fnUntraced(
       found: cut(match?.[2] || (said.trim().split("\n").at(-1) ?? ""))
     }
   },
-  Effect.scoped,
-  Effect.timeout("10 seconds"),
-  Effect.catch((error) =>
+  Effect.catch(({ issue }) =>
     Effect.succeed<Problem>(
-      error._tag === "TimeoutError"
+      issue === "too-slow"
         ? problem("checking the code took more than 10 seconds", "Make it simpler")
-        : problem("the program that checks the code could not be started", "Install the tool's interpreter")
+        : notStarted
     )
   )
 )
@@ -98,36 +95,36 @@ const checkProgram = Effect.fnUntraced(function*(
   parsed: Result.Result<Program, Problem>,
   readers: ReadonlyArray<CodeReader>,
   bytes: Uint8Array,
-  spawner: Spawner | undefined
+  asks: boolean
 ) {
   const doubt = Result.isFailure(parsed) ? parsed.failure : parsed.success.firstError
-  if (doubt === undefined || spawner === undefined) return doubt
+  if (doubt === undefined || !asks) return doubt
   let wrong: Problem | undefined
   for (const reader of readers) {
-    wrong = yield* ask(reader, bytes, spawner)
+    wrong = yield* ask(reader, bytes)
     if (wrong === undefined) return undefined
   }
   return wrong
 })
 
-const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, spawner: Spawner | undefined) {
+const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, asks: boolean) {
   const extension = path.slice(path.lastIndexOf("."))
   switch (extension) {
     case ".sh":
-      return spawner === undefined ? undefined : yield* ask(bash, bytes, spawner)
+      return asks ? yield* ask(bash, bytes) : undefined
     case ".py":
-      return yield* checkProgram(yield* parsePython(decode(bytes)), [python], bytes, spawner)
+      return yield* checkProgram(yield* parsePython(decode(bytes)), [python], bytes, asks)
     case ".ts":
-      return yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, spawner)
+      return yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, asks)
     case ".mjs":
-      return yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, spawner)
+      return yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks)
     case ".js":
     case ".cjs":
       return yield* checkProgram(
         yield* parseJavascript(decode(bytes), false),
         extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
         bytes,
-        spawner
+        asks
       )
     default:
       return undefined
@@ -178,10 +175,11 @@ const versionIn = ({ file, kind, type }: ItemLocation): string => {
   }
 }
 
+/** `asks`: whether the language's own reader is started where Kiwi's grammar does not do. */
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,
-  spawner: Spawner | undefined
+  asks: boolean
 ): Effect.fn.Return<Problem | undefined> {
   if (item.version === "0.0.0") {
     return problem("the item has no version, or 0.0.0", versionIn(snapshot.location))
@@ -191,9 +189,9 @@ export const checkForSigning = Effect.fnUntraced(function*(
     const wrong = checkEndpoint(item)
     if (wrong !== undefined) return wrong
   }
-  if (snapshot.location.kind === "file") return yield* checkCode(snapshot.location.path, snapshot.bytes, spawner)
+  if (snapshot.location.kind === "file") return yield* checkCode(snapshot.location.path, snapshot.bytes, asks)
   for (const file of snapshot.files) {
-    const wrong = yield* checkCode(file.path, file.bytes, spawner)
+    const wrong = yield* checkCode(file.path, file.bytes, asks)
     if (wrong !== undefined) return { ...wrong, issue: `${file.path}: ${wrong.issue}` }
   }
   return undefined

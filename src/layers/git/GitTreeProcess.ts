@@ -1,20 +1,17 @@
 // Commits through git's plumbing: rev-parse, ls-tree and cat-file, none of which looks at the working tree, runs a hook
 // or a filter. What a repository's config could still have git start is switched off by options, which win over it.
-import { Effect, Layer, Option } from "effect"
-import { platform } from "node:os"
-import * as Path from "node:path"
+import { Effect, Layer } from "effect"
 import type { CommitFiles, TreeEntry } from "../../services/git/GitTree.ts"
 import { GitRefUnreadable, GitTree, isRef } from "../../services/git/GitTree.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import * as HostFiles from "../env/HostFiles.ts"
-import { makePrograms } from "../env/searchPath.ts"
-import { makeLiveChildren, runChild } from "../process/childProcess.ts"
-import { variable } from "../process/variable.ts"
+import { type OwnChildFailed, runOwnChild } from "../process/ownChild.ts"
+import { ownPrograms } from "../process/ownPrograms.ts"
 
 const maxFile = 1_048_576
 const maxListing = 64 * 1_048_576
 const maxBlobs = 256 * 1_048_576
-const grace = 1_000
+/** A large repository on a slow disk takes seconds; one whose files are pipes would take for ever. */
+const patience = "20 seconds"
 const incomplete = "the repository does not have all that the commit names"
 
 /** Given with every command: no config file of the repository's is stronger. */
@@ -32,10 +29,9 @@ const options = [
   "submodule.recurse=false"
 ].flatMap((option) => ["-c", option])
 
-/** Only what git needs to find its own programs, and the person's config: `safe.directory` is theirs to set. */
-const environment = (userHome: string, searchPath: string) => ({
+/** HOME, for the person's config: `safe.directory` is theirs to set. */
+const environment = (userHome: string) => ({
   HOME: userHome,
-  PATH: searchPath,
   LC_ALL: "C",
   GIT_ALLOW_PROTOCOL: "",
   GIT_NO_LAZY_FETCH: "1",
@@ -44,6 +40,14 @@ const environment = (userHome: string, searchPath: string) => ({
   GIT_OPTIONAL_LOCKS: "0",
   GIT_TERMINAL_PROMPT: "0"
 })
+
+type Refuse = (issue: GitRefUnreadable["issue"], detail?: string) => GitRefUnreadable
+
+const whyNot: Record<OwnChildFailed["issue"], (refuse: Refuse) => GitRefUnreadable> = {
+  "not-started": (refuse) => refuse("no-git"),
+  "too-slow": (refuse) => refuse("failed", `it did not answer within ${patience}`),
+  "too-long": (refuse) => refuse("too-large")
+}
 
 interface Said {
   readonly code: number | null
@@ -92,49 +96,29 @@ const parseBlobs = (bytes: Buffer, ids: ReadonlyArray<string>): ReadonlyArray<Ui
 
 export const make = Effect.gen(function*() {
   const { userHome } = yield* KiwiHome
-  const live = yield* makeLiveChildren
-  const windows = platform() === "win32"
-  const path = windows ? Path.win32 : Path.posix
 
   const read = Effect.fn("GitTree.read")(function*(
     folder: string,
     ref: string,
     wanted: (path: string) => boolean
   ): Effect.fn.Return<CommitFiles, GitRefUnreadable> {
-    const refuse = (issue: GitRefUnreadable["issue"], detail = "") => new GitRefUnreadable({ ref, issue, detail })
+    const refuse: Refuse = (issue, detail = "") => new GitRefUnreadable({ ref, issue, detail })
     if (!isRef(ref)) return yield* refuse("name")
-    const searchPath = Option.getOrElse(yield* variable("PATH"), () => "/usr/local/bin:/usr/bin:/bin")
-    const programs = makePrograms({ host: HostFiles.node, path, windows, searchPath, project: folder })
-    const command = programs.find("git")
-    if (command === undefined) return yield* refuse("no-git")
+    const programs = yield* ownPrograms(folder)
+    const program = programs.find("git")
+    if (program === undefined) return yield* refuse("no-git")
 
     const git = Effect.fnUntraced(function*(args: ReadonlyArray<string>, most: number, stdin?: string) {
-      const chunks: Array<Buffer> = []
-      let size = 0
-      let stderr = ""
-      const { code } = yield* runChild(
-        {
-          argv: [command, ...options, ...args],
-          cwd: folder,
-          env: environment(userHome, programs.folders.join(path.delimiter)),
-          stdin,
-          grace
-        },
-        live,
-        {
-          stdout: (chunk) => {
-            size += chunk.length
-            if (size > most) return Effect.fail(refuse("too-large"))
-            chunks.push(chunk)
-            return undefined
-          },
-          stderr: (chunk) => {
-            if (stderr.length < 4_096) stderr += chunk.toString("utf8")
-            return undefined
-          }
-        }
-      ).pipe(Effect.mapError((error) => error._tag === "SpawnFailure" ? refuse("no-git") : error))
-      return { code, stdout: Buffer.concat(chunks), stderr } satisfies Said as Said
+      const { code, stderr, stdout } = yield* runOwnChild({
+        program,
+        args: ["-C", folder, ...options, ...args],
+        searchPath: programs.searchPath,
+        variables: environment(userHome),
+        ...(stdin === undefined ? {} : { stdin }),
+        within: patience,
+        most
+      }).pipe(Effect.mapError(({ issue }) => whyNot[issue](refuse)))
+      return { code, stdout, stderr: stderr.toString("utf8") } satisfies Said as Said
     })
 
     const explain = ({ stderr }: Said): GitRefUnreadable =>

@@ -2,11 +2,11 @@
 // child process, since the native library blocks its thread, for ever when a session bus accepts and never answers;
 // a person's act is worth the 60 ms. On Linux the Secret Service is required: the library's silent second choice, the
 // kernel's keyring, forgets everything at a restart.
-import { Duration, Effect, Layer, Option, Redacted, Schema, Stream } from "effect"
-import { ChildProcess, ChildProcessSpawner } from "effect/process"
+import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createRequire } from "node:module"
-import { execPath } from "node:process"
 import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
+import { runOwnChild } from "../process/ownChild.ts"
+import { thisNode } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 
 const service = "kiwi-mcp"
@@ -15,6 +15,8 @@ const service = "kiwi-mcp"
 const patience = Duration.seconds(30)
 /** A keychain that does not take a new secret in this time is not there. */
 const probe = Duration.seconds(3)
+
+const maxAnswer = 1_048_576
 
 /** The secret goes in and comes out by pipes, never by an argument or a variable. */
 const script = `
@@ -50,12 +52,28 @@ interface Request {
   readonly secret?: string
 }
 
+/** How the session's bus is found. */
+const ofSession = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "USER", "LOGNAME"]
+
+/** Other kinds of addresses than a socket's start a program. */
+const isSocket = (address: string): boolean => address.split(";").every((part) => /^(?:unix|tcp):/.test(part))
+
+const session = Effect.gen(function*() {
+  const found: Record<string, string> = {}
+  for (const name of ofSession) {
+    const value = yield* variable(name)
+    if (Option.isNone(value) || (name === "DBUS_SESSION_BUS_ADDRESS" && !isSocket(value.value))) continue
+    found[name] = value.value
+  }
+  return found
+})
+
 export const make = Effect.fnUntraced(function*(options?: {
-  /** Variables for the child beside those of this process: another session bus. */
+  /** Variables for the child: another session bus. */
   readonly environment?: Readonly<Record<string, string>> | undefined
 }) {
-  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
   const wanted = yield* variable("KIWI_KEYCHAIN")
+  const variables = { ...(yield* session), ...options?.environment }
 
   const ask = Effect.fnUntraced(function*(request: Request, within: Duration.Duration) {
     if (Option.contains(wanted, "off")) {
@@ -65,22 +83,24 @@ export const make = Effect.fnUntraced(function*(options?: {
       try: () => createRequire(import.meta.url).resolve("@napi-rs/keyring"),
       catch: () => new KeychainUnavailable({ detail: "the package @napi-rs/keyring is not installed" })
     })
-    const output = yield* spawner.string(ChildProcess.make(execPath, ["-e", script, library], {
-      env: { ...options?.environment },
-      extendEnv: true,
-      stdin: Stream.make(new TextEncoder().encode(JSON.stringify({ service, ...request }))),
-      stderr: "ignore",
-      killSignal: "SIGKILL"
-    })).pipe(
-      Effect.mapError(() => new KeychainUnavailable({ detail: "the program that asks it could not be started" })),
-      Effect.timeoutOrElse({
-        duration: within,
-        orElse: () =>
-          Effect.fail(new KeychainUnavailable({ detail: `it did not answer within ${Duration.toSeconds(within)} s` }))
-      })
+    const { stdout } = yield* runOwnChild({
+      program: thisNode,
+      args: ["--input-type=commonjs", "-e", script, library],
+      variables,
+      stdin: JSON.stringify({ service, ...request }),
+      within,
+      most: maxAnswer
+    }).pipe(
+      Effect.mapError(({ issue }) =>
+        new KeychainUnavailable({
+          detail: issue === "too-slow"
+            ? `it did not answer within ${Duration.toSeconds(within)} s`
+            : "the program that asks it could not be started"
+        })
+      )
     )
     const answer = yield* Effect.mapError(
-      Schema.decodeEffect(Answer)(output),
+      Schema.decodeEffect(Answer)(stdout.toString("utf8")),
       () => new KeychainUnavailable({ detail: "the library that asks it failed" })
     )
     if ("problem" in answer) {

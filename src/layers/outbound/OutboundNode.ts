@@ -3,7 +3,6 @@
 // address is used once, so that no other tool inherits it.
 import { Effect, Exit, Layer, Option, Result, Scope } from "effect"
 import * as Dns from "node:dns"
-import * as Fs from "node:fs"
 import * as Http from "node:http"
 import * as Https from "node:https"
 import * as Net from "node:net"
@@ -18,6 +17,7 @@ import {
   type OutboundRequest,
   type OutboundResponse
 } from "../../services/outbound/Outbound.ts"
+import { readText } from "../files/readRegular.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 import { exchange, type PinnedAddress } from "./exchange.ts"
@@ -252,19 +252,17 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
 
 export const layerWith = (options: OutboundOptions) => Layer.effect(Outbound, make(options))
 
+const maxCertificates = 16 * 1_048_576
+
 /** Proxy and certificates by the environment, read once. Node reads NODE_EXTRA_CA_CERTS by itself. */
 export const layer = Layer.effect(
   Outbound,
   Effect.gen(function*() {
     const proxy = yield* proxyFromEnvironment
     const file = yield* variable("SSL_CERT_FILE")
-    const ca = Option.isNone(file) ? undefined : yield* Effect.sync(() => {
-      try {
-        return Fs.readFileSync(file.value, "utf8")
-      } catch {
-        return undefined
-      }
-    })
+    const ca = Option.isNone(file)
+      ? undefined
+      : yield* Effect.sync(() => readText(file.value, { maxBytes: maxCertificates, follow: true }))
     if (Option.isSome(file) && ca === undefined) {
       yield* Effect.logWarning("SSL_CERT_FILE names a file that cannot be read; its certificates are not used")
     }

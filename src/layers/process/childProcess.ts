@@ -7,11 +7,15 @@ import { randomUUID } from "node:crypto"
 import type { Readable } from "node:stream"
 import { endTree, isLeft, killNow, markName, type Root } from "./processTree.ts"
 
-export interface ChildSpec {
+export interface ChildSpec<In = string> {
   readonly argv: ReadonlyArray<string>
+  /** What the program is told as its own name, where that is not the file. */
+  readonly as?: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  readonly stdin: string | undefined
+  /** The variable that marks what the child starts; `KIWI_CALL` where it is a tool's. */
+  readonly mark?: string
+  readonly stdin: In | undefined
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
 }
@@ -89,17 +93,18 @@ export interface ChildSinks<E> {
 }
 
 const start = <E>(
-  spec: ChildSpec,
+  spec: ChildSpec<string | Uint8Array>,
   live: LiveChildren,
   sinks: ChildSinks<E>
 ): Effect.Effect<Running<E>, SpawnFailure> =>
   Effect.callback((resume) => {
-    const mark = randomUUID()
+    const [name, value] = [spec.mark ?? markName, randomUUID()]
     let child: ChildProcess
     try {
       child = spawn(spec.argv[0] ?? "", spec.argv.slice(1), {
         cwd: spec.cwd,
-        env: { ...spec.env, [markName]: mark },
+        ...(spec.as === undefined ? {} : { argv0: spec.as }),
+        env: { ...spec.env, [name]: value },
         detached: true,
         shell: false,
         windowsHide: true,
@@ -111,7 +116,7 @@ const start = <E>(
     child.on("error", (cause) => resume(Effect.fail(failure(cause))))
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
-    const root = { pid, mark }
+    const root = { pid, mark: `${name}=${value}` }
     const running: Running<E> = {
       child,
       root,
@@ -195,7 +200,7 @@ export const makeLiveChildren = Effect.acquireRelease(
  * before it goes on.
  */
 export const runChild = <E, X = never>(
-  spec: ChildSpec,
+  spec: ChildSpec<string | Uint8Array>,
   live: LiveChildren,
   sinks: ChildSinks<E>,
   within?: Within<X>

@@ -53,13 +53,13 @@ const readAll = (): ReadonlyArray<ProcessStat> => {
   return all
 }
 
-/** The variable that every child gets, with a value of its call alone. */
+/** The variable that every tool gets, with a value of its call alone. */
 export const markName = "KIWI_CALL"
 
 /** Whether a process, or one that it was forked from, was started with the mark. */
 const carries = (pid: number, mark: string): boolean => {
   try {
-    return Fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes(`${markName}=${mark}`)
+    return Fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes(mark)
   } catch {
     return false
   }
@@ -77,6 +77,7 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
 /** A child: its process, which leads a group and session of its own, and its mark. */
 export interface Root {
   readonly pid: number
+  /** `NAME=value`, as it stands in the child's environment. */
   readonly mark: string
 }
 

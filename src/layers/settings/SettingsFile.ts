@@ -1,7 +1,6 @@
 // Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are; the
 // project's is read through ProjectTrust alone, which says what of it may loosen and what can only tighten.
 import { Effect, Layer, Result } from "effect"
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import {
   defaults,
@@ -18,7 +17,7 @@ import {
   type YamlNode
 } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { readRegular, type Unread } from "../files/readRegular.ts"
 
 const projectPath = ".ai/config/kiwi.yaml"
 const userFile = "user:config/kiwi.yaml"
@@ -29,23 +28,17 @@ interface Parsed {
   readonly result: Result.Result<YamlNode, YamlIssue>
 }
 
+const wrong: Record<Exclude<Unread, "absent">, string> = {
+  "not-a-file": "it is no regular file",
+  "too-large": "it is too large",
+  unreadable: "it cannot be read"
+}
+
 /** A regular file of reasonable size, links followed; fails with what is wrong. */
 export const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      const stat = fstatSync(fd)
-      if (!stat.isFile()) return Result.fail("it is no regular file")
-      if (stat.size > maxControlBytes) return Result.fail("it is too large")
-      return Result.succeed(readFileSync(fd))
-    } finally {
-      closeSync(fd)
-    }
-  } catch (error) {
-    return ["ENOENT", "ENOTDIR"].includes(errorCode(error))
-      ? Result.succeed(undefined)
-      : Result.fail("it cannot be read")
-  }
+  const read = readRegular(path, { maxBytes: maxControlBytes, follow: true })
+  if (Result.isSuccess(read)) return Result.succeed(read.success)
+  return read.failure === "absent" ? Result.succeed(undefined) : Result.fail(wrong[read.failure])
 }
 
 const unreadable = (base: SettingsValues, file: string, line: number, issue: string): Interpreted => ({

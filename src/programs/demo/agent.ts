@@ -34,6 +34,7 @@ const attempt = <A>(what: string, run: () => Promise<A>) =>
 export const connect = Effect.fnUntraced(function*(server: {
   readonly command: string
   readonly args: ReadonlyArray<string>
+  readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }) {
   const { Client } = yield* Effect.promise(() => import("@modelcontextprotocol/client"))
@@ -53,6 +54,7 @@ export const connect = Effect.fnUntraced(function*(server: {
         new StdioClientTransport({
           command: server.command,
           args: [...server.args],
+          cwd: server.cwd,
           env: { ...server.env },
           stderr: "ignore"
         })

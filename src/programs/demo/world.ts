@@ -1,11 +1,12 @@
 // What the demo happens in: a temporary folder with a home of its own, a project, a stranger's repository, and a small
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
-import { Effect, FileSystem, Path, Schema, Stream } from "effect"
-import { ChildProcess, ChildProcessSpawner } from "effect/process"
+import { Effect, FileSystem, Option, Path, Schema } from "effect"
 import { generateKeyPairSync, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import { runOwnChild } from "../../layers/process/ownChild.ts"
+import { type OwnPrograms, ownPrograms } from "../../layers/process/ownPrograms.ts"
 import { commentSyntax, signedMessage, withSignature } from "../../services/item/SignatureLine.ts"
 import { DemoFailed } from "./Scene.ts"
 
@@ -15,8 +16,8 @@ export interface DemoOptions {
   readonly started: { readonly node: string; readonly script: string }
 }
 
-/** What of the person's environment the programs of the demo get: enough to find python3 and bash, and no more. */
-const inherited = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SystemRoot", "PATHEXT"]
+/** What of the person's environment the programs of the demo get, beside a PATH with python3 and bash. */
+const inherited = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SystemRoot", "PATHEXT"]
 
 const cannotBegin = (detail: string, hint: string) => new DemoFailed({ n: 0, title: "", detail, hint })
 
@@ -25,22 +26,27 @@ const required = [
   ["bash", "Install bash"]
 ] as const
 
+const requireLanguage = Effect.fnUntraced(function*(command: string, hint: string, programs: OwnPrograms) {
+  const program = programs.find(command)
+  const asked = program === undefined ? undefined : yield* Effect.option(runOwnChild({
+    program,
+    args: ["--version"],
+    searchPath: programs.searchPath,
+    within: "10 seconds",
+    most: 4_096,
+    longer: "is cut"
+  }))
+  if (Option.getOrUndefined(asked ?? Option.none())?.code === 0) return
+  return yield* cannotBegin(`it runs a ${command} tool, and ${command} does not run here`, hint)
+})
+
 /** The programs that tools of the demo are written for. */
 export const requireLanguages = Effect.gen(function*() {
-  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
-  yield* Effect.forEach(
-    required,
-    ([command, hint]) =>
-      spawner.exitCode(
-        ChildProcess.make(command, ["--version"], { stdin: "ignore", stdout: "ignore", stderr: "ignore" })
-      )
-        .pipe(
-          Effect.timeout("10 seconds"),
-          Effect.filterOrFail((code) => code === 0),
-          Effect.mapError(() => cannotBegin(`it runs a ${command} tool, and ${command} does not run here`, hint))
-        ),
-    { concurrency: "unbounded", discard: true }
-  )
+  const programs = yield* ownPrograms()
+  yield* Effect.forEach(required, ([command, hint]) => requireLanguage(command, hint, programs), {
+    concurrency: "unbounded",
+    discard: true
+  })
 })
 
 /** A shop that answers where an order is. */
@@ -123,6 +129,7 @@ export interface World {
   readonly serve: (project: string) => {
     readonly command: string
     readonly args: ReadonlyArray<string>
+    readonly cwd: string
     readonly env: Readonly<Record<string, string>>
   }
   /** Types a command: its exit code, and what it answered as JSON. */
@@ -134,12 +141,14 @@ export interface World {
   readonly marked: Effect.Effect<boolean>
 }
 
+const mostSaid = 16 * 1_048_576
+
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
 export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const { searchPath } = yield* ownPrograms()
   const folder = yield* files.makeTempDirectoryScoped({ prefix: "kiwi-demo-" }).pipe(
     Effect.flatMap((made) => files.realPath(made)),
     Effect.mapError(() => cannotBegin("no temporary folder can be made", "kiwi doctor"))
@@ -152,6 +161,7 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
         return value === undefined ? [] : [[name, value]]
       })
     ),
+    PATH: searchPath,
     KIWI_HOME: path.join(folder, "home"),
     USER_SPACE: path.join(folder, "user"),
     KIWI_KEYCHAIN: "off"
@@ -170,23 +180,23 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     serve: (dir) => ({
       command: started.node,
       args: [started.script, "serve", "--project", dir],
+      cwd: folder,
       env: childEnv
     }),
     kiwi: (...args) =>
-      Effect.scoped(Effect.gen(function*() {
-        const child = yield* spawner.spawn(
-          ChildProcess.make(started.node, [started.script, ...args, "--json"], {
-            cwd: folder,
-            env: childEnv,
-            extendEnv: false,
-            stdin: "ignore",
-            stderr: "ignore"
-          })
-        )
-        const text = yield* Stream.mkString(Stream.decodeText(child.stdout))
-        const code = yield* child.exitCode
-        return { code: Number(code), answer: yield* Effect.orElseSucceed(decodeJson(text), () => undefined) }
-      })).pipe(Effect.orDie),
+      Effect.gen(function*() {
+        const { code, stdout } = yield* runOwnChild({
+          program: { file: started.node, as: started.node },
+          args: [started.script, ...args, "--json"],
+          cwd: folder,
+          searchPath,
+          variables: childEnv,
+          within: "2 minutes",
+          most: mostSaid
+        })
+        const answer = yield* Effect.orElseSucceed(decodeJson(stdout.toString("utf8")), () => undefined)
+        return { code: code ?? -1, answer }
+      }).pipe(Effect.orDie),
     orderStatus: orderStatus(port),
     write,
     read: (file) => Effect.orDie(files.readFileString(file)),

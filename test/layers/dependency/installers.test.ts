@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { lastWords, makeRun } from "../../../src/layers/dependency/installers.ts"
 import { fetchedOtherwise } from "../../../src/layers/dependency/installNpm.ts"
+import { systemPrograms } from "../../../src/layers/process/ownPrograms.ts"
 
 const said = (stderr: string) => ({ code: 1, stdout: "", stderr })
 
@@ -28,16 +29,14 @@ describe("what an installer said last", () => {
     Effect.gen(function*() {
       const run = makeRun({
         tool: "t",
-        folder: "/home/u/.kiwi/envs/x",
+        folder: "/",
         env: { HOME: "/home/u" },
-        timeout: Duration.seconds(1),
-        run: (_spec, { stderr }) =>
-          Effect.sync(() => {
-            stderr(Buffer.from("a complete log: /home/u/.npm/_logs/1.log, not /home/ulla/x"))
-            return { code: 1, signal: null }
-          })
+        programs: yield* systemPrograms,
+        timeout: Duration.seconds(10)
       })
-      assert.strictEqual((yield* run(["npm"])).stderr, "a complete log: ~/.npm/_logs/1.log, not /home/ulla/x")
+      const words = "a complete log: /home/u/.npm/_logs/1.log, not /home/ulla/x"
+      const { stderr } = yield* run([process.execPath, "-e", "console.error(process.argv[1])", words])
+      assert.strictEqual(stderr.trim(), "a complete log: ~/.npm/_logs/1.log, not /home/ulla/x")
     }))
 })
 

@@ -16,7 +16,24 @@ import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"
 import { chainOf, subprocess, trustLayer, withRuntime } from "./environments.ts"
 
 /** All that EnvResolver may ask the disk. */
-const reads = new Set(["statSync", "lstatSync", "accessSync", "realpathSync", "native", "readFileSync", "readdirSync"])
+const reads = new Set([
+  "statSync",
+  "lstatSync",
+  "accessSync",
+  "realpathSync",
+  "native",
+  "readdirSync",
+  "openSync",
+  "fstatSync",
+  "readSync",
+  "closeSync"
+])
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants
+
+/** Opened to read, and without waiting for anybody. */
+const onlyReads = (flags: unknown): boolean =>
+  typeof flags === "number" && (flags & (O_APPEND | O_CREAT | O_RDWR | O_TRUNC | O_WRONLY)) === 0 &&
+  (flags & O_NONBLOCK) !== 0
 
 const modules: ReadonlyArray<readonly [string, object]> = [
   ["fs", fs],
@@ -41,7 +58,9 @@ const watched = <A, E>(effect: Effect.Effect<A, E>) =>
         const allowed = name === "fs" && reads.has(key)
         const replacement = (...args: ReadonlyArray<unknown>) => {
           called.push(`${name}.${key}`)
-          if (!allowed) throw new Error(`${name}.${key}(${String(args[0])}) is no way to look at something`)
+          if (!allowed || (key === "openSync" && !onlyReads(args[1]))) {
+            throw new Error(`${name}.${key}(${String(args[0])}) is no way to look at something`)
+          }
           return Reflect.apply(value, module, args) as unknown
         }
         const native: unknown = "native" in value ? value.native : undefined

@@ -1,6 +1,8 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
@@ -85,6 +87,61 @@ describe("KeychainOs without one", () => {
       }),
     15_000
   )
+
+  /** What the child would read where it is started; the first line of it decided where a signing key is kept. */
+  const manifests: Readonly<Record<string, (file: string) => void>> = {
+    "is no JSON": (file) => fs.writeFileSync(file, "{ \"type\": "),
+    "is empty": (file) => fs.writeFileSync(file, ""),
+    "is null": (file) => fs.writeFileSync(file, "null"),
+    "is of another type": (file) => fs.writeFileSync(file, "{\"type\":\"module\"}"),
+    "has a type that is none": (file) => fs.writeFileSync(file, "{\"type\":{\"a\":1}}"),
+    "begins with a mark": (file) => fs.writeFileSync(file, "\uFEFF{}"),
+    "is not text": (file) => fs.writeFileSync(file, Buffer.from([0xff, 0xfe, 0])),
+    "is nested deeply": (file) => fs.writeFileSync(file, "[".repeat(200_000)),
+    "has its own exports": (file) => fs.writeFileSync(file, "{\"name\":\"node:fs\",\"exports\":\"./x.js\"}"),
+    "is a folder": (file) => void fs.mkdirSync(file),
+    "is a pipe": (file) => void execFileSync("mkfifo", [file]),
+    "is a link to /dev/zero": (file) => fs.symlinkSync("/dev/zero", file),
+    "is a link to itself": (file) => fs.symlinkSync(file, file),
+    "has a terabyte": (file) => {
+      fs.writeFileSync(file, "")
+      fs.truncateSync(file, 1024 ** 4)
+    }
+  }
+  for (const [what, make] of Object.entries(manifests)) {
+    it.live(`answers the same where package.json ${what}`, () =>
+      Effect.gen(function*() {
+        const folder = yield* temporary
+        make(join(folder, "package.json"))
+        yield* Effect.acquireRelease(
+          Effect.sync(() => {
+            const before = process.cwd()
+            process.chdir(folder)
+            return before
+          }),
+          (before) => Effect.sync(() => process.chdir(before))
+        )
+        const { get } = yield* Effect.provide(
+          Keychain,
+          keychainOn({ DBUS_SESSION_BUS_ADDRESS: "", XDG_RUNTIME_DIR: folder })
+        )
+        assert.strictEqual((yield* Effect.flip(get("a"))).detail, "no Secret Service answers on the session bus")
+      }))
+  }
+
+  for (
+    const address of ["unixexec:path=/bin/sh", "unix:path=/none;unixexec:path=/bin/sh", "autolaunch:", "launchd:env=X"]
+  ) {
+    it.live(`asks no bus at ${address}, which would be a program`, () =>
+      Effect.gen(function*() {
+        const folder = yield* temporary
+        const { get } = yield* Effect.provide(
+          Keychain,
+          keychainOn({ XDG_RUNTIME_DIR: folder }, { DBUS_SESSION_BUS_ADDRESS: address })
+        )
+        assert.strictEqual((yield* Effect.flip(get("a"))).detail, "no Secret Service answers on the session bus")
+      }))
+  }
 
   it.live("is off when KIWI_KEYCHAIN says so", () =>
     Effect.gen(function*() {

@@ -2,6 +2,7 @@
 import { Effect, FileSystem, Option, Path } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import { readText } from "../../../layers/files/readRegular.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
@@ -52,12 +53,11 @@ const isOnPath = Effect.gen(function*() {
 /** How this Kiwi is started again: by a client, and by somebody who types. */
 const commands = Effect.gen(function*() {
   const { started } = yield* Shell
-  const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const folder = npxFolder(started.script)
   const left = folder === undefined
     ? ""
-    : yield* Effect.orElseSucceed(files.readFileString(path.join(folder, "package.json")), () => "")
+    : readText(path.join(folder, "package.json"), { maxBytes: 1_048_576, follow: true }) ?? ""
   const packages = npxPackages(left, (file) => path.resolve(folder ?? "", file))
   const onPath = yield* isOnPath
   const command = kiwiCommand(started, onPath, packages)

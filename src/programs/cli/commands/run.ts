@@ -1,10 +1,11 @@
 // run and explain: using an item, and what stands in the way.
-import { Effect, FileSystem, Option, Result, Stdio, Stream } from "effect"
+import { Effect, Option, Result, Stdio, Stream } from "effect"
 import type { Schema } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { readText } from "../../../layers/files/readRegular.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
 import { LockMode } from "../../../services/lockfile/LockMode.ts"
@@ -38,7 +39,6 @@ const isObject = (value: unknown): value is Schema.JsonObject =>
 const longestParams = 64 * 1_048_576
 
 const readParams = Effect.fnUntraced(function*(given: string) {
-  const files = yield* FileSystem.FileSystem
   const { stdin } = yield* Stdio.Stdio
   const text = given === "-"
     ? yield* Effect.mapError(
@@ -46,10 +46,7 @@ const readParams = Effect.fnUntraced(function*(given: string) {
       () => invalid(given, "a stdin that can be read")
     )
     : given.startsWith("@")
-    ? yield* files.stat(given.slice(1)).pipe(
-      // A pipe or a device would be read for ever.
-      Effect.filterOrFail(({ size, type }) => type === "File" && size <= longestParams),
-      Effect.andThen(files.readFileString(given.slice(1))),
+    ? yield* Effect.fromNullishOr(readText(given.slice(1), { maxBytes: longestParams, follow: true })).pipe(
       Effect.mapError(() => invalid(given, "a regular file that can be read, of at most 64 MiB"))
     )
     : given

@@ -1,0 +1,102 @@
+// Every child process of Kiwi's own: the keychain's helper, git, installers, a look at a version. A tool's run is none.
+// What is around Kiwi – the folder it was started in, its variables, its PATH – belongs to a person, who may stand in
+// somebody else's repository; so a child gets none of it: a fixed folder and environment, and bounds for time and output.
+import { Data, Duration, Effect, Option } from "effect"
+import { homedir, platform } from "node:os"
+import * as Path from "node:path"
+import { type ChildExit, makeLiveChildren, runChild } from "./childProcess.ts"
+import { type Program, systemPath } from "./ownPrograms.ts"
+import { variable } from "./variable.ts"
+
+export interface OwnChild {
+  readonly program: Program
+  readonly args: ReadonlyArray<string>
+  /** PATH of the child; the system's where none is given. */
+  readonly searchPath?: string
+  /** Beside PATH, HOME and the locale. Nothing else of this process's environment reaches the child. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** A folder of Kiwi's own; the root of the disk where none is given. */
+  readonly cwd?: string
+  readonly stdin?: string | Uint8Array
+  readonly within: Duration.Input
+  /** Bytes of each stream. */
+  readonly most: number
+  /** What happens to a stdout that is longer: the child fails, or only the end is kept. Of stderr the end is kept. */
+  readonly longer?: "fails" | "is cut"
+}
+
+/** How a child of Kiwi's own ended by itself. */
+export interface OwnChildExit extends ChildExit {
+  readonly stdout: Buffer
+  readonly stderr: Buffer
+}
+
+export class OwnChildFailed extends Data.TaggedError("OwnChildFailed")<{
+  readonly issue: "not-started" | "too-slow" | "too-long"
+  /** The operating system's code where it was not started, else "". */
+  readonly code: string
+}> {}
+
+/** Milliseconds between TERM and KILL. */
+const grace = 1_000
+
+const windows = platform() === "win32"
+
+/** Windows starts nothing without them. */
+const ofWindows = ["SYSTEMROOT", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"]
+
+/** What a child of Kiwi's own is told of this machine. */
+const environment = Effect.gen(function*() {
+  const env: Record<string, string> = { LC_ALL: windows ? "C" : "C.UTF-8" }
+  if (Path.isAbsolute(homedir())) env["HOME"] = homedir()
+  for (const name of windows ? ofWindows : []) {
+    const value = yield* variable(name)
+    if (Option.isSome(value)) env[name] = value.value
+  }
+  return env
+})
+
+const rootFolder = Path.parse(homedir()).root || Path.sep
+
+const collector = (most: number, keepsAll: boolean) => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  return {
+    take: (chunk: Buffer) => {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (keepsAll && bytes > most) return Effect.fail(new OwnChildFailed({ issue: "too-long", code: "" }))
+      while (chunks.length > 1 && bytes - chunks[0]!.length >= most) bytes -= chunks.shift()!.length
+      return undefined
+    },
+    bytes: () => Buffer.concat(chunks).subarray(-most)
+  }
+}
+
+/** Runs it to its end, and ends all that it started; interruption ends it too. */
+export const runOwnChild = Effect.fnUntraced(function*(child: OwnChild) {
+  const stdout = collector(child.most, child.longer !== "is cut")
+  const stderr = collector(child.most, false)
+  const env = { ...(yield* environment), ...child.variables, PATH: child.searchPath ?? systemPath }
+  const live = yield* makeLiveChildren
+  const exit = yield* runChild(
+    {
+      argv: [child.program.file, ...child.args],
+      as: child.program.as,
+      mark: "KIWI_CHILD",
+      cwd: child.cwd ?? rootFolder,
+      env,
+      stdin: child.stdin,
+      grace
+    },
+    live,
+    { stdout: stdout.take, stderr: stderr.take },
+    {
+      millis: Duration.toMillis(Duration.fromInputUnsafe(child.within)),
+      expired: () => new OwnChildFailed({ issue: "too-slow", code: "" })
+    }
+  ).pipe(
+    Effect.catchTag("SpawnFailure", ({ code }) => Effect.fail(new OwnChildFailed({ issue: "not-started", code })))
+  )
+  return { ...exit, stdout: stdout.bytes(), stderr: stderr.bytes() } satisfies OwnChildExit as OwnChildExit
+}, Effect.scoped)

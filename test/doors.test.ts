@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { globSync, readFileSync } from "node:fs"
+import { type Door, doorsOf } from "./support/doors.ts"
+
+const root = new URL("../", import.meta.url)
+
+const opened = (kind: Door["kind"]): ReadonlyMap<string, ReadonlyArray<string>> =>
+  new Map(
+    globSync(["src/**/*.ts", "bin/*"], { cwd: root.pathname }).toSorted().flatMap((path) => {
+      const found = doorsOf(path, readFileSync(new URL(path, root), "utf8")).filter((door) => door.kind === kind)
+      return found.length === 0 ? [] : [[path, [...new Set(found.map(({ text }) => text))].toSorted()]]
+    })
+  )
+
+/** Who starts a process, and why not through `layers/process/ownChild.ts`. */
+const starters: Readonly<Record<string, readonly [why: string, ...doors: ReadonlyArray<string>]>> = {
+  "bin/kiwi.cjs": ["an old Node reads it, which cannot load anything of src", "child_process"],
+  "src/layers/identity/KeychainOs.ts": ["only finds where the library lies", "createRequire"],
+  "src/layers/primitive/SubprocessNode.ts": ["runs tools", "runChild"],
+  "src/layers/process/childProcess.ts": ["the adapter under both", "child_process"],
+  "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "runChild"],
+  "src/programs/demo/agent.ts": ["the demo's agent starts a server, as agents do", "@modelcontextprotocol/client/stdio"]
+}
+
+/** Who reads by itself, and why not through `layers/files/readRegular.ts` or SafeFiles. */
+const readers: Readonly<Record<string, string>> = {
+  "bin/kiwi.cjs": "folders of version managers, in the home folder",
+  "src/layers/audit/headsFile.ts": "Kiwi's own home",
+  "src/layers/audit/places.ts": "opens without waiting, looks at what it opened, and refuses what is too large",
+  "src/layers/audit/recoverSessions.ts": "Kiwi's own home",
+  "src/layers/dependency/DependenciesFile.ts": "Kiwi's own home",
+  "src/layers/dependency/environmentFiles.ts": "Kiwi's own home",
+  "src/layers/dependency/installNpm.ts": "Kiwi's own home",
+  "src/layers/dependency/installPip.ts": "Kiwi's own home",
+  "src/layers/dependency/installUv.ts": "Kiwi's own home",
+  "src/layers/env/HostFiles.ts": "names in a folder",
+  "src/layers/files/readRegular.ts": "the safe reader",
+  "src/layers/format/ExtractorsFile.ts": "names in a folder",
+  "src/layers/identity/IdentityKeyring.ts": "Kiwi's own home",
+  "src/layers/integrity/ItemHistoryFile.ts": "Kiwi's own home",
+  "src/layers/integrity/VerifiedCopiesFile.ts": "Kiwi's own home",
+  "src/layers/item/makeCatalog.ts": "names in a folder",
+  "src/layers/item/openFolder.ts": "opens folders only",
+  "src/layers/item/readItem.ts":
+    "opens without waiting, looks at what it opened, and reads as much as an item may have",
+  "src/layers/item/watchTiers.ts": "names in a folder",
+  "src/layers/lockfile/lockTree.ts":
+    "opens without waiting, looks at what it opened, and reads as much as a lock may have",
+  "src/layers/primitive/OutputsFile.ts": "opens without waiting, looks at what it opened, and reads a range",
+  "src/layers/process/limits.ts": "/proc",
+  "src/layers/process/processTree.ts": "/proc",
+  "src/layers/search/searchDatabase.ts": "makes a file in Kiwi's own home",
+  "src/layers/trust/projectFolder.ts": "names in a folder",
+  "src/layers/workspace/KiwiHomeNode.ts": "Kiwi's own package",
+  "src/layers/workspace/ProcessLockSqlite.ts": "makes a file in Kiwi's own home",
+  "src/layers/workspace/SafeFilesNode.ts": "the safe reader below a root",
+  "src/programs/clients.ts": "names in a folder",
+  "src/programs/cli/TerminalDevice.ts": "the terminal",
+  "src/programs/demo/world.ts": "the demo's own folder",
+  "src/programs/notItems.ts": "names in a folder"
+}
+
+describe("src and bin", () => {
+  it("start processes in one place", () => {
+    const expected = new Map(Object.entries(starters).map(([path, [, ...doors]]) => [path, doors]))
+    assert.deepStrictEqual(opened("start"), expected)
+  })
+
+  it("read what a project may have brought through the safe readers", () => {
+    assert.deepStrictEqual([...opened("read").keys()].toSorted(), Object.keys(readers).toSorted())
+  })
+})
+
+describe("a door is found", () => {
+  for (
+    const [kind, text, source] of [
+      ["start", "child_process", `import { spawn } from "node:child_process"`],
+      ["start", "child_process", `import * as Child from "child_process"`],
+      ["start", "child_process", `export { fork } from "node:child_process"`],
+      ["start", "child_process", `export * from "node:child_process"`],
+      ["start", "child_process", `const child = () => import("node:child_process")`],
+      ["start", "child_process", `const { exec } = require("child_process")`],
+      ["start", "child_process", `require("node:child_process").execSync("x")`],
+      ["start", "require(…)", `const load = (name) => require(name)`],
+      ["start", "import(…)", `const load = (name: string) => import(name)`],
+      ["start", "cluster", `import cluster from "node:cluster"`],
+      ["start", "worker_threads", `import { Worker } from "node:worker_threads"`],
+      ["start", "effect/process", `import { ChildProcess } from "effect/process"`],
+      ["start", "effect/process/ChildProcess", `import * as C from "effect/process/ChildProcess"`],
+      [
+        "start",
+        "@effect/platform-node/NodeChildProcessSpawner",
+        `import * as S from "@effect/platform-node/NodeChildProcessSpawner"`
+      ],
+      ["start", "cross-spawn", `import spawn from "cross-spawn"`],
+      ["start", "createRequire", `import { createRequire } from "node:module"`],
+      ["start", "getBuiltinModule", `const child = process.getBuiltinModule("child_process")`],
+      ["start", "dlopen", `process["dlopen"](module, "x.node")`],
+      ["start", "runChild", `import { type ChildSpec, runChild } from "../process/childProcess.ts"`],
+      ["start", "runChild", `export { runChild as run } from "../process/childProcess.ts"`],
+      ["read", "readFileSync", `import { readFileSync } from "node:fs"`],
+      ["read", "readFileSync", `import { readFileSync as look } from "fs"`],
+      ["read", "readFileSync", `import * as Fs from "node:fs"\nFs.readFileSync("x")`],
+      ["read", "openSync", `import fs from "node:fs"\nfs["openSync"]("x")`],
+      ["read", "readFile", `import { readFile } from "node:fs/promises"`],
+      ["read", "readdir", `import * as Fs from "node:fs/promises"\nFs.readdir("x")`],
+      ["read", "createReadStream", `import { createReadStream } from "node:fs"`],
+      ["read", "opendirSync", `import * as Fs from "node:fs"\nconst { opendirSync } = Fs`],
+      ["read", "readFileSync", `import * as Fs from "node:fs"\nconst g = Fs\ng.readFileSync("x")`],
+      ["read", "readFileSync", `require("fs").readFileSync("x")`],
+      ["read", "readFileSync", `const fs = require("fs")\nfs.readFileSync("x")`],
+      ["read", "import of fs", `const fs = await import("node:fs")`],
+      ["read", "node:fs", `export * from "node:fs"`],
+      ["read", "readFileString", `const text = yield* files.readFileString("x")`],
+      ["read", "readDirectory", `const names = files.readDirectory("x")`]
+    ] as const
+  ) {
+    it(`${kind}: ${source}`, () => {
+      const wrapped = source.includes("yield*") ? `function* f() { ${source} }` : source
+      const found = doorsOf("src/layers/item/A.ts", wrapped).filter((door) => door.kind === kind)
+      assert.deepStrictEqual(found.map((door) => door.text), [text])
+    })
+  }
+
+  it("and none in what only speaks of one", () => {
+    const source = `// import "node:child_process"
+      import type { ChildProcess } from "node:child_process"
+      import { type ChildSpec } from "../process/childProcess.ts"
+      import { constants, statSync } from "node:fs"
+      const text = "readFileSync"
+      const record = { runChild: 1, readFileSync: 2 }`
+    assert.deepStrictEqual(doorsOf("src/layers/item/A.ts", source), [])
+  })
+})
