@@ -12,6 +12,7 @@ import { kiwi, makeWorld } from "../support/mcp/project.ts"
 import type { World } from "../support/mcp/project.ts"
 import { fakeServer, listen } from "../support/mcp/start.ts"
 import { describeWith } from "../support/realParts.ts"
+import { questionText } from "../support/questionText.ts"
 
 const names = ["search", "load", "execute", "sign", "help"]
 const info = { name: "e2e", version: "1.0.0" }
@@ -38,7 +39,7 @@ const connect = async (mode: "legacy" | "auto", transport: "stdio" | "http", ans
   const asked: Array<string> = []
   if (answer !== "cannot") {
     client.setRequestHandler("elicitation/create", (request) => {
-      asked.push(request.params.message)
+      asked.push(questionText(request.params))
       if (answer === "decline" || answer === "cancel") return { action: answer }
       return { action: "accept", content: { agree: answer === "yes" } }
     })

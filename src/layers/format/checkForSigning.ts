@@ -9,6 +9,7 @@ import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
+import { isCompiledPython, toolFileIssue } from "../../services/item/text/toolText.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
@@ -110,8 +111,29 @@ const checkProgram = Effect.fnUntraced(function*(
   return wrong
 })
 
+const otherExtensions: Readonly<Record<string, string>> = {
+  ".pyw": ".py",
+  ".bash": ".sh",
+  ".mts": ".ts",
+  ".cts": ".ts"
+}
+
+const shebang = /^#![^\n]*?\b(?:(python)|(node)|(?:ba)?sh)[\d.]*(?:\s|$)/
+
+/** The extension that code of this kind usually has: by its own, in whatever case, or by its `#!` line. */
+const usualExtension = (path: string, text: string): string => {
+  const name = path.slice(path.lastIndexOf("/") + 1)
+  const dot = name.lastIndexOf(".")
+  if (dot > 0) {
+    const extension = name.slice(dot).toLowerCase()
+    return otherExtensions[extension] ?? extension
+  }
+  const match = shebang.exec(text)
+  return match === null ? "" : match[1] !== undefined ? ".py" : match[2] !== undefined ? ".js" : ".sh"
+}
+
 const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, spawner: Spawner | undefined) {
-  const extension = path.slice(path.lastIndexOf("."))
+  const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
       return spawner === undefined ? undefined : yield* ask(bash, bytes, spawner)
@@ -178,6 +200,21 @@ const versionIn = ({ file, kind, type }: ItemLocation): string => {
   }
 }
 
+/** What would run of a folder without being what a person is shown of it. */
+const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | undefined => {
+  for (const { bytes, path } of files) {
+    if (isCompiledPython(path)) {
+      return problem(
+        `${path} is compiled Python, which can run in place of the source beside it`,
+        "Remove it, and every __pycache__ folder"
+      )
+    }
+    const issue = toolFileIssue(path, bytes, path === entrypoint)
+    if (issue !== undefined) return { ...issue, issue: `${path}: ${issue.issue}`, found: "" }
+  }
+  return undefined
+}
+
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,
@@ -190,6 +227,10 @@ export const checkForSigning = Effect.fnUntraced(function*(
   if (item.toolType === "http" || item.toolType === "api") {
     const wrong = checkEndpoint(item)
     if (wrong !== undefined) return wrong
+  }
+  if (snapshot.location.kind === "folder") {
+    const hidden = checkShown(item, snapshot)
+    if (hidden !== undefined) return hidden
   }
   if (snapshot.location.kind === "file") return yield* checkCode(snapshot.location.path, snapshot.bytes, spawner)
   for (const file of snapshot.files) {
