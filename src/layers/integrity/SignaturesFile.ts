@@ -59,7 +59,7 @@ const describeItem = ({ change, diff, effects, item, location, snapshot }: Plann
     `${location.type} ${location.id} ${item.version}  (${showLocation(location)}, ${change})`,
     `sha256 ${snapshot.digest}`,
     ...effects.map((effect) => `- ${effect}`),
-    ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.trimEnd()])
+    ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.replace(/\n$/, "")])
   ].join("\n")
 
 const quote = (id: string): string => isGlob(id) ? `'${id}'` : id

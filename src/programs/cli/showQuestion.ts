@@ -7,12 +7,16 @@ import { fullText, verdictLines } from "../question.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import type { colored } from "./text.ts"
 
-/** Cuts a line where the terminal would wrap it. A tab is as wide as it can be. */
+/** Columns that a character takes. A tab is as wide as it can be; the library's own measure is slow. */
+const widthOf = (character: string): number =>
+  character === "\t" ? 8 : character >= " " && character <= "~" ? 1 : displayWidth(character)
+
+/** Cuts a line where the terminal would wrap it. */
 const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   const rows: Array<string> = []
   let [row, width] = ["", 0]
   for (const character of line) {
-    const wide = character === "\t" ? 8 : displayWidth(character)
+    const wide = widthOf(character)
     if (width + wide > columns && row !== "") {
       rows.push(row)
       row = ""
