@@ -8,9 +8,9 @@ const tail = (path: string): string => path.length <= 40 ? path : `…${path.sli
 
 /** What is asked, what it may do, and what changed. */
 export const verdictLines = ({ project, title, verdict = ["", ""] }: HumanRequest): ReadonlyArray<string> =>
-  [`${safeLine(title, 300)}${project === undefined ? "" : ` of ${safeLine(tail(project))}`}`, ...verdict]
+  [`${safeLine(title, 300)}${project === undefined ? "" : ` in ${safeLine(tail(project))}`}`, ...verdict]
     .filter((line) => line !== "").map((line) => safeLine(line, 400))
 
 /** Everything that the person agrees to. */
 export const fullText = ({ details, project }: HumanRequest): string =>
-  [...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`]), safeText(details).replace(/\n+$/, "")].join("\n")
+  [...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`, ""]), safeText(details).replace(/\n+$/, "")].join("\n")

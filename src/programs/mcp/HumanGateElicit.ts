@@ -41,9 +41,17 @@ interface Question {
   readonly description: string
 }
 
+/** Some clients cut without a word, at the end of the screen or after one line. */
+const endMark = "– end –"
+
 const questionOf = (request: HumanRequest): Question => ({
   message: verdictLines(request).join("\n"),
-  description: `Cut short? Decline, and type on a terminal: ${safeLine(request.command, 8_192)}\n\n${fullText(request)}`
+  description: [
+    `No "${endMark}" below? Decline, and type on a terminal: ${safeLine(request.command, 8_192)}`,
+    "",
+    fullText(request),
+    endMark
+  ].join("\n")
 })
 
 /** Why the client cannot show all of it. */

@@ -50,8 +50,8 @@ describe("a question on a terminal", () => {
   it.effect("says which project it is about", () =>
     Effect.gen(function*() {
       const { text } = yield* show({ ...request, project: "/home/me/other" }, undefined)
-      assert.include(text, "Sign tool add 1.0.0 (project) of /home/me/other\n")
-      assert.include(text, "\nProject: /home/me/other\n+print(1)\n")
+      assert.include(text, "Sign tool add 1.0.0 (project) in /home/me/other\n")
+      assert.include(text, "\nProject: /home/me/other\n\n+print(1)\n")
     }))
 
   it.effect("waits at the end of each page, and shows the verdict again before the answer", () =>

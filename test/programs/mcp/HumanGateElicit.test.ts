@@ -57,7 +57,7 @@ describe("a stateless call", () => {
       assert.strictEqual(asked(first.question).message, "Sign tool add 1.0.0 (project)\nRuns by python\nNew: 1 line")
       assert.strictEqual(
         asked(first.question).description,
-        "Cut short? Decline, and type on a terminal: kiwi sign tool add\n\n+ print(1)"
+        "No \"– end –\" below? Decline, and type on a terminal: kiwi sign tool add\n\n+ print(1)\n– end –"
       )
       const requestState = first.question?.requestState
       const second = yield* round(seals, { inputResponses: { agree: yes }, requestState })
@@ -153,7 +153,7 @@ describe("the question", () => {
       }
       assert.include(description, "\\u{202e}")
       assert.strictEqual(message.split("\n").length, 3)
-      assert.strictEqual(description.split("\n").length, 4)
+      assert.strictEqual(description.split("\n").length, 6)
     }))
 
   it.effect("names the project that it is about", () =>
@@ -162,7 +162,7 @@ describe("the question", () => {
       const project = `/home/me/${"deep/".repeat(20)}other`
       const { question } = yield* round(seals, {}, { ...request, project })
       const { description, message } = asked(question)
-      assert.match(message, /^Sign tool add 1\.0\.0 \(project\) of ….{33}\/other\n/)
+      assert.match(message, /^Sign tool add 1\.0\.0 \(project\) in ….{33}\/other\n/)
       assert.include(description, `Project: ${project}\n`)
     }))
 
@@ -178,7 +178,7 @@ describe("the question", () => {
         assert.include(error?.remediation, "kiwi sign tool add")
         return
       }
-      const shown = asked(question).description.split("\n").slice(2).join("\n")
+      const shown = asked(question).description.split("\n").slice(2, -1).join("\n")
       assert.strictEqual(shown, safeText(details).replace(/\n+$/, ""))
     }))
 
