@@ -1,10 +1,41 @@
 // The kernel's graph. `layerProcess` is what all projects of a process share; `layerProject` is one project on top of
-// it. Every layer that takes options is made here, once, so that nothing is opened twice.
+// it. Every layer that takes options is made here, once, so that nothing is opened twice; every service is named with its
+// layer, so that a program can put another in its place.
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Duration, Effect, Layer } from "effect"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import { ChainResolver } from "../services/chain/ChainResolver.ts"
+import { Dependencies } from "../services/dependency/Dependencies.ts"
+import { EnvResolver } from "../services/env/EnvResolver.ts"
+import { Extractors } from "../services/format/Extractors.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { Identity } from "../services/identity/Identity.ts"
+import { Keychain } from "../services/identity/Keychain.ts"
+import { SecretStore } from "../services/identity/SecretStore.ts"
+import { ItemHistory } from "../services/integrity/ItemHistory.ts"
+import { Signatures } from "../services/integrity/Signatures.ts"
+import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
+import { Verifier } from "../services/integrity/Verifier.ts"
+import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
+import { Outbound } from "../services/outbound/Outbound.ts"
+import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { Outputs } from "../services/primitive/Outputs.ts"
+import { Builtins, Primitives } from "../services/primitive/Primitive.ts"
 import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
+import { ItemIndex } from "../services/search/ItemIndex.ts"
 import { Settings } from "../services/settings/Settings.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
+import { ProcessLock } from "../services/workspace/ProcessLock.ts"
+import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
+import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesFile from "./dependency/DependenciesFile.ts"
@@ -19,6 +50,8 @@ import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
+import type { SystemItems } from "./item/system/systemSpace.ts"
+import * as systemSpace from "./item/system/systemSpace.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
@@ -28,6 +61,8 @@ import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as Projects from "./Projects.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
+import type { Choose } from "./replaceService.ts"
+import { replaceServices } from "./replaceService.ts"
 import * as SchemaValidatorByOrigin from "./schema/SchemaValidatorByOrigin.ts"
 import * as ItemIndexSqlite from "./search/ItemIndexSqlite.ts"
 import * as SettingsFile from "./settings/SettingsFile.ts"
@@ -39,38 +74,58 @@ import * as ProcessLockSqlite from "./workspace/ProcessLockSqlite.ts"
 import * as SafeFilesNode from "./workspace/SafeFilesNode.ts"
 import * as WorkspaceNode from "./workspace/WorkspaceNode.ts"
 
-export interface KernelOptions {
+/** What a program may replace: every service of a kernel. */
+export type KernelServices = Exclude<Layer.Success<ReturnType<typeof compose>>, NodeServices.NodeServices>
+
+export interface KernelOptions<Replaced extends KernelServices = never, E = never> {
   /** The project's folder; without one only the user and system tiers are there. */
   readonly project?: string | undefined
   /** `$KIWI_HOME`. Default: the variable, else `~/.kiwi`. */
   readonly home?: string | undefined
   /** The user tier. Default: `$USER_SPACE`, else `~/.ai`. */
   readonly userSpace?: string | undefined
-  /** Handlers of the `builtin` primitive, besides Kiwi's own. */
+  /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. They count as Kiwi's own do. */
+  readonly items?: SystemItems | undefined
+  /** Handlers of the `builtin` primitive, besides Kiwi's own: by the `handler` that a system item's config names. */
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+  /** Layers of services that stand in place of the kernel's own, wherever the kernel asks for them. */
+  readonly replace?: Layer.Layer<Replaced, E> | undefined
 }
 
-/** What the projects of one process share: folders, locks, your identity, the way out to the network. */
-export const layerProcess = (options: Omit<KernelOptions, "project"> = {}) =>
+type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
+  KernelOptions<Replaced, E>,
+  "project" | "items"
+>
+
+const composeProcess = <E>(
+  options: ProcessOptions,
+  choose: Choose,
+  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
+) =>
   Layer.mergeAll(
-    Layer.merge(IdentityKeyring.layer, SecretStoreKeychain.layer).pipe(Layer.provide(KeychainOs.layer)),
-    OutboundOnDemand.layer,
-    BuiltinRegistry.layerWith(options.builtins ?? new Map())
+    choose(Identity, IdentityKeyring.layer),
+    choose(SecretStore, SecretStoreKeychain.layer),
+    choose(Outbound, OutboundOnDemand.layer),
+    choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map()))
   ).pipe(
-    Layer.provideMerge(ProcessLockSqlite.layer),
-    Layer.provideMerge(SafeFilesNode.layer),
-    Layer.provideMerge(
+    Layer.provideMerge(Layer.mergeAll(
+      choose(Keychain, KeychainOs.layer),
+      choose(ProcessLock, ProcessLockSqlite.layer),
+      system
+    )),
+    Layer.provideMerge(choose(SafeFiles, SafeFilesNode.layer)),
+    Layer.provideMerge(choose(
+      KiwiHome,
       options.home === undefined && options.userSpace === undefined
         ? KiwiHomeNode.layer
         : KiwiHomeNode.layerWith({ home: options.home, userSpace: options.userSpace })
-    ),
+    )),
     Layer.provideMerge(NodeServices.layer)
   )
 
 const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
   const settings = yield* Settings
-  const { callsConcurrency, httpTimeout, outputInline, outputKeep, outputMax, subprocessTimeout } = yield* settings
-    .current
+  const { callsConcurrency, httpTimeout, outputInline, outputMax, subprocessTimeout } = yield* settings.current
   return PrimitivesTable.layerWith({
     ...PrimitivesTable.defaults,
     output: { inline: outputInline, spill: outputMax },
@@ -79,50 +134,85 @@ const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
       http_client: Duration.toMillis(httpTimeout)
     },
     concurrency: { subprocess: callsConcurrency, http_client: callsConcurrency }
-  }).pipe(Layer.provideMerge(OutputsFile.layer({ keep: outputKeep })))
+  })
 }))
 
-/** One project, or none. */
-export const layerProject = (dir: string | undefined) =>
-  ToolProxyPipeline.layer.pipe(
+const layerOutputs = Layer.unwrap(Effect.gen(function*() {
+  const settings = yield* Settings
+  const { outputKeep } = yield* settings.current
+  return OutputsFile.layer({ keep: outputKeep })
+}))
+
+const composeProject = (dir: string | undefined, choose: Choose) =>
+  choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
-      AuditLogFile.layer,
-      ItemIndexSqlite.layer,
-      layerPrimitives,
-      PermissionGateDefault.layer,
-      SchemaValidatorByOrigin.layer,
-      SignaturesFile.layer
+      choose(AuditLog, AuditLogFile.layer),
+      choose(ItemIndex, ItemIndexSqlite.layer),
+      choose(Primitives, layerPrimitives),
+      choose(PermissionGate, PermissionGateDefault.layer),
+      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
+      choose(Signatures, SignaturesFile.layer)
     )),
-    Layer.provideMerge(LockfilesKernel.layer),
+    Layer.provideMerge(choose(Outputs, layerOutputs)),
+    Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
-      ChainResolverStore.layer,
-      DependenciesFile.layer,
-      EnvResolverNode.layer,
-      LockfileStoreFile.layer
+      choose(ChainResolver, ChainResolverStore.layer),
+      choose(Dependencies, DependenciesFile.layer),
+      choose(EnvResolver, EnvResolverNode.layer),
+      choose(LockfileStore, LockfileStoreFile.layer)
     )),
-    Layer.provideMerge(ItemHistoryFile.layer),
-    Layer.provideMerge(VerifierEd25519.layer),
-    Layer.provideMerge(VerifiedCopiesFile.layer),
-    Layer.provideMerge(ItemParserBuiltin.layer),
-    Layer.provideMerge(ItemStoreFile.layer),
-    Layer.provideMerge(ExtractorsFile.layer),
-    Layer.provideMerge(SettingsFile.layer),
-    Layer.provideMerge(SignerTrustFile.layer),
-    Layer.provideMerge(ProjectTrustFile.layer),
-    Layer.provideMerge(WorkspaceNode.layer(dir))
+    Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
+    Layer.provideMerge(choose(Verifier, VerifierEd25519.layer)),
+    Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),
+    Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layer)),
+    Layer.provideMerge(choose(ItemStore, ItemStoreFile.layer)),
+    Layer.provideMerge(choose(Extractors, ExtractorsFile.layer)),
+    Layer.provideMerge(choose(Settings, SettingsFile.layer)),
+    Layer.provideMerge(choose(SignerTrust, SignerTrustFile.layer)),
+    Layer.provideMerge(choose(ProjectTrust, ProjectTrustFile.layer)),
+    Layer.provideMerge(choose(Workspace, WorkspaceNode.layer(dir)))
   )
 
-/** A whole kernel for one project, for programs that embed Kiwi. */
-export const layer = (options: KernelOptions = {}) =>
-  layerProject(options.project).pipe(Layer.provideMerge(layerProcess(options)), withOwnLayers)
+const compose = <E>(
+  { project, ...options }: KernelOptions,
+  choose: Choose,
+  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
+) => composeProject(project, choose).pipe(Layer.provideMerge(composeProcess(options, choose, system)))
 
-/** Kernels of many projects over one process, for the surfaces. */
-export const layerProjects = (options: Omit<KernelOptions, "project"> = {}) =>
-  Layer.unwrap(Effect.map(KiwiHome, (home) =>
-    Projects.layerWith(
-      (key) => layerProject(key === "" ? undefined : key),
-      (key) => WorkspaceNode.isKnown(key, home)
-    ))).pipe(
-      Layer.provideMerge(layerProcess(options)),
-      withOwnLayers
-    )
+/** What the projects of one process share: folders, locks, your identity, the way out to the network. */
+export const layerProcess = <Replaced extends KernelServices = never, E = never>(
+  { replace, ...options }: ProcessOptions<Replaced, E> = {}
+) => replaceServices(replace, (choose) => composeProcess(options, choose, systemSpace.layer))
+
+/** One project, or none. */
+export const layerProject = <Replaced extends KernelServices = never, E = never>(
+  dir: string | undefined,
+  { replace }: Pick<KernelOptions<Replaced, E>, "replace"> = {}
+) => replaceServices(replace, (choose) => composeProject(dir, choose))
+
+type Composed<E> = Layer.Layer<KernelServices | NodeServices.NodeServices, ProjectNotFound | E>
+
+/** A whole kernel for one project, for programs that embed Kiwi. */
+export function layer<Replaced extends KernelServices = never, E = never>(
+  options: KernelOptions<Replaced, E> & { readonly items: SystemItems }
+): Composed<SystemItemRefused | E>
+export function layer<Replaced extends KernelServices = never, E = never>(
+  options?: KernelOptions<Replaced, E>
+): Composed<E>
+export function layer<Replaced extends KernelServices = never, E = never>(
+  { items, replace, ...options }: KernelOptions<Replaced, E> = {}
+): Composed<SystemItemRefused | E> {
+  const system = items === undefined ? systemSpace.layer : systemSpace.layerWith(items)
+  return withOwnLayers(replaceServices(replace, (choose) => compose(options, choose, system)))
+}
+
+/** Kernels of many projects over one process, for the surfaces. What is replaced is one for all of them. */
+export const layerProjects = <Replaced extends KernelServices = never, E = never>(
+  { replace, ...options }: ProcessOptions<Replaced, E> = {}
+) =>
+  withOwnLayers(replaceServices(replace, (choose) =>
+    Layer.unwrap(Effect.map(KiwiHome, (home) =>
+      Projects.layerWith(
+        (key) => composeProject(key === "" ? undefined : key, choose),
+        (key) => WorkspaceNode.isKnown(key, home)
+      ))).pipe(Layer.provideMerge(composeProcess(options, choose, systemSpace.layer)))))

@@ -1,9 +1,40 @@
 // A whole kernel without a disk, a keychain or a process: the same proxy, parsers, templates and schemas over items
 // that are a map and programs that are functions. For tests of items, and of programs that embed Kiwi.
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import { ChainResolver } from "../services/chain/ChainResolver.ts"
+import { Dependencies } from "../services/dependency/Dependencies.ts"
+import { EnvResolver } from "../services/env/EnvResolver.ts"
+import { Extractors } from "../services/format/Extractors.ts"
+import { ItemParser } from "../services/format/ItemParser.ts"
+import { Identity } from "../services/identity/Identity.ts"
+import { Keychain } from "../services/identity/Keychain.ts"
+import { SecretStore } from "../services/identity/SecretStore.ts"
+import { ItemHistory } from "../services/integrity/ItemHistory.ts"
+import { Signatures } from "../services/integrity/Signatures.ts"
+import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
+import { Verifier } from "../services/integrity/Verifier.ts"
+import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
+import { Outbound } from "../services/outbound/Outbound.ts"
+import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { Outputs } from "../services/primitive/Outputs.ts"
+import { Builtins, Primitives } from "../services/primitive/Primitive.ts"
 import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
+import { ItemIndex } from "../services/search/ItemIndex.ts"
+import { Settings } from "../services/settings/Settings.ts"
 import type { SettingsValues } from "../services/settings/Settings.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
+import { ProcessLock } from "../services/workspace/ProcessLock.ts"
+import { SafeFiles } from "../services/workspace/SafeFiles.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
@@ -12,6 +43,7 @@ import * as EnvResolverMemory from "./env/EnvResolverMemory.ts"
 import * as ExtractorsMemory from "./format/ExtractorsMemory.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as IdentityMemory from "./identity/IdentityMemory.ts"
+import * as KeychainMemory from "./identity/KeychainMemory.ts"
 import * as SecretStoreMemory from "./identity/SecretStoreMemory.ts"
 import * as ItemHistoryMemory from "./integrity/ItemHistoryMemory.ts"
 import * as SignaturesMemory from "./integrity/SignaturesMemory.ts"
@@ -20,7 +52,11 @@ import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as VerifierMemory from "./integrity/VerifierMemory.ts"
 import type { MemoryFile } from "./item/ItemStoreMemory.ts"
 import * as ItemStoreMemory from "./item/ItemStoreMemory.ts"
-import { systemTier } from "./item/systemTier.generated.ts"
+import { manifestOf } from "./item/system/manifestOf.ts"
+import { SystemManifest } from "./item/system/SystemManifest.ts"
+import type { SystemItems } from "./item/system/systemSpace.ts"
+import { systemFiles } from "./item/system/systemSpace.ts"
+import type { KernelServices } from "./Kernel.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
@@ -31,6 +67,8 @@ import * as OutputsMemory from "./primitive/OutputsMemory.ts"
 import type { Program } from "./primitive/PrimitivesMemory.ts"
 import * as PrimitivesMemory from "./primitive/PrimitivesMemory.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
+import type { Choose } from "./replaceService.ts"
+import { replaceServices } from "./replaceService.ts"
 import * as SchemaValidatorByOrigin from "./schema/SchemaValidatorByOrigin.ts"
 import * as ItemIndexMemory from "./search/ItemIndexMemory.ts"
 import * as SettingsMemory from "./settings/SettingsMemory.ts"
@@ -42,7 +80,7 @@ import * as ProcessLockMemory from "./workspace/ProcessLockMemory.ts"
 import * as SafeFilesMemory from "./workspace/SafeFilesMemory.ts"
 import * as WorkspaceMemory from "./workspace/WorkspaceMemory.ts"
 
-export interface KernelMemoryOptions {
+export interface KernelMemoryOptions<Replaced extends KernelServices = never, E = never> {
   /** Items by path below the tier: "tools/math/add.py". A Map can be signed into, a record is constant. */
   readonly project?: ReadonlyMap<string, MemoryFile> | Readonly<Record<string, MemoryFile>> | undefined
   readonly user?: ReadonlyMap<string, MemoryFile> | Readonly<Record<string, MemoryFile>> | undefined
@@ -64,57 +102,103 @@ export interface KernelMemoryOptions {
   readonly lockfiles?: LockfileStoreMemory.MemoryLockfiles | undefined
   /** Default: the defaults, and with assumed signatures no lockfiles, since what nobody signed nobody locked. */
   readonly settings?: Partial<SettingsValues> | undefined
+  /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. */
+  readonly items?: SystemItems | undefined
   readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
   /** What `keychain:NAME` stands for, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
   /** What a registry would have, by name. Default: nothing is installed and nothing can be. */
   readonly packages?: ReadonlyMap<string, string> | undefined
+  /** Layers of services that stand in place of the kernel's own, wherever the kernel asks for them. */
+  readonly replace?: Layer.Layer<Replaced, E> | undefined
 }
 
-export const layer = (options: KernelMemoryOptions = {}) => {
-  const tiers = { project: options.project ?? new Map(), user: options.user ?? new Map(), system: systemTier }
+const compose = <Replaced extends KernelServices, E>(
+  options: KernelMemoryOptions<Replaced, E>,
+  choose: Choose,
+  system: ReadonlyMap<string, Uint8Array>
+) => {
+  const tiers = { project: options.project ?? new Map(), user: options.user ?? new Map(), system }
   const restricted = { _tag: "Restricted" as const, reason: "nobody has trusted it yet", unsafe: false }
-  return ToolProxyPipeline.layer.pipe(
+  return choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
-      AuditLogMemory.layer,
-      ItemIndexMemory.layer,
-      PermissionGateDefault.layer,
-      PrimitivesMemory.layerWith(options.programs ?? new Map()),
-      SchemaValidatorByOrigin.layer,
-      SignaturesMemory.layerWith(tiers)
+      choose(AuditLog, AuditLogMemory.layer),
+      choose(ItemIndex, ItemIndexMemory.layer),
+      choose(PermissionGate, PermissionGateDefault.layer),
+      choose(Primitives, PrimitivesMemory.layerWith(options.programs ?? new Map())),
+      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
+      choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
-    Layer.provideMerge(LockfilesKernel.layer),
+    Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
-      ChainResolverStore.layer,
-      DependenciesMemory.layerWith(options.packages ?? new Map()),
-      EnvResolverMemory.layerWith(options.host ?? {}),
-      options.lockfiles === undefined ? LockfileStoreMemory.layer : LockfileStoreMemory.layerWith(options.lockfiles)
+      choose(ChainResolver, ChainResolverStore.layer),
+      choose(Dependencies, DependenciesMemory.layerWith(options.packages ?? new Map())),
+      choose(EnvResolver, EnvResolverMemory.layerWith(options.host ?? {})),
+      choose(
+        LockfileStore,
+        options.lockfiles === undefined ? LockfileStoreMemory.layer : LockfileStoreMemory.layerWith(options.lockfiles)
+      )
     )),
-    Layer.provideMerge(OutputsMemory.layer),
-    Layer.provideMerge(options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer),
-    Layer.provideMerge(Layer.mergeAll(VerifiedCopiesMemory.layer, ItemHistoryMemory.layer)),
-    Layer.provideMerge(ItemParserBuiltin.layerNoProcess),
-    Layer.provideMerge(ItemStoreMemory.layerWith(tiers)),
-    Layer.provideMerge(ExtractorsMemory.layer),
-    Layer.provideMerge(SignerTrustMemory.layerWith(options.signers ?? [])),
-    Layer.provideMerge(IdentityMemory.layer),
+    Layer.provideMerge(choose(Outputs, OutputsMemory.layer)),
+    Layer.provideMerge(
+      choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)
+    ),
     Layer.provideMerge(Layer.mergeAll(
-      options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network),
-      BuiltinRegistry.layerWith(options.builtins ?? new Map()),
-      ProcessLockMemory.layer,
-      ProjectTrustMemory.layerWith({
-        ...(options.trusted === false ? { state: restricted } : {}),
-        files: new Map(Object.entries(options.controlFiles ?? {}))
-      }),
-      SafeFilesMemory.layer,
-      SecretStoreMemory.layerWith(options.secrets ?? {}),
-      SettingsMemory.layerWith({
-        ...(options.signatures === "checked" ? {} : { lockfileMode: "off" as const }),
-        ...options.settings
-      })
+      choose(VerifiedCopies, VerifiedCopiesMemory.layer),
+      choose(ItemHistory, ItemHistoryMemory.layer),
+      Layer.succeed(SystemManifest, manifestOf(system))
     )),
-    Layer.provideMerge(WorkspaceMemory.layer),
-    Layer.provideMerge(KiwiHomeMemory.layer),
-    withOwnLayers
+    Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layerNoProcess)),
+    Layer.provideMerge(choose(ItemStore, ItemStoreMemory.layerWith(tiers))),
+    Layer.provideMerge(choose(Extractors, ExtractorsMemory.layer)),
+    Layer.provideMerge(choose(SignerTrust, SignerTrustMemory.layerWith(options.signers ?? []))),
+    Layer.provideMerge(choose(Identity, IdentityMemory.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      choose(
+        Outbound,
+        options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
+      ),
+      choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map())),
+      choose(ProcessLock, ProcessLockMemory.layer),
+      choose(
+        ProjectTrust,
+        ProjectTrustMemory.layerWith({
+          ...(options.trusted === false ? { state: restricted } : {}),
+          files: new Map(Object.entries(options.controlFiles ?? {}))
+        })
+      ),
+      choose(SafeFiles, SafeFilesMemory.layer),
+      choose(SecretStore, SecretStoreMemory.layerWith(options.secrets ?? {})),
+      choose(
+        Settings,
+        SettingsMemory.layerWith({
+          ...(options.signatures === "checked" ? {} : { lockfileMode: "off" as const }),
+          ...options.settings
+        })
+      )
+    )),
+    Layer.provideMerge(choose(Keychain, KeychainMemory.layer)),
+    Layer.provideMerge(choose(Workspace, WorkspaceMemory.layer)),
+    Layer.provideMerge(choose(KiwiHome, KiwiHomeMemory.layer))
+  )
+}
+
+type Composed<E> = Layer.Layer<KernelServices, E>
+
+export function layer<Replaced extends KernelServices = never, E = never>(
+  options: KernelMemoryOptions<Replaced, E> & { readonly items: SystemItems }
+): Composed<SystemItemRefused | E>
+export function layer<Replaced extends KernelServices = never, E = never>(
+  options?: KernelMemoryOptions<Replaced, E>
+): Composed<E>
+export function layer<Replaced extends KernelServices = never, E = never>(
+  options: KernelMemoryOptions<Replaced, E> = {}
+): Composed<SystemItemRefused | E> {
+  return withOwnLayers(
+    replaceServices(
+      options.replace,
+      (choose) =>
+        Layer.unwrap(Effect.map(systemFiles(options.items ?? {}), (system) => compose(options, choose, system)))
+    )
   )
 }

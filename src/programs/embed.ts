@@ -5,7 +5,8 @@
 // A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
 // your program asks its person; the kernel has none of its own.
 export * as GitTreeProcess from "../layers/git/GitTreeProcess.ts"
-export type { KernelOptions } from "../layers/Kernel.ts"
+export type { SystemItems } from "../layers/item/system/systemSpace.ts"
+export type { KernelOptions, KernelServices } from "../layers/Kernel.ts"
 export * as Kernel from "../layers/Kernel.ts"
 export type { ProjectKey, ProjectServices } from "../layers/Projects.ts"
 export * as Projects from "../layers/Projects.ts"
@@ -110,6 +111,7 @@ export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../servi
 export { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 
 // Items, and finding them.
+export { Extractors } from "../services/format/Extractors.ts"
 export { ItemParser } from "../services/format/ItemParser.ts"
 export type {
   Directive,
@@ -125,7 +127,14 @@ export type {
   XmlElement
 } from "../services/item/Item.ts"
 export { showLocation } from "../services/item/Item.ts"
-export { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../services/item/ItemErrors.ts"
+export {
+  ItemAmbiguous,
+  ItemIdInvalid,
+  ItemInvalid,
+  ItemNotFound,
+  ItemUnreadable,
+  SystemItemRefused
+} from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 export { ItemStore } from "../services/item/ItemStore.ts"

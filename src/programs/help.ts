@@ -1,5 +1,6 @@
 // Help: guides from the system tier's own knowledge, and what this kernel can and cannot do right now.
 import { Effect, Option } from "effect"
+import { agentRemedy } from "../services/error/agentRemedy.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemInvalid, ItemUnreadable } from "../services/item/ItemErrors.ts"
@@ -46,15 +47,17 @@ const off = Effect.gen(function*() {
   const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []
   return [
     ...(state._tag === "Restricted"
-      ? [`Nothing of the project runs: ${state.reason} (${state.remedy ?? "kiwi trust project"})`]
+      ? [`Nothing of the project runs: ${state.reason}. ${agentRemedy(state.remedy ?? "kiwi trust project")}`]
       : []),
-    ...(state._tag === "NoProject" ? ["There is no project here (kiwi init)"] : []),
+    ...(state._tag === "NoProject" ? [`There is no project here. ${agentRemedy("kiwi init")}`] : []),
     ...controls
       .filter((c) => c.state !== "accepted")
-      .map((c) => `${c.path} is ${c.state} and not used until somebody accepts it (kiwi trust project)`),
-    ...(unnamed === 0 ? [] : [`${unnamed} of the project's files are no items (kiwi doctor)`]),
+      .map((c) => `${c.path} is ${c.state} and not used until it is accepted. ${agentRemedy("kiwi trust project")}`),
+    ...(unnamed === 0 ? [] : [`${unnamed} of the project's files are not items. ${agentRemedy("kiwi doctor")}`]),
     ...problems.slice(0, 10).map((p) => p.message),
-    ...(problems.length > 10 ? [`… and ${problems.length - 10} more files that are no items (kiwi doctor)`] : [])
+    ...(problems.length > 10
+      ? [`… and ${problems.length - 10} more files that are not items. ${agentRemedy("kiwi doctor")}`]
+      : [])
   ]
 })
 

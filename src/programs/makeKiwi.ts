@@ -1,24 +1,27 @@
 // `makeKiwi`: promises over the real kernel of one project.
 import { Layer } from "effect"
-import type { KernelOptions } from "../layers/Kernel.ts"
+import type { KernelOptions, KernelServices } from "../layers/Kernel.ts"
 import * as Kernel from "../layers/Kernel.ts"
 import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
-import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
-import type { Kiwi, KiwiServices } from "./Kiwi.ts"
+import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
-export interface KiwiOptions extends KernelOptions {
+export interface KiwiOptions<Replaced extends KernelServices = never, E = never> extends KernelOptions<Replaced, E> {
   /** Name under which policy and audit know this program. Default: "embedder". */
   readonly client?: string | undefined
   /** Asks the person about a human act. Without it, signing and trusting fail as `HumanRequired`. */
   readonly askPerson?: AskPerson | undefined
 }
 
-/** Opens a kernel. The first call builds it; rejects with `ProjectNotFound` where the folder is none. */
-export const makeKiwi = (options: KiwiOptions = {}): Kiwi => {
-  const gate = options.askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(options.askPerson)
-  const layer: Layer.Layer<KiwiServices, ProjectNotFound> = Layer.merge(Kernel.layer(options), gate)
-  return makeKiwiOver(layer, options.client)
+/**
+ * Opens a kernel. The first call builds it, and rejects with `ProjectNotFound` if the folder does not exist, with
+ * `SystemItemRefused` if one of `items` cannot be a system item, or as a layer of `replace` fails.
+ */
+export const makeKiwi = <Replaced extends KernelServices = never, E = never>(
+  { askPerson, client, ...options }: KiwiOptions<Replaced, E> = {}
+): Kiwi => {
+  const gate = askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(askPerson)
+  return makeKiwiOver(Layer.merge(Kernel.layer(options), gate), client)
 }

@@ -1,6 +1,7 @@
 // `kiwi-mcp/testing`: a whole kernel in memory, and a layer without disk, keychain or process for every service, to put
 // one's own in between. What needs none of these is the real thing: parsing, chains, schemas, signatures, the proxy.
 import { Layer } from "effect"
+import type { KernelServices } from "../layers/Kernel.ts"
 import type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
 import * as KernelMemory from "../layers/KernelMemory.ts"
 import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
@@ -16,6 +17,8 @@ export type { MemoryHost } from "../layers/env/EnvResolverMemory.ts"
 export * as EnvResolverMemory from "../layers/env/EnvResolverMemory.ts"
 export * as ExtractorsMemory from "../layers/format/ExtractorsMemory.ts"
 export * as ItemParserBuiltin from "../layers/format/ItemParserBuiltin.ts"
+export type { MemoryCommits } from "../layers/git/GitTreeMemory.ts"
+export * as GitTreeMemory from "../layers/git/GitTreeMemory.ts"
 export * as IdentityMemory from "../layers/identity/IdentityMemory.ts"
 export * as KeychainMemory from "../layers/identity/KeychainMemory.ts"
 export * as SecretStoreMemory from "../layers/identity/SecretStoreMemory.ts"
@@ -26,8 +29,12 @@ export * as VerifierEd25519 from "../layers/integrity/VerifierEd25519.ts"
 export * as VerifierMemory from "../layers/integrity/VerifierMemory.ts"
 export type { MemoryFile } from "../layers/item/ItemStoreMemory.ts"
 export * as ItemStoreMemory from "../layers/item/ItemStoreMemory.ts"
+export type { KernelServices } from "../layers/Kernel.ts"
 export type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
 export * as KernelMemory from "../layers/KernelMemory.ts"
+export * as LockfilesKernel from "../layers/lockfile/LockfilesKernel.ts"
+export type { MemoryLockfiles } from "../layers/lockfile/LockfileStoreMemory.ts"
+export * as LockfileStoreMemory from "../layers/lockfile/LockfileStoreMemory.ts"
 export type { Answerer } from "../layers/outbound/OutboundMemory.ts"
 export * as OutboundMemory from "../layers/outbound/OutboundMemory.ts"
 export * as PermissionGateDefault from "../layers/permission/PermissionGateDefault.ts"
@@ -39,6 +46,8 @@ export * as ToolProxyPipeline from "../layers/proxy/ToolProxyPipeline.ts"
 export * as SchemaValidatorByOrigin from "../layers/schema/SchemaValidatorByOrigin.ts"
 export * as ItemIndexMemory from "../layers/search/ItemIndexMemory.ts"
 export * as SettingsMemory from "../layers/settings/SettingsMemory.ts"
+export * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
+export * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
 export * as ProjectTrustMemory from "../layers/trust/ProjectTrustMemory.ts"
 export * as SignerTrustMemory from "../layers/trust/SignerTrustMemory.ts"
 export * as KiwiHomeMemory from "../layers/workspace/KiwiHomeMemory.ts"
@@ -48,13 +57,13 @@ export * as WorkspaceMemory from "../layers/workspace/WorkspaceMemory.ts"
 export { version } from "./version.ts"
 
 /** `makeKiwi` over a kernel in memory. Without `askPerson`, human acts fail as `HumanRequired`. */
-export const makeTestKiwi = (
-  options: KernelMemoryOptions & { readonly askPerson?: AskPerson | undefined } = {}
+export const makeTestKiwi = <Replaced extends KernelServices = never, E = never>(
+  { askPerson, ...options }: KernelMemoryOptions<Replaced, E> & { readonly askPerson?: AskPerson | undefined } = {}
 ): Kiwi =>
   makeKiwiOver(
     Layer.merge(
       KernelMemory.layer(options),
-      options.askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(options.askPerson)
+      askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(askPerson)
     ),
     undefined
   )

@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
+import { rolldown } from "rolldown"
 import { afterAll, beforeAll } from "vitest"
 import { programsOf } from "./consumer/programs.ts"
 
@@ -42,7 +43,11 @@ beforeAll(async () => {
   mkdirSync(project)
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
   const own = ["effect", "@effect/platform-node", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
-  await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", tarball, ...own], project)
+  await run(
+    "npm",
+    ["install", "--prefer-offline", "--no-audit", "--no-fund", tarball, ...own, "esbuild@0.28.2"],
+    project
+  )
 })
 
 it("the package holds the program, the library and what they need, and nothing else", () => {
@@ -64,7 +69,9 @@ it("installing it runs nothing", () => {
   assert.doesNotHaveAnyKeys(scripts, ["preinstall", "install", "postinstall", "prepare", "prepublish"])
 })
 
-const documented = programsOf(readFileSync(join(root, "docs/embedding.md"), "utf8"))
+const documented = ["embedding", "replace-a-service"].flatMap((page) =>
+  programsOf(readFileSync(join(root, `docs/${page}.md`), "utf8"))
+)
 const fileOf = (index: number) => `documented${index}.ts`
 
 it("the installed program makes an empty folder a project, and prints what to tell an MCP client", async () => {
@@ -101,10 +108,46 @@ it("a program runs a real tool as an Effect and as a promise, and one in memory"
 })
 
 for (const [index, { prints, title }] of documented.entries()) {
-  it(`docs/embedding.md, "${title}", program ${index + 1}, prints what it says`, async () => {
+  it(`docs: "${title}", program ${index + 1}, prints what it says`, async () => {
     assert.strictEqual(await run(process.execPath, [fileOf(index)], project), prints)
   })
 }
+
+/** One file in a folder without packages; it runs in the project as the documented program does. */
+const bundled = async (name: string, bundle: (input: string, output: string) => Promise<unknown>) => {
+  const [{ prints = "" } = {}] = documented
+  const file = join(folder, name, "program.mjs")
+  await bundle(join(project, fileOf(0)), file)
+  return { prints, printed: await run(process.execPath, [file], project) }
+}
+
+it("a program that rolldown bundled finds the system items", async () => {
+  const { printed, prints } = await bundled("rolldown", async (input, file) => {
+    const bundle = await rolldown({ input, platform: "node", external: ["@napi-rs/keyring"] })
+    await bundle.write({ file, format: "esm", codeSplitting: false })
+    await bundle.close()
+  })
+  assert.strictEqual(printed, prints)
+})
+
+it("a program that esbuild bundled finds the system items", async () => {
+  const { printed, prints } = await bundled("esbuild", (input, file) =>
+    run(
+      join(project, "node_modules/.bin/esbuild"),
+      [
+        input,
+        "--bundle",
+        "--platform=node",
+        "--format=esm",
+        "--external:@napi-rs/keyring",
+        "--banner:js=import { createRequire as r } from 'node:module'; const require = r(import.meta.url);",
+        `--outfile=${file}`,
+        "--log-level=error"
+      ],
+      project
+    ))
+  assert.strictEqual(printed, prints)
+})
 
 it("a program of the package's user shares one effect with it", () => {
   const copies = readdirSync(project, { recursive: true, encoding: "utf8" }).filter((file) =>

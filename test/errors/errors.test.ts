@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { renderError } from "../../src/programs/cli/failure.ts"
 import { uncolored } from "../../src/programs/cli/text.ts"
 import * as embed from "../../src/programs/embed.ts"
+import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import type { ErrorCause, ErrorObject } from "../../src/services/error/KiwiError.ts"
 import { codeOf } from "../../src/services/error/KiwiError.ts"
 import { errorClasses } from "./catalog.ts"
@@ -72,6 +73,15 @@ describe("remedies", () => {
       const wrong = yield* Effect.filter(commands, (args) => Effect.map(isUnderstood(args), (is) => !is))
       assert.deepStrictEqual(wrong.map((args) => args.join(" ")), [])
     }))
+
+  it("leave an agent nothing to type into a shell of its own", () => {
+    for (const [name, { remediation = "" }] of shown) {
+      const told = agentRemedy(remediation)
+      if (/^(?:Tell|Ask) the person/.test(told)) continue
+      assert.notMatch(told, /\bkiwi (?!.*\bkiwi-mcp\b)|`|\bKIWI_|\s--[a-z]/, name)
+      assert.deepStrictEqual(commandsIn(told), [], name)
+    }
+  })
 
   it("say what to do, and no more than that", () => {
     for (const [name, { remediation = "" }] of shown) {

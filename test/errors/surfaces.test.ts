@@ -6,6 +6,7 @@ import { McpTest } from "effect/ai"
 import { makeKiwi } from "../../src/programs/makeKiwi.ts"
 import * as Server from "../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../src/programs/mcp/transport/protocols.ts"
+import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import { toErrorObject } from "../../src/services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { object, tool } from "../layers/proxy/calls.ts"
@@ -42,7 +43,7 @@ const failures: ReadonlyArray<readonly [item: string, parameters: Record<string,
   ["shell", {}, "PERMISSION_DENIED"]
 ]
 
-describe("structured errors lost at the handler: an error is the same object", () => {
+describe("structured errors lost at the handler: an error is the same object but for how an agent is told what to do", () => {
   it.live("from the MCP server, from a command and for a program that embeds Kiwi", () =>
     Effect.gen(function*() {
       const place = yield* project(files)
@@ -84,7 +85,9 @@ describe("structured errors lost at the handler: an error is the same object", (
       for (const [item, parameters, code] of failures) {
         const shown = JSON.parse(JSON.stringify(yield* embedded(item, parameters)))
         assert.strictEqual(shown.code, code, shown.message)
-        assert.deepStrictEqual(yield* byMcp(item, parameters), shown)
+        const { remediation, ...rest } = yield* byMcp(item, parameters)
+        assert.deepStrictEqual({ ...rest, remediation: shown.remediation }, shown)
+        assert.strictEqual(remediation, agentRemedy(shown.remediation))
         assert.deepStrictEqual(yield* byCommand(item, parameters), shown)
         if (code !== "ITEM_NOT_FOUND") assert.isDefined(shown.failed_at, code)
       }

@@ -46,7 +46,7 @@ describe("help", () => {
       assert.include(known, lure)
       const restricted = yield* off(false)
       assert.notInclude(restricted, lure)
-      assert.include(restricted, "2 of the project's files are no items")
+      assert.include(restricted, "2 of the project's files are not items")
       assert.include(restricted, "Not An Id.py")
     }))
 })

@@ -46,7 +46,7 @@ type Layer = "services" | "layers" | "programs"
 
 const rank: Record<Layer, number> = { services: 0, layers: 1, programs: 2 }
 
-const maxFiles = 9
+const maxFiles = 12
 
 const forbiddenNames = new Set(["utils", "helpers", "common", "shared", "types", "constants", "index"])
 
@@ -248,15 +248,15 @@ const noCycles: Rule = (modules) => {
   return cycles
 }
 
-const domainsAreSmall: Rule = (modules) => {
+const foldersAreSmall: Rule = (modules) => {
   const folders = new Map<string, number>()
-  for (const { domain, layer } of modules) {
+  for (const { domain, path } of modules) {
     if (domain === undefined) continue
-    const folder = `src/${layer}/${domain}`
+    const folder = path.slice(0, path.lastIndexOf("/"))
     folders.set(folder, (folders.get(folder) ?? 0) + 1)
   }
   return [...folders].flatMap(([folder, count]) =>
-    count > maxFiles ? [`${folder} has ${count} files; at ${maxFiles + 1} a domain is two domains`] : []
+    count > maxFiles ? [`${folder} has ${count} files: give it sub-folders that are named by what they hold`] : []
   )
 }
 
@@ -343,7 +343,7 @@ export const rules = {
   "the kernel does not know the harness": kernelKnowsNoHarness,
   "domains that must not know each other do not": strangersStayStrangers,
   "no import cycles": noCycles,
-  "at most nine files a domain": domainsAreSmall,
+  "at most a dozen files a folder": foldersAreSmall,
   "no file or folder with a name that says nothing": namesSaySomething,
   "clock, randomness, process, console, timers, promises and runs stay at the edge": ambientStaysOutside,
   "one file imports node:sqlite": oneDoorToSqlite,

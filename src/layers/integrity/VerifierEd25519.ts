@@ -20,12 +20,9 @@ import type { SignerStanding } from "../../services/trust/SignerTrust.ts"
 import * as Ed25519 from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
-import { systemManifest } from "./systemManifest.generated.ts"
+import { SystemManifest } from "../item/system/SystemManifest.ts"
 
 type Candidates = SignerTrust["Service"]["candidates"]
-
-/** Canonical digests of every file of the system tier, by path below it. */
-export type SystemManifest = ReadonlyMap<string, string>
 
 const remembered = 10_000
 const rememberedKeys = 1_000
@@ -57,16 +54,16 @@ const digestOf = (snapshot: ItemSnapshot): string | undefined => {
     : undefined
 }
 
-const inManifest = (manifest: SystemManifest, { digest, files, location }: ItemSnapshot): boolean => {
+const inManifest = (manifest: ReadonlyMap<string, string>, { digest, files, location }: ItemSnapshot): boolean => {
   const path = `${typeFolder[location.type]}/${location.path}`
   if (location.kind === "file") return manifest.get(path) === digest
   const expected = [...manifest.keys()].filter((key) => key.startsWith(`${path}/`)).length
   return files.length === expected && files.every((file) => manifest.get(`${path}/${file.path}`) === file.digest)
 }
 
-export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: SystemManifest | undefined }) {
+export const make = Effect.gen(function*() {
   const signers = yield* SignerTrust
-  const manifest = options?.manifest ?? systemManifest
+  const manifest = yield* SystemManifest
   /** Only to say more: what is kept of a folder decides nothing. */
   const copies = yield* Effect.serviceOption(VerifiedCopies)
 
@@ -212,6 +209,4 @@ export const make = Effect.fnUntraced(function*(options?: { readonly manifest?: 
   return Verifier.of({ verify: (snapshot) => verifyBy(snapshot, signers.candidates), verifyAll })
 })
 
-export const layerWith = (options: { readonly manifest: SystemManifest }) => Layer.effect(Verifier, make(options))
-
-export const layer = Layer.effect(Verifier, make())
+export const layer = Layer.effect(Verifier, make)

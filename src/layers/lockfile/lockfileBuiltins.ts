@@ -1,6 +1,7 @@
 // The lock operations as tools of the system tier. A tool cannot ask anybody: what only a person may do comes back as
 // `HumanRequired`, with the command.
 import { Effect, Result, Schema } from "effect"
+import { forAgent } from "../../services/error/agentRemedy.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import { Tier } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
@@ -45,7 +46,7 @@ const nobody: Ask<HumanRequired, never> = ({ command, kind, title }) =>
   Effect.fail(new HumanRequired({ kind, title, command }))
 
 /** Reports are plain data; a key without a value is none in JSON. */
-const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(report))
+const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(forAgent(report)))
 
 type Services = Lockfiles | ItemStore | VerifiedCopies
 

@@ -6,8 +6,8 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { sha256 } from "../../layers/identity/sha256.ts"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectServices } from "../../layers/Projects.ts"
+import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
-import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
@@ -65,7 +65,7 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
 /** The one shape of every result: structured, and the same as text for clients that read only that. */
 export const toCallToolResult = (outcome: Answer | { readonly error: KiwiError }): McpSchema.CallToolResult => {
   const structured = "error" in outcome
-    ? { status: "error", error: toErrorObject(outcome.error) }
+    ? { status: "error", error: toAgentErrorObject(outcome.error) }
     : {
       status: outcome.status,
       data: outcome.data,
@@ -138,7 +138,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         category: a.parameters?.category,
         // A person is asked about what a glob names and nobody has signed yet; signed once more is what is named alone.
         changedOnly: /[*?]/.test(a.item_id)
-      }, caller).pipe(Effect.map(done))
+      }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
   help: (args) =>
     Effect.map(decodeArguments("help", HelpArguments, args), (a) => ({
@@ -210,7 +210,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     ).pipe(
       Effect.map(({ data }) => messageOf(name, data)),
       Effect.mapError((error: KiwiError) => {
-        const { message, remediation } = toErrorObject(error)
+        const { message, remediation } = toAgentErrorObject(error)
         return new McpSchema.InvalidParams({
           message: remediation === undefined ? message : `${message}. ${remediation}`
         })

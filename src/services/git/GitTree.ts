@@ -14,7 +14,7 @@ export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("Gi
       case "name":
         return `"${this.ref}" cannot be the name of a commit`
       case "no-git":
-        return "There is no git on PATH outside the project, and --base asks it"
+        return "There is no git on PATH outside the project, and a commit cannot be read without it"
       case "no-repository":
         return "The project is in no git repository, so there is no commit to compare it with"
       case "owner":
@@ -32,31 +32,31 @@ export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("Gi
   get remediation(): string {
     switch (this.issue) {
       case "name":
-        return "Name a branch, a tag or a commit: --base origin/main"
+        return "Name a branch, a tag or a commit, like origin/main"
       case "no-git":
-        return "Install git, or leave --base out"
+        return "Install git, or leave the commit out"
       case "no-repository":
-        return "Leave --base out, or name the project's folder in a clone with --project"
+        return "Leave the commit out, or name a project's folder that lies in a clone"
       case "owner":
         return "If the folder is yours to read: git config --global --add safe.directory \"$(pwd)\", in the clone's own folder"
       case "missing":
       case "shallow":
         return fetchCommand(this.ref)
       case "too-large":
-        return "Keep data out of .ai, or leave --base out"
+        return "Keep data out of .ai, or leave the commit out"
       case "failed":
         return "Look for what is broken: git fsck; a fresh clone mends it"
     }
   }
 }
 
-/** Brings a branch where `--base` finds it. */
+/** Brings a branch where it is found. */
 const fetchCommand = (ref: string): string => {
   const branch = ref.startsWith("origin/") ? ref.slice("origin/".length) : ref
   if (!/^\w[\w./-]*$/.test(branch) || branch === "HEAD") return "Fetch the whole history: git fetch --unshallow"
   return /^[0-9a-f]{7,64}$/.test(branch)
     ? `Fetch it: git fetch --depth=1 origin ${branch}`
-    : `Fetch it: git fetch --depth=1 origin ${branch}:refs/remotes/origin/${branch}, then --base origin/${branch}`
+    : `Fetch it: git fetch --depth=1 origin ${branch}:refs/remotes/origin/${branch}, then name origin/${branch}`
 }
 
 /** What stands at a path. Only a regular file of at most 1 MiB has bytes. */

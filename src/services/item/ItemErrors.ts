@@ -1,6 +1,7 @@
 // What can be wrong with an item before any question of trust.
 import { Schema } from "effect"
 import type { ValidationIssue } from "../error/KiwiError.ts"
+import { Underlying } from "../error/KiwiError.ts"
 import { ItemType, Tier } from "./ItemId.ts"
 
 /** No item has this id in the tiers and the project that were looked in. */
@@ -22,7 +23,9 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
   }
   get remediation() {
     if (this.near.length > 0) return `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
-    if (this.projectless === true) return "Start Kiwi in the project's folder, or name it: --project DIR"
+    if (this.projectless === true) {
+      return "Start Kiwi in the project's folder, or name it: `--project DIR`, or `Kernel.layer({ project })` in a program"
+    }
     return /[*?]/.test(this.id)
       ? "kiwi doctor names the files that are no items"
       : `Look for it with: kiwi search ${this.id}`
@@ -110,5 +113,22 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
   /** A file that is gone was being replaced. */
   get retryable() {
     return this.issue === "vanished"
+  }
+}
+
+/** A system item of an embedding program cannot be one: its path, its size, or no room to write it. */
+export class SystemItemRefused extends Schema.TaggedError<SystemItemRefused>()("SystemItemRefused", {
+  /** As the program named it: "tools/acme/greet.yaml". */
+  item: Schema.String,
+  issue: Schema.String,
+  cause: Schema.optionalKey(Underlying)
+}) {
+  override get message() {
+    return `${this.item} cannot be a system item: ${this.issue}`
+  }
+  get remediation() {
+    return this.cause === undefined
+      ? "Name items by a path of their own below tools, directives or knowledge: { \"tools/acme/greet.yaml\": text }"
+      : "Free some disk space and make $KIWI_HOME writable for the program"
   }
 }

@@ -33,7 +33,7 @@ export class LockScopeMissing extends Schema.TaggedError<LockScopeMissing>()("Lo
     return "There is no project here, so it has no lockfiles"
   }
   get remediation() {
-    return "Name the project with --project, or use --scope user"
+    return "Name a project, or use the scope user"
   }
 }
 

@@ -11,7 +11,7 @@ export class ProjectNotFound extends Schema.TaggedError<ProjectNotFound>()("Proj
     return `"${this.dir}" cannot be opened as a project: ${this.detail}`
   }
   get remediation() {
-    return "Name an existing folder with --project, or make it a project with: kiwi init DIR"
+    return "Name an existing folder as the project, or make one with: kiwi init DIR"
   }
 }
 

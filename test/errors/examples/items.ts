@@ -1,7 +1,8 @@
 // Items that are not there, not one, not readable, or not what their type needs.
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import { execute } from "../../../src/programs/execute.ts"
 import { load } from "../../../src/programs/load.ts"
 import { caller, echo, tool } from "../../layers/proxy/calls.ts"
@@ -38,6 +39,12 @@ export const examples: Examples = {
       },
       "trusted",
       () => execute({ id: "deploy", type: "directive", parameters: {}, dryRun: false, callId: "call" }, caller)
+    )
+  },
+  SystemItemRefused: {
+    when: "A program brings a system item in the place of one of Kiwi's",
+    produce: Effect.flip(
+      Effect.scoped(Layer.build(KernelMemory.layer({ items: { "tools/core/ping.yaml": tool({}) } })))
     )
   },
   ItemUnreadable: {

@@ -1,8 +1,9 @@
 // What nobody has accepted, signed or allowed, and what only a person may do.
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.ts"
 import * as HumanGateEmbedder from "../../../src/layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { sign } from "../../../src/programs/sign.ts"
@@ -79,7 +80,7 @@ export const examples: Examples = {
         const snapshot = yield* store.read(location)
         return yield* Effect.provide(
           Effect.flatMap(Verifier, (verifier) => verifier.verify(snapshot)),
-          VerifierEd25519.layerWith({ manifest: new Map() })
+          VerifierEd25519.layer.pipe(Layer.provide(Layer.succeed(SystemManifest, new Map())))
         )
       }))
   },

@@ -234,7 +234,7 @@ describe("what is not there", () => {
       const missing = yield* Effect.flip(read("origin/main"))
       assert.deepStrictEqual([missing.issue, missing.remediation], [
         "missing",
-        "Fetch it: git fetch --depth=1 origin main:refs/remotes/origin/main, then --base origin/main"
+        "Fetch it: git fetch --depth=1 origin main:refs/remotes/origin/main, then name origin/main"
       ])
       git(["commit", "-q", "--allow-empty", "-m", "second"])
       const shallow = join(folder, "shallow")

@@ -3,8 +3,9 @@ import { Effect, Layer, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { generate } from "../../../build/systemManifest.ts"
-import { systemManifest } from "../../../src/layers/integrity/systemManifest.generated.ts"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import { systemManifest } from "../../../src/layers/item/system/systemManifest.generated.ts"
+import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.ts"
 import { VerifiedCopies } from "../../../src/services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import type { FolderFile, ItemSnapshot } from "../../../src/services/item/Item.ts"
@@ -36,12 +37,16 @@ const signers = Layer.mock(SignerTrust, {
     Effect.sync(() => trusted[tier].filter((s) => s._tag === "Unknown" || s.signer.keyId === keyId))
 })
 
-const layer = VerifierEd25519.layerWith({
-  manifest: new Map([[
-    "tools/core/run.py",
-    Snapshots.fileSnapshot(Snapshots.locationOf("tools/core/run.py"), "run")!.digest
-  ]])
-}).pipe(Layer.provide(signers))
+const layer = VerifierEd25519.layer.pipe(
+  Layer.provide(Layer.succeed(
+    SystemManifest,
+    new Map([[
+      "tools/core/run.py",
+      Snapshots.fileSnapshot(Snapshots.locationOf("tools/core/run.py"), "run")!.digest
+    ]])
+  )),
+  Layer.provide(signers)
+)
 
 const using = <A, E>(body: (verify: Verifier["Service"]["verify"]) => Effect.Effect<A, E>) =>
   Effect.gen(function*() {
@@ -343,7 +348,7 @@ describe("the system tier", () => {
       const manifest = new Map(files.map((file) => [`tools/web/fetch/${file.path}`, file.digest]))
       const { verify } = yield* Effect.provide(
         Verifier,
-        VerifierEd25519.layerWith({ manifest }).pipe(Layer.provide(signers))
+        VerifierEd25519.layer.pipe(Layer.provide(Layer.succeed(SystemManifest, manifest)), Layer.provide(signers))
       )
       yield* verify(Snapshots.folderSnapshot(at, files))
       for (const changed of [files.slice(0, 3), [...files, Snapshots.folderFile("x.py", "")]]) {
@@ -356,7 +361,7 @@ describe("the system tier", () => {
 
   it("has a manifest of what is in .ai now: run `node build/systemManifest.ts` after a change", () => {
     const root = fileURLToPath(new URL("../../..", import.meta.url))
-    const module = readFileSync(`${root}src/layers/integrity/systemManifest.generated.ts`, "utf8")
+    const module = readFileSync(`${root}src/layers/item/system/systemManifest.generated.ts`, "utf8")
     assert.strictEqual(generate(`${root}.ai`), module)
     assert.isAbove(systemManifest.size, 0)
   })

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Schema } from "effect"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
+import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import type { ErrorObject } from "../../../src/services/error/KiwiError.ts"
@@ -159,7 +160,7 @@ const faults: ReadonlyArray<Fault> = [
       return { user: files, signatures: "checked" }
     },
     before: () => sign("tool"),
-    instead: VerifierEd25519.layerWith({ manifest: new Map() }),
+    instead: VerifierEd25519.layer.pipe(Layer.provide(Layer.succeed(SystemManifest, new Map()))),
     chain: ["tool", "python_runtime", "subprocess"],
     failed: { tool_id: "python_runtime", config_path: "system:tools/runtimes/python_runtime.yaml" }
   },

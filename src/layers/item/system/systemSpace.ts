@@ -1,0 +1,79 @@
+// The folder of the system tier: the package's own where it is there, else one in $KIWI_HOME that is written from the
+// program itself. A bundle has no package around it, and the items of an embedding program come from no file.
+import { Context, Effect, Layer } from "effect"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { SystemItemRefused } from "../../../services/item/ItemErrors.ts"
+import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
+import { SafeFiles } from "../../../services/workspace/SafeFiles.ts"
+import { sha256 } from "../../identity/sha256.ts"
+import { manifestOf } from "./manifestOf.ts"
+import { SystemManifest } from "./SystemManifest.ts"
+
+/** Files by path below the tier: "tools/acme/greet.yaml". */
+export type SystemItems = Readonly<Record<string, string | Uint8Array>>
+
+const itemPath = /^(?:tools|directives|knowledge)(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$/
+
+const maxItem = 1024 * 1024
+
+/** Kiwi's own files and those of the program. */
+export const systemFiles = Effect.fnUntraced(function*(items: SystemItems) {
+  const { systemTier } = yield* Effect.promise(() => import("./systemTier.generated.ts"))
+  const encoder = new TextEncoder()
+  const all = new Map([...systemTier].map(([path, text]) => [path, encoder.encode(text)]))
+  for (const [path, content] of Object.entries(items)) {
+    const bytes = typeof content === "string" ? encoder.encode(content) : content
+    const issue = !itemPath.test(path)
+      ? "it is not the path of an item, like tools/acme/greet.yaml"
+      : all.has(path)
+      ? "Kiwi has an item there itself"
+      : bytes.length > maxItem
+      ? "it has more than 1 MiB"
+      : undefined
+    if (issue !== undefined) return yield* new SystemItemRefused({ item: path, issue })
+    all.set(path, Uint8Array.from(bytes))
+  }
+  return all
+})
+
+const write = Effect.fnUntraced(function*(home: string, items: SystemItems) {
+  const files = yield* SafeFiles
+  const all = yield* systemFiles(items)
+  const manifest = manifestOf(all)
+  const digests = [...all].map(([path, bytes]) => [path, sha256(bytes)]).toSorted(([a = ""], [b = ""]) =>
+    a < b ? -1 : 1
+  )
+  const folder = `system/items-${sha256(JSON.stringify(digests)).slice(0, 16)}`
+  yield* Effect.forEach(all, ([path, bytes]) =>
+    Effect.gen(function*() {
+      const place = `${folder}/${path}`
+      const known = yield* Effect.orElseSucceed(files.read(home, place, { maxBytes: maxItem }), () => undefined)
+      if (known === undefined || !Buffer.from(known).equals(bytes)) yield* files.write(home, place, bytes)
+    }).pipe(
+      Effect.mapError((cause) =>
+        new SystemItemRefused({ item: path, issue: "it cannot be written to $KIWI_HOME", cause })
+      )
+    ), { discard: true })
+  return { space: join(home, folder), manifest }
+})
+
+const written = Effect.fnUntraced(function*(home: KiwiHome["Service"], items: SystemItems) {
+  const { manifest, space } = yield* write(home.home, items)
+  return Context.add(Context.make(KiwiHome, KiwiHome.of({ ...home, systemSpace: space })), SystemManifest, manifest)
+})
+
+/** KiwiHome with a folder that holds Kiwi's items and these, and what they are held to. */
+export const layerWith = (items: SystemItems) =>
+  Layer.effectContext(Effect.flatMap(KiwiHome, (home) => written(home, items)))
+
+/** KiwiHome with a folder that holds Kiwi's items. Without room for one there are none, which is logged. */
+export const layer = Layer.effectContext(Effect.gen(function*() {
+  const home = yield* KiwiHome
+  const own = Context.make(KiwiHome, home)
+  if (existsSync(home.systemSpace)) return own
+  return yield* Effect.catch(
+    written(home, {}),
+    (error) => Effect.as(Effect.logWarning(`There are no system items: ${error.message}`), own)
+  )
+}))

@@ -1,0 +1,255 @@
+// Whatever a program puts in the place of a service is what the kernel asks. Each service in turn is replaced by one
+// that passes everything on and takes notes; then something is done that the kernel cannot do without it.
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import * as fs from "node:fs"
+import { fileURLToPath } from "node:url"
+import * as Kernel from "../../src/layers/Kernel.ts"
+import * as KernelMemory from "../../src/layers/KernelMemory.ts"
+import { changedSince } from "../../src/programs/changedSince.ts"
+import * as embed from "../../src/programs/embed.ts"
+import { help } from "../../src/programs/help.ts"
+import { load } from "../../src/programs/load.ts"
+import { search } from "../../src/programs/search.ts"
+import { sign } from "../../src/programs/sign.ts"
+import * as testing from "../../src/programs/testing.ts"
+import { AuditLog } from "../../src/services/audit/AuditLog.ts"
+import { PermissionDenied, PermissionGate } from "../../src/services/permission/PermissionGate.ts"
+import { temporary } from "../support/temporary.ts"
+import { call, caller, reasonOf, tool } from "./proxy/calls.ts"
+
+/** What a use reaches for, noted down: methods when they are called, effects when they run, values when they are read. */
+const noting = <S extends object>(service: S, asked: Array<string>): S =>
+  new Proxy(service, {
+    get: (target, key) => {
+      const value = Reflect.get(target, key)
+      const note = () => asked.push(String(key))
+      if (typeof value === "function") return (...args: ReadonlyArray<unknown>) => (note(), value.apply(target, args))
+      if (Effect.isEffect(value)) return Effect.suspend(() => (note(), value))
+      note()
+      return value
+    }
+  })
+
+const bash = (lines: string, meta = "") =>
+  `#!/usr/bin/env bash\n# kiwi:\n#   version: "1.0.0"\n#   tool_type: bash\n#   executor_id: bash_runtime\n${meta}${lines}\n`
+
+const files = {
+  ".ai/tools/say.sh": bash("echo hello"),
+  ".ai/tools/much.sh": bash("head -c 2000000 /dev/zero | tr '\\0' x"),
+  ".env": "KEY=keychain:api\n",
+  ".ai/tools/secret.sh": bash("echo \"${#KEY}\"", "#   requires: {environment: [KEY]}\n"),
+  ".ai/tools/fetch.yaml": tool({ executor_id: "http_client", config: { url: "http://127.0.0.1:9/", method: "GET" } })
+}
+
+const world = Effect.gen(function*() {
+  const folder = yield* temporary
+  for (const [path, text] of Object.entries(files)) {
+    const file = `${folder}/project/${path}`
+    fs.mkdirSync(file.slice(0, file.lastIndexOf("/")), { recursive: true })
+    fs.writeFileSync(file, text)
+  }
+  return { project: `${folder}/project`, home: `${folder}/home`, userSpace: `${folder}/user` }
+})
+
+const agree = embed.HumanGateEmbedder.layer(() => true)
+const signAll = Effect.andThen(embed.trustProject(caller), sign({ id: "**" }, caller))
+
+const storeSecret = Effect.gen(function*() {
+  const secrets = yield* embed.SecretStore
+  const request = yield* secrets.proposeSet("api")
+  return yield* secrets.set("api", Redacted.make("twelve chars"), { ...request, by: "terminal" })
+})
+
+const says = call("say")
+/** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
+const uses = {
+  AuditLog: [embed.AuditLog, says],
+  Builtins: [embed.Builtins, call("ping")],
+  ChainResolver: [embed.ChainResolver, says],
+  Dependencies: [embed.Dependencies, says],
+  EnvResolver: [embed.EnvResolver, says],
+  Extractors: [embed.Extractors, search({ query: "say" }, caller)],
+  GitTree: [embed.GitTree, changedSince("/nowhere", "HEAD")],
+  HumanGate: [embed.HumanGate, sign({ id: "say" }, caller)],
+  Identity: [embed.Identity, sign({ id: "say" }, caller)],
+  ItemHistory: [embed.ItemHistory, says],
+  ItemIndex: [embed.ItemIndex, search({ query: "say" }, caller)],
+  ItemParser: [embed.ItemParser, load({ id: "say" }, caller)],
+  ItemStore: [embed.ItemStore, load({ id: "say" }, caller)],
+  Keychain: [embed.Keychain, storeSecret],
+  KiwiHome: [embed.KiwiHome, says],
+  LockfileStore: [embed.LockfileStore, says],
+  Lockfiles: [embed.Lockfiles, says],
+  Outbound: [embed.Outbound, call("fetch")],
+  Outputs: [embed.Outputs, call("much")],
+  PermissionGate: [embed.PermissionGate, says],
+  Primitives: [embed.Primitives, says],
+  ProcessLock: [embed.ProcessLock, sign({ id: "say" }, caller)],
+  ProjectTrust: [embed.ProjectTrust, says],
+  SafeFiles: [embed.SafeFiles, sign({ id: "say" }, caller)],
+  SchemaValidator: [embed.SchemaValidator, says],
+  SecretStore: [embed.SecretStore, call("secret")],
+  Settings: [embed.Settings, says],
+  Signatures: [embed.Signatures, sign({ id: "say" }, caller)],
+  SignerTrust: [embed.SignerTrust, says],
+  ToolProxy: [embed.ToolProxy, says],
+  VerifiedCopies: [embed.VerifiedCopies, says],
+  Verifier: [embed.Verifier, says],
+  Workspace: [embed.Workspace, help("overview")]
+} as const
+
+/** A person and a repository are not the kernel's: whoever composes a program provides them beside it. */
+const besideTheKernel = new Set(["GitTree", "HumanGate"])
+
+const servicesInSource = fs.readdirSync(fileURLToPath(new URL("../../src/services", import.meta.url)), {
+  recursive: true,
+  withFileTypes: true
+}).filter((entry) => entry.isFile()).flatMap((entry) =>
+  [...fs.readFileSync(`${entry.parentPath}/${entry.name}`, "utf8").matchAll(/class (\w+) extends Context\.Service</g)]
+    .map(([, name]) => name!)
+)
+
+it("every service of src/services is in this list", () => {
+  assert.deepStrictEqual(Object.keys(uses), servicesInSource.toSorted())
+})
+
+it("kiwi-mcp/testing has a layer for every service", () => {
+  const layers = Object.keys(testing)
+  const without = servicesInSource.filter((name) => !layers.some((layer) => layer.startsWith(name.replace(/s$/, ""))))
+  assert.deepStrictEqual(without, [])
+})
+
+describe("a service that is replaced is asked, in place of the kernel's own:", () => {
+  for (const [name, [service, use]] of Object.entries(uses)) {
+    it.live(name, () =>
+      Effect.gen(function*() {
+        const options = yield* world
+        const own = yield* Layer.build(Layer.mergeAll(Kernel.layer(options), agree, testing.GitTreeMemory.layer))
+        yield* Effect.provideContext(signAll, own)
+        const asked: Array<string> = []
+        // One service of many: which one it is, is only known as the test runs.
+        const key: Context.Key<any, any> = service
+        const replace: Layer.Layer<any> = Layer.succeed(key, noting(Context.getUnsafe(own, key), asked))
+        const kernel = besideTheKernel.has(name)
+          ? Layer.mergeAll(Kernel.layer(options), agree, testing.GitTreeMemory.layer, replace)
+          : Layer.mergeAll(Kernel.layer({ ...options, replace }), agree, testing.GitTreeMemory.layer)
+        const context = yield* Layer.build(kernel)
+        yield* Effect.exit(
+          Effect.provideContext(use as Effect.Effect<unknown, unknown, Layer.Success<typeof kernel>>, context)
+        )
+        assert.isNotEmpty(asked)
+      }).pipe(Effect.scoped))
+  }
+})
+
+const refusal = Layer.succeed(
+  PermissionGate,
+  PermissionGate.of({
+    run: () =>
+      new PermissionDenied({ what: "run", rule: "closed", reason: "it is closed", hint: "Come back tomorrow" }),
+    useSecret: () => Effect.succeed({ rule: "any" })
+  })
+)
+
+describe("a gate that refuses everything", () => {
+  it.live("refuses in a kernel on disk, in one of many projects, and in memory", () =>
+    Effect.gen(function*() {
+      const options = yield* world
+      yield* Effect.provide(signAll, Layer.merge(Kernel.layer(options), agree))
+      const { project, ...shared } = options
+      const outcomes = [
+        yield* Effect.flip(Effect.provide(says, Kernel.layer({ ...options, replace: refusal }))),
+        yield* Effect.gen(function*() {
+          const projects = yield* embed.Projects.Projects
+          return yield* Effect.flip(projects.use(fs.realpathSync(project))(says))
+        }).pipe(Effect.provide(Kernel.layerProjects({ ...shared, replace: refusal }))),
+        yield* Effect.flip(Effect.provide(
+          says,
+          KernelMemory.layer({ project: { "tools/say.sh": files[".ai/tools/say.sh"] }, replace: refusal })
+        ))
+      ]
+      for (const error of outcomes) assert.strictEqual(error._tag, "PermissionDenied")
+    }).pipe(Effect.scoped))
+
+  it.live("whose own layer is never built", () =>
+    Effect.gen(function*() {
+      const options = yield* world
+      const none = Layer.succeed(
+        AuditLog,
+        AuditLog.of({
+          append: () => Effect.void,
+          read: () => Effect.succeed([]),
+          verify: Effect.die("nobody asks"),
+          anchor: Effect.die("nobody asks")
+        })
+      )
+      yield* Effect.exit(Effect.provide(says, Kernel.layer({ ...options, replace: none })))
+      assert.isFalse(fs.existsSync(`${options.project}/.ai/logs`))
+    }).pipe(Effect.scoped))
+})
+
+const greet = tool({
+  tool_type: "builtin",
+  executor_id: "builtin",
+  description: "Greets",
+  config: { handler: "greet" },
+  input_schema: { type: "object", properties: { name: { type: "string" } } }
+})
+const builtins = new Map([[
+  "greet",
+  ({ parameters }: embed.PrimitiveInput) =>
+    Effect.succeed({ data: `Hello ${String(parameters["name"])}`, metadata: {} })
+]])
+
+describe("system items of a program", () => {
+  const asked = Effect.gen(function*() {
+    const { data } = yield* call("greet", { name: "Ada" })
+    const [hit] = yield* search({ query: "greet" }, caller)
+    return { data, hit: hit?.id, tier: hit?.tier, state: hit?.state }
+  })
+  const expected = { data: "Hello Ada", hit: "greet", tier: "system", state: "ok" } as const
+
+  it.live("run by the program's own builtin, are found, and leave Kiwi's in place", () =>
+    Effect.gen(function*() {
+      const items = { "tools/acme/greet.yaml": greet }
+      const options = yield* world
+      const real = Kernel.layer({ ...options, items, builtins })
+      assert.deepStrictEqual(yield* Effect.provide(asked, real), expected)
+      assert.deepStrictEqual(yield* Effect.provide(asked, Kernel.layer({ ...options, items, builtins })), expected)
+      assert.deepStrictEqual(yield* Effect.provide(asked, KernelMemory.layer({ items, builtins })), expected)
+      assert.strictEqual((yield* Effect.provide(call("ping"), real)).status, "success")
+    }).pipe(Effect.scoped))
+
+  it.live("are held to the bytes that the program gave", () =>
+    Effect.gen(function*() {
+      const options = yield* world
+      const kernel = Kernel.layer({ ...options, items: { "tools/acme/greet.yaml": greet }, builtins })
+      const context = yield* Layer.build(kernel)
+      const written = fs.readdirSync(`${options.home}/system`).find((name) => name.startsWith("items-"))
+      fs.writeFileSync(`${options.home}/system/${written}/tools/acme/greet.yaml`, greet.replace("1.0.0", "1.0.1"))
+      const error = reasonOf(yield* Effect.flip(Effect.provideContext(call("greet"), context)))
+      assert.strictEqual(error._tag, "SystemItemAltered")
+    }).pipe(Effect.scoped))
+
+  for (
+    const [path, issue] of [
+      ["tools/core/ping.yaml", "Kiwi has an item there itself"],
+      ["../tools/greet.yaml", "it is not the path of an item"],
+      ["tools/../../greet.yaml", "it is not the path of an item"],
+      ["/tools/greet.yaml", "it is not the path of an item"],
+      ["config/kiwi.yaml", "it is not the path of an item"],
+      ["tools/big.yaml", "it has more than 1 MiB"]
+    ] as const
+  ) {
+    it.live(`${path}: ${issue}`, () =>
+      Effect.gen(function*() {
+        const items = { [path]: path.includes("big") ? "x".repeat(1024 * 1024 + 1) : greet }
+        for (const kernel of [Kernel.layer({ ...(yield* world), items }), KernelMemory.layer({ items })]) {
+          const error = yield* Effect.flip(Effect.provide(Effect.exit(says), kernel))
+          assert.strictEqual(error._tag, "SystemItemRefused")
+          assert.include(error.message, issue)
+        }
+      }).pipe(Effect.scoped))
+  }
+})

@@ -1,0 +1,58 @@
+import { assert, describe, it } from "@effect/vitest"
+import { agentRemedy, forAgent } from "../../../src/services/error/agentRemedy.ts"
+
+describe("agentRemedy: a remedy over MCP", () => {
+  const cases: ReadonlyArray<readonly [remedy: string, forAgent: string]> = [
+    ["kiwi sign tool add", `Ask the person with sign {item_id: "add", item_type: "tool"}`],
+    ["kiwi sign directive 'ops/*'", `Ask the person with sign {item_id: "ops/*", item_type: "directive"}`],
+    [
+      "Look at what changed, then sign it again if it is right: kiwi sign tool add",
+      `Look at what changed, then sign it again if it is right: ask the person with sign {item_id: "add", item_type: "tool"}`
+    ],
+    ["kiwi load tool math/add", `Call load {item_id: "math/add", item_type: "tool"}`],
+    ["Look for it with: kiwi search add two", `Look for it with: search {query: "add two"}`],
+    ["kiwi lockfile diff report", `Call execute {item_id: "lockfile_diff", parameters: {tool: "report"}}`],
+    ["kiwi trust project", "Tell the person to type, at a terminal of their own: kiwi trust project"],
+    ["kiwi env sync hello", "Tell the person to type, at a terminal of their own: kiwi env sync hello"],
+    [
+      "kiwi sign tool add --tier user",
+      "Tell the person to type, at a terminal of their own: kiwi sign tool add --tier user"
+    ],
+    [
+      "If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself",
+      "Tell the person: If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
+    ],
+    [
+      "Check notes.md and the disk that it is on; `kiwi doctor` looks at the usual causes",
+      "Tell the person: Check notes.md and the disk that it is on; `kiwi doctor` looks at the usual causes"
+    ],
+    [
+      "Set KIWI_PASSPHRASE to the passphrase that the key was made with",
+      "Tell the person: Set KIWI_PASSPHRASE to the passphrase that the key was made with"
+    ],
+    ["Start Kiwi there, or name it: --project DIR", "Tell the person: Start Kiwi there, or name it: --project DIR"],
+    ["Ask the person to type: kiwi sign tool add --yes", "Ask the person to type: kiwi sign tool add --yes"],
+    ["Pass a plain value there", "Pass a plain value there"],
+    [`Did you mean "add"?`, `Did you mean "add"?`]
+  ]
+  for (const [remedy, expected] of cases) it(remedy, () => assert.strictEqual(agentRemedy(remedy), expected))
+
+  it("is said once", () => {
+    for (const [remedy] of cases) assert.strictEqual(agentRemedy(agentRemedy(remedy)), agentRemedy(remedy))
+  })
+
+  it("reaches every level of a report", () => {
+    assert.deepStrictEqual(
+      forAgent({ locks: [{ error: { remediation: "kiwi trust project", code: "kiwi trust project" } }], left: 1 }),
+      {
+        locks: [{
+          error: {
+            remediation: "Tell the person to type, at a terminal of their own: kiwi trust project",
+            code: "kiwi trust project"
+          }
+        }],
+        left: 1
+      }
+    )
+  })
+})
