@@ -13,4 +13,7 @@ export const verdictLines = ({ project, title, verdict = ["", ""] }: HumanReques
 
 /** Everything that the person agrees to. */
 export const fullText = ({ details, project }: HumanRequest): string =>
-  [...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`, ""]), safeText(details).replace(/\n+$/, "")].join("\n")
+  [
+    ...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`, ""]),
+    safeText(details).replace(/\n+$/, "")
+  ].join("\n")

@@ -11,8 +11,11 @@ import { compile } from "../template/Template.ts"
 import { isBelow } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
 
-/** Keeps a diff of two large texts that have nothing in common within about a second. */
 const effort = 20_000_000
+
+/** Takes about a second for two large texts that have nothing in common. */
+export const lineEdits = (before: string, after: string) =>
+  TextDiff.lines(before, after, { maxEdits: Math.max(20, Math.floor(effort / (before.length + after.length + 1))) })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
@@ -52,8 +55,7 @@ const describeEnds = (name: string, before: LineEnds, after: LineEnds): string =
 
 const diffText = (old: string, now: string, name: string): ItemDiff => {
   const [before, after] = [lineEnds(old), lineEnds(now)]
-  const maxEdits = Math.max(20, Math.floor(effort / (old.length + now.length + 1)))
-  const edits = TextDiff.lines(showEnds(old, before), showEnds(now, after), { maxEdits })
+  const edits = lineEdits(showEnds(old, before), showEnds(now, after))
   const count = (tag: "Insert" | "Delete") =>
     edits.reduce((sum, edit) => edit._tag === tag ? sum + edit.items.length : sum, 0)
   return {
@@ -196,7 +198,9 @@ export interface About {
 export const describeWarnings = (item: Item, about: About): ReadonlyArray<string> => {
   const { hides, overruledBy, past, unreadable } = about
   return [
-    ...(unreadable.length > 0 ? [`holds ${plural(unreadable.length, "file")} that nobody can read here: ${list(unreadable)}`] : []),
+    ...(unreadable.length > 0
+      ? [`holds ${plural(unreadable.length, "file")} that nobody can read here: ${list(unreadable)}`]
+      : []),
     ...(past.newest !== undefined && isBelow(item.version, past.newest.version)
       ? [`goes back from ${past.newest.version} to ${item.version}`]
       : []),
@@ -250,7 +254,9 @@ const countChanges = (items: ReadonlyArray<Judged>): string => {
   const of = (change: Judged["change"]) => items.filter((item) => item.change === change).length
   const words = { new: "new", changed: "changed", same: "as you signed it" } as const
   if (items.length === 1) return words[items[0]!.change]
-  return (["new", "changed", "same"] as const).flatMap((change) => of(change) === 0 ? [] : [`${of(change)} ${words[change]}`])
+  return (["new", "changed", "same"] as const).flatMap((change) =>
+    of(change) === 0 ? [] : [`${of(change)} ${words[change]}`]
+  )
     .join(", ")
 }
 

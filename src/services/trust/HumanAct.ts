@@ -81,8 +81,8 @@ export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDec
   }
   get remediation() {
     if (this.answer === undefined) return "Nothing was changed. Do not ask again unless the person wants it"
-    const typed = this.command === undefined ? "" : `, or tell them to type on a terminal: ${this.command}`
-    return `Nothing was changed. Ask again when the person is there and wants it${typed}`
+    const typed = this.command === undefined ? "" : `; they can also type on a terminal: ${this.command}`
+    return `Ask the person again when they are there and want it; nothing was changed${typed}`
   }
 }
 

@@ -92,14 +92,29 @@ describe("a question on a terminal", () => {
       assert.strictEqual(left, 1)
     }))
 
-  const Piece = Schema.Literals(["a", "é", "漢", "\n", "\u202e", "\t", " ", "\u{1f600}", "y".repeat(3000), "l\n".repeat(90)])
-  it.effect.prop("holds every character that is agreed to, whatever the screen", [Schema.Array(Piece)], ([pieces]) =>
-    Effect.gen(function*() {
-      const details = pieces.join("")
-      const { seen, written } = yield* show({ ...request, details }, { columns: 40, rows: 12 }, Array(5000).fill(""))
-      assert.isTrue(seen)
-      const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(verdict, "")
-      const plain = (text: string) => text.replaceAll("\n", "")
-      assert.strictEqual(plain(pages), plain(safeText(details)))
-    }))
+  const Piece = Schema.Literals([
+    "a",
+    "é",
+    "漢",
+    "\n",
+    "\u202e",
+    "\t",
+    " ",
+    "\u{1f600}",
+    "y".repeat(3000),
+    "l\n".repeat(90)
+  ])
+  it.effect.prop(
+    "holds every character that is agreed to, whatever the screen",
+    [Schema.Array(Piece)],
+    ([pieces]) =>
+      Effect.gen(function*() {
+        const details = pieces.join("")
+        const { seen, written } = yield* show({ ...request, details }, { columns: 40, rows: 12 }, Array(5000).fill(""))
+        assert.isTrue(seen)
+        const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(verdict, "")
+        const plain = (text: string) => text.replaceAll("\n", "")
+        assert.strictEqual(plain(pages), plain(safeText(details)))
+      })
+  )
 })

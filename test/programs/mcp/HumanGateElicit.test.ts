@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
+import { agentRemedy } from "../../../src/services/error/agentRemedy.ts"
 import { safeText } from "../../../src/services/error/safeText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
@@ -44,7 +45,7 @@ const decodeForm = Schema.decodeUnknownSync(Schema.Struct({
   })
 }))
 const asked = (question: McpSchema.InputRequired | undefined) => {
-  const { message, requestedSchema } = decodeForm(question?.inputRequests["agree"]?.params)
+  const { message, requestedSchema } = decodeForm(question?.inputRequests?.["agree"]?.params)
   return { message, description: requestedSchema.properties.agree.description }
 }
 
@@ -83,8 +84,9 @@ describe("a stateless call", () => {
         assert.strictEqual(second.outcome, "HumanDeclined")
         assert.include(second.error?.message, said)
         assert.notInclude(second.error?.message, "the person said no")
-        assert.include(second.error?.remediation, "Ask again when the person is there")
+        assert.include(second.error?.remediation, "Ask the person again when they are there")
         assert.include(second.error?.remediation, "kiwi sign tool add")
+        assert.strictEqual(agentRemedy(second.error?.remediation ?? ""), second.error?.remediation)
       }))
   }
 
@@ -167,20 +169,24 @@ describe("the question", () => {
     }))
 
   const Piece = Schema.Literals(["a", "é", "\n", "\u202e", "\t", "\u{1f600}", "y".repeat(400), "line\n".repeat(900)])
-  it.effect.prop("holds every character that is agreed to, or is not put", [Schema.Array(Piece)], ([pieces]) =>
-    Effect.gen(function*() {
-      const seals = yield* HumanGateElicit.makeSeals
-      const details = pieces.join("")
-      const { error, outcome, question } = yield* round(seals, {}, { ...request, details })
-      assert.strictEqual(outcome, "HumanRequired")
-      if (question === undefined) {
-        assert.match(error?.message ?? "", /it has (?:a line of more than 1000|\d+) characters/)
-        assert.include(error?.remediation, "kiwi sign tool add")
-        return
-      }
-      const shown = asked(question).description.split("\n").slice(2, -1).join("\n")
-      assert.strictEqual(shown, safeText(details).replace(/\n+$/, ""))
-    }))
+  it.effect.prop(
+    "holds every character that is agreed to, or is not put",
+    [Schema.Array(Piece)],
+    ([pieces]) =>
+      Effect.gen(function*() {
+        const seals = yield* HumanGateElicit.makeSeals
+        const details = pieces.join("")
+        const { error, outcome, question } = yield* round(seals, {}, { ...request, details })
+        assert.strictEqual(outcome, "HumanRequired")
+        if (question === undefined) {
+          assert.match(error?.message ?? "", /it has (?:a line of more than 1000|\d+) characters/)
+          assert.include(error?.remediation, "kiwi sign tool add")
+          return
+        }
+        const shown = asked(question).description.split("\n").slice(2, -1).join("\n")
+        assert.strictEqual(shown, safeText(details).replace(/\n+$/, ""))
+      })
+  )
 
   it.effect("is never cut: what a client does not show in full has to be read elsewhere", () =>
     Effect.gen(function*() {

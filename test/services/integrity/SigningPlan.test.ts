@@ -149,7 +149,14 @@ describe("verdictOf", () => {
 
   it("names the item that a warning is about, and warns before it says anything else", () => {
     const [risk, change] = verdictOf(
-      [judged, { ...judged, id: "sub", change: "changed", warnings: ["goes back"], effects: ["goes back", "y"], removed: 3 }],
+      [judged, {
+        ...judged,
+        id: "sub",
+        change: "changed",
+        warnings: ["goes back"],
+        effects: ["goes back", "y"],
+        removed: 3
+      }],
       "f".repeat(64)
     )
     assert.strictEqual(risk, "Sub goes back; add x; sub y")

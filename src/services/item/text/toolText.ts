@@ -12,7 +12,14 @@ const textExtensions: ReadonlySet<string> = new Set(
     .split(" ")
 )
 
-const textNames: ReadonlySet<string> = new Set(["makefile", "dockerfile", "gemfile", "rakefile", "justfile", "procfile"])
+const textNames: ReadonlySet<string> = new Set([
+  "makefile",
+  "dockerfile",
+  "gemfile",
+  "rakefile",
+  "justfile",
+  "procfile"
+])
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1).toLowerCase()
 
@@ -21,7 +28,10 @@ const extensionOf = (name: string): string => name.slice(name.lastIndexOf(".") +
 /** A NUL, as git decides it, or more than three bytes in ten that no ASCII text has, as Perl does. */
 const looksBinary = (bytes: Uint8Array): boolean => {
   const head = bytes.subarray(0, 8_000)
-  const odd = head.reduce((count, byte) => byte > 0x7e || (byte < 0x20 && !(byte > 7 && byte < 14)) ? count + 1 : count, 0)
+  const odd = head.reduce(
+    (count, byte) => byte > 0x7e || (byte < 0x20 && !(byte > 7 && byte < 14)) ? count + 1 : count,
+    0
+  )
   return head.includes(0) || odd > head.length * 0.3
 }
 
