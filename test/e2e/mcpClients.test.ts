@@ -11,6 +11,7 @@ import { start } from "../conformance/suite.ts"
 import { kiwi, makeWorld } from "../support/mcp/project.ts"
 import type { World } from "../support/mcp/project.ts"
 import { fakeServer, listen } from "../support/mcp/start.ts"
+import { questionText } from "../support/questionText.ts"
 import { describeWith } from "../support/realParts.ts"
 
 const names = ["search", "load", "execute", "sign", "help"]
@@ -38,7 +39,7 @@ const connect = async (mode: "legacy" | "auto", transport: "stdio" | "http", ans
   const asked: Array<string> = []
   if (answer !== "cannot") {
     client.setRequestHandler("elicitation/create", (request) => {
-      asked.push(request.params.message)
+      asked.push(questionText(request.params))
       if (answer === "decline" || answer === "cancel") return { action: answer }
       return { action: "accept", content: { agree: answer === "yes" } }
     })
@@ -112,7 +113,9 @@ for (const mode of ["legacy", "auto"] as const) {
           const { asked, client } = await connect(mode, transport, answer)
           const result = await client.callTool({ name: "sign", arguments: { item_id: "rogue" } })
           assert.deepInclude(result.structuredContent, { status })
-          if (code !== undefined) assert.include(JSON.stringify(result.structuredContent), code)
+          const said = JSON.stringify(result.structuredContent)
+          if (code !== undefined) assert.include(said, code)
+          assert.notInclude(said, "the person said no")
           assert.strictEqual(asked.length, answer === "cannot" ? 0 : 1)
           if (answer !== "cannot") {
             assert.include(asked[0], "Sign tool rogue 1.0.0")

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { assert } from "vitest"
+import { questionText } from "./questionText.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 
@@ -108,7 +109,7 @@ export const makeWorld = () => {
     const asked: Array<string> = []
     if (person !== undefined) {
       client.setRequestHandler("elicitation/create", (request) => {
-        asked.push(request.params.message)
+        asked.push(questionText(request.params))
         const { action, content } = person(request.params.message)
         // A client may answer whatever it likes: that is what is tested.
         return { action: action as "accept", ...(content === undefined ? {} : { content: content as {} }) }

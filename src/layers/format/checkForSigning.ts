@@ -6,6 +6,7 @@ import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
+import { isCompiledPython, toolFileIssue } from "../../services/item/text/toolText.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { runOwnChild } from "../process/ownChild.ts"
 import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
@@ -107,8 +108,29 @@ const checkProgram = Effect.fnUntraced(function*(
   return wrong
 })
 
+const otherExtensions: Readonly<Record<string, string>> = {
+  ".pyw": ".py",
+  ".bash": ".sh",
+  ".mts": ".ts",
+  ".cts": ".ts"
+}
+
+const shebang = /^#![^\n]*?\b(?:(python)|(node)|(?:ba)?sh)[\d.]*(?:\s|$)/
+
+/** The extension that code of this kind usually has: by its own, in whatever case, or by its `#!` line. */
+const usualExtension = (path: string, text: string): string => {
+  const name = path.slice(path.lastIndexOf("/") + 1)
+  const dot = name.lastIndexOf(".")
+  if (dot > 0) {
+    const extension = name.slice(dot).toLowerCase()
+    return otherExtensions[extension] ?? extension
+  }
+  const match = shebang.exec(text)
+  return match === null ? "" : match[1] !== undefined ? ".py" : match[2] !== undefined ? ".js" : ".sh"
+}
+
 const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, asks: boolean) {
-  const extension = path.slice(path.lastIndexOf("."))
+  const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
       return asks ? yield* ask(bash, bytes) : undefined
@@ -175,6 +197,21 @@ const versionIn = ({ file, kind, type }: ItemLocation): string => {
   }
 }
 
+/** What would run of a folder without being what a person is shown of it. */
+const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | undefined => {
+  for (const { bytes, path } of files) {
+    if (isCompiledPython(path)) {
+      return problem(
+        `${path} is compiled Python, which can run in place of the source beside it`,
+        "Remove it, and every __pycache__ folder"
+      )
+    }
+    const issue = toolFileIssue(path, bytes, path === entrypoint)
+    if (issue !== undefined) return { ...issue, issue: `${path}: ${issue.issue}`, found: "" }
+  }
+  return undefined
+}
+
 /** `asks`: whether the language's own reader is started where Kiwi's grammar does not do. */
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
@@ -188,6 +225,10 @@ export const checkForSigning = Effect.fnUntraced(function*(
   if (item.toolType === "http" || item.toolType === "api") {
     const wrong = checkEndpoint(item)
     if (wrong !== undefined) return wrong
+  }
+  if (snapshot.location.kind === "folder") {
+    const hidden = checkShown(item, snapshot)
+    if (hidden !== undefined) return hidden
   }
   if (snapshot.location.kind === "file") return yield* checkCode(snapshot.location.path, snapshot.bytes, asks)
   for (const file of snapshot.files) {

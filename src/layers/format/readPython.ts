@@ -223,24 +223,6 @@ const assignments = function*(tree: Tree, text: string): Generator<Assignment> {
   }
 }
 
-/** `# -*- coding: … -*-` on the first or second line decides how Python reads all others. */
-const coding = /^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)/
-
-const checkCoding = (text: string): Problem | undefined => {
-  for (const line of text.split("\n", 2)) {
-    const name = coding.exec(line)?.[1]?.toLowerCase().replaceAll("_", "-")
-    if (name !== undefined && !["utf-8", "utf8", "ascii", "us-ascii"].includes(name)) {
-      return problemAt(
-        text,
-        text.indexOf(line),
-        "the file says that it is not UTF-8",
-        "Save it as UTF-8 and remove the coding line"
-      )
-    }
-  }
-  return undefined
-}
-
 const readDescription = (tree: Tree, literals: ReturnType<typeof makeLiterals>): string => {
   for (const node of statements(tree)) {
     const child = node.name === "ExpressionStatement" ? node.firstChild : null
@@ -287,8 +269,6 @@ const readModule = ({ tree }: Program, text: string): Read<PythonModule> =>
 export const parsePython = (text: string) => Effect.flatMap(parser, (strict) => parseProgram(strict, text))
 
 export const readPython = Effect.fnUntraced(function*(text: string): Effect.fn.Return<Read<PythonModule>> {
-  const wrong = checkCoding(text)
-  if (wrong !== undefined) return Result.fail(wrong)
   return Result.flatMap(yield* parsePython(text), (program) => readModule(program, text))
 })
 

@@ -32,10 +32,6 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 
-/** Lines of diff in a whole plan, and for each item of it at least. */
-const allLines = 4000
-const fewestLines = 60
-
 /** An item of the largest size, with its signature line. */
 const largestFile = 1_050_000
 
@@ -63,7 +59,7 @@ const describeItem = ({ change, diff, effects, item, location, snapshot }: Plann
     `${location.type} ${location.id} ${item.version}  (${showLocation(location)}, ${change})`,
     `sha256 ${snapshot.digest}`,
     ...effects.map((effect) => `- ${effect}`),
-    ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.trimEnd()])
+    ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.replace(/\n$/, "")])
   ].join("\n")
 
 const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
@@ -75,14 +71,23 @@ const idOf = ({ category, id }: Query): string =>
 const requestFor = (query: Query, items: ReadonlyArray<PlannedSignature>): HumanRequest => {
   const [first] = items
   const types = [...new Set(items.map(({ location }) => location.type))]
+  const tiersOf = [...new Set(items.map(({ location }) => location.tier))].join(", ")
+  const what = items.length === 1 && first !== undefined
+    ? `${first.location.type} ${first.location.id} ${first.item.version}`
+    : `${items.length} items`
+  const digest = digestOfPlan(items)
+  const tier = query.tier === undefined ? "" : ` --tier ${query.tier}`
   return {
     kind: "sign",
-    title: items.length === 1 && first !== undefined
-      ? `Sign ${first.location.type} ${first.location.id} ${first.item.version}`
-      : `Sign ${items.length} items`,
+    title: items.length === 0 ? "Sign nothing" : `Sign ${what} (${tiersOf})`,
+    verdict: Plan.verdictOf(
+      items.map(({ location, snapshot, ...judged }) => ({ ...judged, id: location.id, digest: snapshot.digest })),
+      digest
+    ),
     details: items.map(describeItem).join("\n\n"),
-    digest: digestOfPlan(items),
-    command: types.map((type) => `kiwi sign ${type} ${quote(idOf(query))}`).join(" && ")
+    unreadable: items.flatMap(({ unreadable }) => unreadable),
+    digest,
+    command: types.map((type) => `kiwi sign ${type} ${quote(idOf(query))}${tier}`).join(" && ")
   }
 }
 
@@ -129,7 +134,7 @@ export const make = Effect.gen(function*() {
       Effect.orElseSucceed(() => undefined)
     )
 
-  const planOne = Effect.fnUntraced(function*(location: ItemLocation, lines: number) {
+  const planOne = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const item = yield* parser.check(snapshot)
     const past = yield* history.past(location)
@@ -143,19 +148,20 @@ export const make = Effect.gen(function*() {
       ? []
       : (yield* store.list({ type: location.type })).filter((other) => other.id === location.id && isLater(other.tier))
     const signer = standing?.by._tag === "Signer" ? standing.by.standing : undefined
+    const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
+    const about = { hides, overruledBy, past, unreadable, forgotten: lastSigned !== undefined && old._tag === "None" }
     const planned: PlannedSignature = {
       location,
       snapshot,
       item,
       hides,
       change: signer?._tag === "You" ? "same" : lastSigned === undefined ? "new" : "changed",
-      diff: Plan.cutText(Plan.diffItem(old, snapshot), lines),
-      effects: Plan.describeEffects(item, {
-        hides,
-        overruledBy,
-        past,
-        forgotten: lastSigned !== undefined && old._tag === "None"
-      })
+      diff: text,
+      added,
+      removed,
+      unreadable,
+      warnings: Plan.describeWarnings(item, about),
+      effects: Plan.describeEffects(item, about)
     }
     return { planned, counts: signer !== undefined }
   })
@@ -202,11 +208,10 @@ export const make = Effect.gen(function*() {
       return yield* new ItemIdInvalid({ id: query.category })
     }
     const locations = many ? yield* findMany(query) : [yield* findOne(query)]
-    const lines = Math.max(fewestLines, Math.floor(allLines / locations.length))
     const items: Array<PlannedSignature> = []
     const refused: Array<SigningPlan["refused"][number]> = []
     for (const location of locations) {
-      const result = yield* Effect.result(planOne(location, lines))
+      const result = yield* Effect.result(planOne(location))
       if (Result.isSuccess(result)) {
         const { counts, planned } = result.success
         if (query.changedOnly !== true || !counts) items.push(planned)

@@ -5,6 +5,7 @@ import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest } from "../../services/item/ItemPath.ts"
 import { commentSyntax, normalize, parseDetached, splitSignature } from "../../services/item/SignatureLine.ts"
+import { toolFileIssue } from "../../services/item/text/toolText.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 type Claim = ItemSnapshot["claim"]
@@ -27,6 +28,12 @@ const canonicalText = (location: ItemLocation, bytes: Uint8Array): Result.Result
     (problem) => new ItemInvalid({ item: showLocation(location), found: "", ...problem })
   )
 
+/** Refuses what a person could not be shown as it is read, in the one file of a tool or in any of its folder. */
+const checkToolFile = (item: string, path: string, bytes: Uint8Array): Result.Result<void, ItemInvalid> => {
+  const issue = toolFileIssue(path, bytes)
+  return issue === undefined ? Result.void : Result.fail(new ItemInvalid({ item, found: "", ...issue }))
+}
+
 /** Whether the signature of an item is a file of its own, `<name>.kiwi-sig`. */
 export const isDetached = (location: ItemLocation): boolean =>
   location.kind === "folder" || commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1)) === undefined
@@ -35,8 +42,12 @@ export const fileSnapshot = (location: ItemLocation, source: {
   readonly bytes: Uint8Array
   readonly executable: boolean
   readonly detached: Uint8Array | undefined
-}): Result.Result<ItemSnapshot, ItemInvalid> =>
-  Result.map(canonicalText(location, source.bytes), (text): ItemSnapshot => {
+}): Result.Result<ItemSnapshot, ItemInvalid> => {
+  const checked = location.type === "tool"
+    ? checkToolFile(showLocation(location), location.path, source.bytes)
+    : Result.void
+  if (Result.isFailure(checked)) return Result.fail(checked.failure)
+  return Result.map(canonicalText(location, source.bytes), (text): ItemSnapshot => {
     const syntax = commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1))
     const { canonical, claim } = splitSignature(text, syntax)
     const bytes = new TextEncoder().encode(canonical)
@@ -53,6 +64,7 @@ export const fileSnapshot = (location: ItemLocation, source: {
       executable: source.executable
     }
   })
+}
 
 /** Compares by UTF-16 code units, as RFC 8785 sorts keys. */
 const byPath = (a: FolderFile, b: FolderFile): number => a.path < b.path ? -1 : 1
@@ -78,6 +90,10 @@ export const folderSnapshot = (location: ItemLocation, source: {
         hint: `Write its metadata to ${folderManifest}`
       })
     )
+  }
+  for (const { bytes, path } of files) {
+    const checked = checkToolFile(`${showLocation(location)}/${path}`, path, bytes)
+    if (Result.isFailure(checked)) return Result.fail(checked.failure)
   }
   return Result.map(canonicalText(location, manifest.bytes), (text): ItemSnapshot => ({
     location,

@@ -109,7 +109,7 @@ const compareSides = Effect.fnUntraced(function*(left: Side, right: Side) {
       path: showLink(link),
       differences: differencesOf(own, was, is),
       ...(differs && text !== undefined && text._tag !== "None" && now !== undefined && was?.tool_id === is?.tool_id
-        ? { diff: diffItem(text, now) }
+        ? { diff: diffItem(text, now).text }
         : {}),
       kept: text !== undefined && text._tag !== "None"
     })

@@ -4,6 +4,7 @@ import { Effect, Result, TextDiff } from "effect"
 import { basename } from "node:path"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { lineEdits } from "../../services/integrity/SigningPlan.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
@@ -32,8 +33,6 @@ export interface ProposalInput {
 }
 
 const settingsPath = ".ai/config/kiwi.yaml"
-const maxDiffBytes = 131_072
-const maxDiffLines = 400
 
 const word = (foreign: string): string => safeLine(foreign, 80)
 
@@ -107,13 +106,6 @@ const decode = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-const cut = (diff: string): string => {
-  const lines = diff.split("\n")
-  return lines.length <= maxDiffLines
-    ? diff
-    : [...lines.slice(0, maxDiffLines), `… ${lines.length - maxDiffLines} more lines: read the file itself`].join("\n")
-}
-
 const environmentDiff = (before: ReadonlyArray<string>, after: ReadonlyArray<string>): string => {
   const gone = before.filter((name) => !after.includes(name)).map((name) => `-${name}`)
   const come = after.filter((name) => !before.includes(name)).map((name) => `+${name}`)
@@ -126,12 +118,10 @@ const diffOf = ({ accepted, file, now }: Compared): string => {
     return environmentDiff(Array.isArray(accepted) ? accepted : [], environmentNames(after))
   }
   const before = accepted instanceof Uint8Array ? accepted : new Uint8Array()
-  if (before.length > maxDiffBytes || after.length > maxDiffBytes) return `${after.length} bytes: read the file itself`
   const [old, text] = [decode(before), decode(after)]
   if (old === undefined || text === undefined) return `${after.length} bytes that are no text`
-  if (old === "" || text === "") return cut(text === "" ? printedLines(old, "-") : printedLines(text, "+"))
-  if (old.split("\n").length + text.split("\n").length > 4_000) return "too many lines: read the file itself"
-  return cut(TextDiff.unified(TextDiff.lines(old, text)).trimEnd())
+  if (old === "" || text === "") return text === "" ? printedLines(old, "-") : printedLines(text, "+")
+  return TextDiff.unified(lineEdits(old, text)).trimEnd()
 }
 
 /** The details of the request; foreign text in the diffs is unescaped. */

@@ -3,12 +3,12 @@
 // a yes nor a flag counts: only the passphrase of the signing key, typed on the terminal.
 import { Effect, Layer, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
-import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { Output } from "./Output.ts"
 import { agentVariable, Shell } from "./Shell.ts"
+import { showQuestion } from "./showQuestion.ts"
 import { TerminalDevice } from "./TerminalDevice.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import { colored, uncolored } from "./text.ts"
@@ -16,9 +16,6 @@ import { colored, uncolored } from "./text.ts"
 const tries = 3
 
 const noPassphrase = Redacted.make("")
-
-const question = (request: HumanRequest, paint: typeof colored): string =>
-  [`\n${paint.bold(safeLine(request.title, 300))}`, safeText(request.details).trimEnd(), ""].join("\n")
 
 export const make = Effect.fnUntraced(function*(options: {
   /** `--yes`: the person has answered already. */
@@ -37,13 +34,15 @@ export const make = Effect.fnUntraced(function*(options: {
     new HumanRequired({ kind, title, command, why })
 
   const askYes = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
-    yield* terminal.write(`${question(request, paint)}\n${paint.bold("Go ahead?")} [y/N] `)
+    if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
+    yield* terminal.write(`\n${paint.bold("Go ahead?")} [y/N] `)
     const answer = yield* terminal.readLine
     return /^\s*y(es)?\s*$/i.test(answer ?? "") ? agreed(request, "terminal") : yield* declined(request)
   })
 
   const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal, because: string) {
-    yield* terminal.write(`${question(request, paint)}\n${because}, so the passphrase of your signing key counts.\n`)
+    if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
+    yield* terminal.write(`\n${because}, so the passphrase of your signing key counts.\n`)
     for (let turn = 1; turn <= tries; turn++) {
       const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))
       yield* terminal.write("\n")

@@ -5,6 +5,8 @@ import { closeSync, constants, openSync } from "node:fs"
 import { ReadStream, WriteStream } from "node:tty"
 
 export interface OpenTerminal {
+  /** Its size now; absent or 0 where that is not known. */
+  readonly size?: () => { readonly columns: number; readonly rows: number }
   readonly write: (text: string) => Effect.Effect<void>
   /** One line without its end; `undefined` when the terminal is gone. */
   readonly readLine: Effect.Effect<string | undefined>
@@ -84,6 +86,7 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
   input.on("error", ignore)
   output.on("error", ignore)
   return {
+    size: () => ({ columns: output.columns ?? 0, rows: output.rows ?? 0 }),
     write: (text) =>
       Effect.callback((resume) => {
         output.write(text, () => resume(Effect.void))

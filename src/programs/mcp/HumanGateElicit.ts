@@ -5,12 +5,28 @@ import { Clock, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
-import { safeLine, safeText } from "../../services/error/safeText.ts"
+import { safeLine } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { fullText, verdictLines } from "../question.ts"
+
+/** What is seen of a field's description: characters, and lines of 80 columns. */
+interface Room {
+  readonly characters: number
+  readonly lines: number
+}
 
 /** More than this nobody reads in a dialog; it is not cut, since a cut diff must not be agreed to. */
 export const longestQuestion = 16_000
+
+/** A line that is longer hides its end in many dialogs. */
+const longestLine = 1_000
+
+/** What these clients were seen to cut, by the name that they give themselves. */
+const rooms: ReadonlyMap<string, Room> = new Map([
+  ["claude-code", { characters: 2_000, lines: Infinity }],
+  ["codex-mcp-client", { characters: longestQuestion, lines: 30 }]
+])
 
 const stateLife = 15 * 60 * 1000
 const answerKey = "agree"
@@ -18,15 +34,47 @@ const answerKey = "agree"
 const canElicit = ({ elicitation }: ClientCapabilities): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 
-const questionOf = (request: HumanRequest): string =>
-  `${safeLine(request.title, 300)}\n\n${safeText(request.details).trim()}`
+interface Question {
+  /** Three lines, since Claude Code shows no more of a message. */
+  readonly message: string
+  /** All that the person agrees to. */
+  readonly description: string
+}
 
-const form = (message: string) => ({
+/** Some clients cut without a word, at the end of the screen or after one line. */
+const endMark = "– end –"
+
+const questionOf = (request: HumanRequest): Question => ({
+  message: verdictLines(request).join("\n"),
+  description: [
+    `No "${endMark}" below? Decline, and type on a terminal: ${safeLine(request.command, 8_192)}`,
+    "",
+    fullText(request),
+    endMark
+  ].join("\n")
+})
+
+/** Why the client cannot show all of it. */
+const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, client: string | undefined) => {
+  if (unreadable.length > 0) {
+    return `${unreadable.length === 1 ? "a file" : `${unreadable.length} files`} of it cannot be shown as text`
+  }
+  const lines = description.split("\n")
+  if (lines.some((line) => line.length > longestLine)) return `it has a line of more than ${longestLine} characters`
+  const room = rooms.get(client ?? "") ?? { characters: longestQuestion, lines: Infinity }
+  if (description.length > room.characters) {
+    return `it has ${description.length} characters, and this client shows ${room.characters} at most`
+  }
+  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0)
+  return rows > room.lines ? `it has ${rows} lines, and this client shows about ${room.lines}` : undefined
+}
+
+const form = ({ description, message }: Question) => ({
   message,
   requestedSchema: {
     type: "object",
     properties: {
-      [answerKey]: { type: "boolean", title: "I have read this and agree", default: false }
+      [answerKey]: { type: "boolean", title: "I have read this and agree", description, default: false }
     },
     required: [answerKey]
   }
@@ -106,23 +154,25 @@ export const make = Effect.fnUntraced(function*(
   let question: InputRequired | undefined
 
   const act = (request: HumanRequest): HumanAct => ({ kind: request.kind, digest: request.digest, by: "elicitation" })
-  const required = ({ command, kind, title }: HumanRequest) => new HumanRequired({ kind, title, command })
-  const declined = ({ kind, title }: HumanRequest) => new HumanDeclined({ kind, title })
+  const required = ({ command, kind, title }: HumanRequest, why?: string) =>
+    new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
+  const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
+    new HumanDeclined({ kind, title, command, answer: action })
 
   const askSession = Effect.fnUntraced(function*(
     { getClient }: McpServerClient["Service"],
     request: HumanRequest,
-    message: string
+    asked: Question
   ) {
     // The library encodes this one by its class: a plain object is refused.
-    const params = new ElicitRequestFormParams(form(message))
+    const params = new ElicitRequestFormParams(form(asked))
     const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
       Effect.mapError(() => required(request))
     )
-    return agreed(answer) ? act(request) : yield* declined(request)
+    return agreed(answer) ? act(request) : yield* declined(request, answer)
   })
 
-  const askAgain = Effect.fnUntraced(function*(request: HumanRequest, message: string) {
+  const askAgain = Effect.fnUntraced(function*(request: HumanRequest, asked: Question) {
     const now = yield* Clock.currentTimeMillis
     const responses = context.inputResponses ?? {}
     const answer = Object.hasOwn(responses, answerKey)
@@ -132,10 +182,10 @@ export const make = Effect.fnUntraced(function*(
       answer !== undefined && context.requestState !== undefined &&
       seals.redeem(context.requestState, request, client, now)
     ) {
-      return agreed(answer) ? act(request) : yield* declined(request)
+      return agreed(answer) ? act(request) : yield* declined(request, answer)
     }
     question = new InputRequired({
-      inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(message) } } },
+      inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(asked) } } },
       requestState: seals.seal(request, client, now)
     })
     return yield* required(request)
@@ -145,16 +195,12 @@ export const make = Effect.fnUntraced(function*(
     gate: HumanGate.of({
       ask: Effect.fn("HumanGate.ask")(function*(request) {
         if (!canElicit(context.clientCapabilities)) return yield* required(request)
-        const message = questionOf(request)
-        if (message.length > longestQuestion) {
-          return yield* required({
-            ...request,
-            title: `${request.title} (${message.split("\n").length} lines to read, too long to show here)`
-          })
-        }
+        const asked = questionOf(request)
+        const hidden = hiddenOf(asked, request, context.clientInfo?.name)
+        if (hidden !== undefined) return yield* required(request, hidden)
         return yield* Option.match(session, {
-          onNone: () => askAgain(request, message),
-          onSome: (serverClient) => askSession(serverClient, request, message)
+          onNone: () => askAgain(request, asked),
+          onSome: (serverClient) => askSession(serverClient, request, asked)
         })
       })
     }),

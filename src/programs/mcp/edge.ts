@@ -12,6 +12,7 @@ import { safeLine } from "../../services/error/safeText.ts"
 import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { newCallId } from "../callId.ts"
+import { quote } from "../connect.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
@@ -49,6 +50,17 @@ export interface Answer {
   readonly metadata?: unknown
   readonly warnings?: ReadonlyArray<CallWarning>
 }
+
+/** Questions name the project where it is not the server's own, and so does the command that a person types instead. */
+const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["Service"] =>
+  HumanGate.of({
+    ask: (request) =>
+      gate.ask({
+        ...request,
+        project,
+        command: request.command.split(" && ").map((one) => `${one} --project ${quote(project)}`).join(" && ")
+      })
+  })
 
 /** The one shape of every result: structured, and the same as text for clients that read only that. */
 export const toCallToolResult = (outcome: Answer | { readonly error: KiwiError }): McpSchema.CallToolResult => {
@@ -173,7 +185,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       const { project: path, run } = yield* handlers[tool](args, { caller, callId })
       const key = yield* project.resolve(path)
       return yield* projects.use(key)(run).pipe(
-        Effect.provideService(HumanGate, gate.gate),
+        Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
           (error) => helpWithout(error)

@@ -27,12 +27,19 @@ export interface PlannedSignature {
   readonly item: Item
   /** `same`: these bytes are already signed by you. */
   readonly change: "new" | "changed" | "same"
-  /** Unified diff from the last bytes signed here, all lines added when there are none. Says what it had to cut. */
+  /** Unified diff from the last bytes signed here, all lines added when there are none. Never cut. */
   readonly diff: string
+  /** Lines. */
+  readonly added: number
+  readonly removed: number
+  /** Files of a folder whose content is no text: a person is shown their size and digest alone. */
+  readonly unreadable: ReadonlyArray<string>
   /** Items of later tiers that this one hides. */
   readonly hides: ReadonlyArray<ItemLocation>
   /** Plain sentences: "runs as you with python3", "hides the user's tool add", "goes back from 1.2.0 to 1.0.0". */
   readonly effects: ReadonlyArray<string>
+  /** Those of them that a person must not miss. */
+  readonly warnings: ReadonlyArray<string>
 }
 
 export interface SigningPlan {

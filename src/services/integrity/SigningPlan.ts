@@ -1,5 +1,5 @@
-// What a person reads before they sign: what changed since they last did, and what the item may do. Pure text work;
-// nothing is left out without saying how much.
+// What a person reads before they sign: what changed since they last did, and what the item may do. Pure text work that
+// leaves nothing out: whether all of it can be shown is the surface's to say, and where it cannot, nobody agrees there.
 import { Result, TextDiff } from "effect"
 import { isKiwiVariable, kernelVariables } from "../env/variableNames.ts"
 import { safeLine } from "../error/safeText.ts"
@@ -11,53 +11,100 @@ import { compile } from "../template/Template.ts"
 import { isBelow } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
 
-const longestLine = 1000
-
-/** Keeps a diff of two large texts that have nothing in common within about a second. */
 const effort = 20_000_000
+
+/** Takes about a second for two large texts that have nothing in common. */
+export const lineEdits = (before: string, after: string) =>
+  TextDiff.lines(before, after, { maxEdits: Math.max(20, Math.floor(effort / (before.length + after.length + 1))) })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-const cutLine = (line: string): string =>
-  line.length <= longestLine
-    ? line
-    : `${line.slice(0, longestLine)} … ${plural(line.length - longestLine, "more character")} in this line not shown`
-
-/** At most `limit` lines; says how many it left out. */
-export const cutText = (text: string, limit: number): string => {
-  const lines = text.split("\n")
-  const shown = lines.length <= limit + 1 ? lines : [
-    ...lines.slice(0, limit),
-    `… ${plural(lines.length - limit, "more line")} not shown: read the file before you sign it`
-  ]
-  return shown.map(cutLine).join("\n")
+/** What a person reads of an item: every line that was added or removed, and the name of what has no lines. */
+export interface ItemDiff {
+  readonly text: string
+  readonly added: number
+  readonly removed: number
+  /** Files of a folder that are no text, so that nobody sees what is in them. */
+  readonly unreadable: ReadonlyArray<string>
 }
 
-const decode = (bytes: Uint8Array): string | undefined =>
-  Result.getOrUndefined(Result.try(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)))
+const noDiff: ItemDiff = { text: "", added: 0, removed: 0, unreadable: [] }
 
-const unified = (before: string, after: string, name: string): string => {
-  const size = before.length + after.length
-  const maxEdits = Math.max(20, Math.floor(effort / (size + 1)))
-  return TextDiff.unified(TextDiff.lines(before, after, { maxEdits }), {
-    fromFile: before === "" ? "/dev/null" : name,
-    toFile: after === "" ? "/dev/null" : name
-  })
+/** `undefined`: it is no text. */
+const decode = (bytes: Uint8Array): string | undefined => {
+  const text = Result.getOrUndefined(
+    Result.try(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
+  )
+  return text?.includes("\0") === true ? undefined : text
 }
 
-const diffFile = (before: Uint8Array | undefined, after: Uint8Array | undefined, name: string): string => {
-  const [old, now] = [decode(before ?? new Uint8Array()), decode(after ?? new Uint8Array())]
-  if (old !== undefined && now !== undefined && !old.includes("\0") && !now.includes("\0")) {
-    return unified(old, now, name)
+type LineEnds = "LF" | "CRLF" | "mixed"
+
+const lineEnds = (text: string): LineEnds =>
+  !text.includes("\r\n") ? "LF" : /(?:^|[^\r])\n/.test(text) ? "mixed" : "CRLF"
+
+/** Where only some lines end in CRLF, each says so: a here-document could end elsewhere than it seems to. */
+const showEnds = (text: string, ends: LineEnds): string =>
+  ends === "LF" ? text : text.replaceAll("\r\n", ends === "CRLF" ? "\n" : "\\r\n")
+
+const describeEnds = (name: string, before: LineEnds, after: LineEnds): string => {
+  if (after === "mixed") return `some lines of ${name} end in CRLF, shown as \\r\n`
+  if (before === after) return ""
+  return `the lines of ${name} ${after === "CRLF" ? "end" : "no longer end"} in CRLF\n`
+}
+
+const diffText = (old: string, now: string, name: string): ItemDiff => {
+  const [before, after] = [lineEnds(old), lineEnds(now)]
+  const edits = lineEdits(showEnds(old, before), showEnds(now, after))
+  const count = (tag: "Insert" | "Delete") =>
+    edits.reduce((sum, edit) => edit._tag === tag ? sum + edit.items.length : sum, 0)
+  return {
+    text: describeEnds(name, before, now === "" ? before : after) + TextDiff.unified(edits, {
+      fromFile: old === "" ? "/dev/null" : name,
+      toFile: now === "" ? "/dev/null" : name
+    }),
+    added: count("Insert"),
+    removed: count("Delete"),
+    unreadable: []
   }
-  if (before === undefined) return `binary file ${name} was added, ${plural(after?.length ?? 0, "byte")}\n`
-  if (after === undefined) return `binary file ${name} was removed\n`
-  return `binary file ${name} has changed, from ${plural(before.length, "byte")} to ${after.length}\n`
 }
 
-const diffMode = (before: FolderFile | undefined, after: FolderFile | undefined): string => {
+type Content = Pick<FolderFile, "bytes" | "digest">
+
+const describeData = ({ bytes, digest }: Content): string =>
+  `${plural(bytes.length, "byte")} that cannot be shown, sha256 ${digest}`
+
+/** What no line of a diff says. */
+const notesOn = (before: Content | undefined, after: Content | undefined, name: string): ReadonlyArray<string> => {
+  const wasData = before !== undefined && decode(before.bytes) === undefined
+  if (after !== undefined && decode(after.bytes) === undefined) {
+    return [
+      before === undefined
+        ? `binary file ${name} was added, ${describeData(after)}`
+        : `binary file ${name} has changed, from ${plural(before.bytes.length, "byte")} to ${describeData(after)}`
+    ]
+  }
+  if (after === undefined) return wasData ? [`binary file ${name} was removed`] : [`${name} was removed`]
+  return [
+    ...(wasData ? [`${name} was a binary file of ${plural(before.bytes.length, "byte")}`] : []),
+    ...(after.bytes.length === 0 ? [`${name} is empty`] : [])
+  ]
+}
+
+const diffContent = (before: Content | undefined, after: Content | undefined, name: string): ItemDiff => {
+  const old = before === undefined ? "" : decode(before.bytes)
+  const now = after === undefined ? "" : decode(after.bytes)
+  const lines = diffText(old ?? "", now ?? "", name)
+  return {
+    ...lines,
+    text: notesOn(before, after, name).map((note) => `${note}\n`).join("") + lines.text,
+    unreadable: now === undefined ? [name] : []
+  }
+}
+
+const diffMode = (before: FolderFile | undefined, after: FolderFile | undefined, name: string): string => {
   if (after === undefined || (before?.executable ?? false) === after.executable) return ""
-  return `${after.path} is ${after.executable ? "now" : "no longer"} executable\n`
+  return `${name} is ${after.executable ? "now" : "no longer"} executable\n`
 }
 
 /** The last bytes that were signed here, as far as they are kept. */
@@ -66,18 +113,24 @@ export type Before =
   | { readonly _tag: "File"; readonly bytes: Uint8Array }
   | { readonly _tag: "Folder"; readonly files: ReadonlyArray<FolderFile> }
 
-/** Unified diff of an item against the last bytes signed here; of a folder, file by file. */
-export const diffItem = (before: Before, { bytes, files, location }: ItemSnapshot): string => {
+/** An item against the last bytes signed here, as unified diffs; of a folder, file by file. Nothing is left out. */
+export const diffItem = (before: Before, { bytes, files, location }: ItemSnapshot): ItemDiff => {
   if (location.kind === "file") {
-    return diffFile(before._tag === "File" ? before.bytes : undefined, bytes, location.path)
+    const old = before._tag === "File" ? decode(before.bytes) : undefined
+    return diffText(old ?? "", decode(bytes) ?? "", location.path)
   }
   const old = new Map(before._tag === "Folder" ? before.files.map((file) => [file.path, file]) : [])
   const now = new Map(files.map((file) => [file.path, file]))
-  return [...new Set([...old.keys(), ...now.keys()])].toSorted((a, b) => a < b ? -1 : 1).map((path) => {
-    const [was, is] = [old.get(path), now.get(path)]
-    if (was?.digest === is?.digest) return diffMode(was, is)
-    return diffMode(was, is) + diffFile(was?.bytes, is?.bytes, `${location.path}/${path}`)
-  }).join("")
+  return [...new Set([...old.keys(), ...now.keys()])].toSorted((a, b) => a < b ? -1 : 1).reduce((all, path) => {
+    const [was, is, name] = [old.get(path), now.get(path), `${location.path}/${path}`]
+    const one = was?.digest === is?.digest ? noDiff : diffContent(was, is, name)
+    return {
+      text: all.text + diffMode(was, is, name) + one.text,
+      added: all.added + one.added,
+      removed: all.removed + one.removed,
+      unreadable: [...all.unreadable, ...one.unreadable]
+    }
+  }, noDiff)
 }
 
 /** Words of the item inside a sentence of Kiwi's: a line break in one would forge the next line. */
@@ -102,11 +155,10 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
   return [
     tool.executorId === undefined
       ? "is a primitive: it says how something is run"
-      : `runs by ${showExecutor(tool)}, as a tool of type ${word(tool.toolType)}`,
+      : `runs by ${showExecutor(tool)} (${word(tool.toolType)})`,
     ...(tool.legacy
       ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
       : []),
-    ...(tool.mutatesState ? ["changes things outside itself"] : []),
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
     ...(commands.length > 0 ? [`needs the commands ${list(commands)}`] : []),
     ...(environment.length > 0 ? [`is given the environment variables ${list(environment)}`] : []),
@@ -130,25 +182,97 @@ const itemEffects = (item: Item): ReadonlyArray<string> => {
   }
 }
 
-/** Plain sentences without a subject: what signing this item accepts. */
-export const describeEffects = (item: Item, about: {
+/** What is known of an item besides its text. */
+export interface About {
   readonly hides: ReadonlyArray<ItemLocation>
   /** A protected system item that is used in its place all the same. */
   readonly overruledBy: ItemLocation | undefined
   readonly past: ItemPast
   /** Whether the text that was signed before is not kept any more. */
   readonly forgotten: boolean
-}): ReadonlyArray<string> => {
-  const { forgotten, hides, overruledBy, past } = about
+  /** Names of files that cannot be shown. */
+  readonly unreadable: ReadonlyArray<string>
+}
+
+/** What a person must not miss, the worst first. Sentences without a subject. */
+export const describeWarnings = (item: Item, about: About): ReadonlyArray<string> => {
+  const { hides, overruledBy, past, unreadable } = about
   return [
-    ...itemEffects(item),
+    ...(unreadable.length > 0
+      ? [`holds ${plural(unreadable.length, "file")} that nobody can read here: ${list(unreadable)}`]
+      : []),
+    ...(past.newest !== undefined && isBelow(item.version, past.newest.version)
+      ? [`goes back from ${past.newest.version} to ${item.version}`]
+      : []),
     ...hides.map((hidden) => `hides the ${hidden.tier}'s ${hidden.type} ${hidden.id} (${showLocation(hidden)})`),
     ...(overruledBy === undefined
       ? []
       : [`is not what "${item.location.id}" names: the system's ${showLocation(overruledBy)} is protected`]),
-    ...(past.newest !== undefined && isBelow(item.version, past.newest.version)
-      ? [`goes back from ${past.newest.version} to ${item.version}`]
-      : []),
-    ...(forgotten ? ["was signed here before; that text is no longer kept, so all of it is shown as new"] : [])
+    ...(item._tag === "tool" && item.mutatesState ? ["changes things outside itself"] : [])
   ]
+}
+
+/** What signing this item accepts, warnings first. */
+export const describeEffects = (item: Item, about: About): ReadonlyArray<string> => [
+  ...describeWarnings(item, about),
+  ...itemEffects(item),
+  ...(about.forgotten ? ["was signed here before; that text is no longer kept, so all of it is shown as new"] : [])
+]
+
+/** What three lines of a narrow terminal hold; a client may show no more of a message. */
+const verdictWidth = 76
+
+const sentence = (text: string): string => text === "" ? "" : `${text[0]!.toUpperCase()}${text.slice(1)}`
+
+/** As many as fit on one line, and how many more there are. */
+const fitting = (parts: ReadonlyArray<string>): string => {
+  const more = (count: number) => count === 0 ? "" : `; ${count} more below`
+  let line = ""
+  for (const [index, part] of parts.entries()) {
+    const longer = index === 0 ? part : `${line}; ${part}`
+    const rest = more(parts.length - index - 1)
+    if (longer.length + rest.length > verdictWidth) {
+      return index === 0 ? safeLine(part, verdictWidth - rest.length) + rest : line + more(parts.length - index)
+    }
+    line = longer
+  }
+  return line
+}
+
+/** An item of a plan, as far as its verdict is about it. */
+export interface Judged {
+  readonly id: string
+  readonly digest: string
+  readonly change: "new" | "changed" | "same"
+  readonly warnings: ReadonlyArray<string>
+  readonly effects: ReadonlyArray<string>
+  readonly added: number
+  readonly removed: number
+}
+
+const countChanges = (items: ReadonlyArray<Judged>): string => {
+  const of = (change: Judged["change"]) => items.filter((item) => item.change === change).length
+  const words = { new: "new", changed: "changed", same: "as you signed it" } as const
+  if (items.length === 1) return words[items[0]!.change]
+  return (["new", "changed", "same"] as const).flatMap((change) =>
+    of(change) === 0 ? [] : [`${of(change)} ${words[change]}`]
+  )
+    .join(", ")
+}
+
+/** The second and third line of the question: what the items may do, and what changed, with a digest of all of it. */
+export const verdictOf = (items: ReadonlyArray<Judged>, digest: string): readonly [string, string] => {
+  const naming = (item: Judged) => (text: string) => items.length === 1 ? text : `${word(item.id)} ${text}`
+  const risks = [
+    ...items.flatMap((item) => item.warnings.map(naming(item))),
+    ...items.flatMap((item) => item.effects.filter((effect) => !item.warnings.includes(effect)).map(naming(item)))
+  ]
+  const sum = (key: "added" | "removed") => items.reduce((total, item) => total + item[key], 0)
+  const lines = [
+    ...(sum("added") > 0 ? [`${plural(sum("added"), "line")} added`] : []),
+    ...(sum("removed") > 0 ? [`${plural(sum("removed"), "line")} removed`] : [])
+  ]
+  const [what, rest] = [sentence(countChanges(items)), lines.length === 0 ? "" : `: ${lines.join(", ")}`]
+  const shownDigest = items.length === 1 ? items[0]!.digest : digest
+  return [sentence(fitting(risks)), `${what}${rest}; sha256 ${shownDigest.slice(0, 16)}`]
 }

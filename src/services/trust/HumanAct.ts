@@ -18,8 +18,17 @@ export interface HumanRequest {
   readonly kind: HumanActKind
   /** One line: "Sign tool add 1.0.0". */
   readonly title: string
-  /** Everything that the person needs to decide: items, digests, diffs, what it may do. Foreign text unescaped. */
+  /** Two more lines of at most 76 characters, for where little is seen at once: what it may do, and what changed. */
+  readonly verdict?: readonly [string, string]
+  /** The project that it is about, where that is not the surface's own. */
+  readonly project?: string
+  /**
+   * Everything that the person needs to decide: items, digests, diffs, what it may do. Foreign text unescaped. A
+   * surface that cannot show all of it fails as `HumanRequired`.
+   */
   readonly details: string
+  /** What `details` cannot show, and names by size and digest: agreed to on a terminal alone. */
+  readonly unreadable?: ReadonlyArray<string>
   /** sha256 hex over what the act will do; the performer compares it. */
   readonly digest: string
   /** What to type on a terminal instead: "kiwi sign tool add". */
@@ -50,16 +59,30 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   }
 }
 
-/** The person was asked and said no. */
+const answers = {
+  decline: "the client answered that the question was declined",
+  cancel: "the client answered that the question was dismissed",
+  accept: "the client sent the question back without a yes"
+} as const
+
+/** The person said no, or the client in front of them answered something else than yes. */
 export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDeclined", {
   kind: HumanActKind,
-  title: Schema.String
+  title: Schema.String,
+  /** What a client answered, which may have asked nobody. Absent: a person said no. */
+  answer: Schema.optionalKey(Schema.Literals(["decline", "cancel", "accept"])),
+  /** What the person can type on a terminal instead. */
+  command: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
-    return `${this.title}: the person said no`
+    return this.answer === undefined
+      ? `${this.title}: the person said no`
+      : `${this.title}: ${answers[this.answer]}; whether a person saw it is not known`
   }
   get remediation() {
-    return "Nothing was changed. Do not ask again unless the person wants it"
+    if (this.answer === undefined) return "Nothing was changed. Do not ask again unless the person wants it"
+    const typed = this.command === undefined ? "" : `; they can also type on a terminal: ${this.command}`
+    return `Ask the person again when they are there and want it; nothing was changed${typed}`
   }
 }
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
@@ -92,7 +92,7 @@ describe("SignaturesFile", () => {
         assert.strictEqual(plan.items[0]!.change, "new")
         assert.include(plan.request.details, "+print(1)")
         assert.include(plan.request.details, plan.items[0]!.snapshot.digest)
-        assert.strictEqual(plan.request.title, `Sign tool ${name} 1.0.0`)
+        assert.strictEqual(plan.request.title, `Sign tool ${name} 1.0.0 (project)`)
         assert.strictEqual(plan.request.command, `kiwi sign tool ${name}`)
         const [signed] = yield* signatures.sign(plan, agree(plan))
         assert.strictEqual(signed?.time, "20261121T210900Z")
@@ -145,7 +145,7 @@ describe("SignaturesFile", () => {
       const plan = yield* signatures.plan({ id: "fetch" })
       assert.include(plan.request.details, "+echo hi")
       assert.include(plan.request.details, "binary file web/fetch/data.bin was added, 3 bytes")
-      assert.include(plan.request.details, "web/fetch/run.sh is now executable".replace("web/fetch/", ""))
+      assert.include(plan.request.details, "web/fetch/run.sh is now executable")
       yield* signatures.sign(plan, agree(plan))
       const { location } = plan.items[0]!
       assert.match(fs.readFileSync(`${location.file}.kiwi-sig`, "utf8"), /^kiwi-mcp:signed:2:[^ ]+\n$/)
@@ -256,7 +256,7 @@ describe("SignaturesFile", () => {
         }
       }
       const plan = yield* signatures.plan({ id: "math/*", type: "tool" })
-      assert.strictEqual(plan.request.title, "Sign 2 items")
+      assert.strictEqual(plan.request.title, "Sign 2 items (project)")
       assert.strictEqual(plan.request.command, "kiwi sign tool 'math/*'")
       yield* signatures.sign(plan, agree(plan))
       assert.deepStrictEqual(yield* ids("*", { changedOnly: true }), [["add3", "cut"], broken])
@@ -320,18 +320,57 @@ describe("SignaturesFile", () => {
       assert.strictEqual(fs.readFileSync(outside, "utf8"), python("1.0.0"))
     }))
 
-  it.effect("cuts a huge difference, and says how much it cut", () =>
+  it.effect("cuts nothing of a huge difference", () =>
     Effect.gen(function*() {
       const { signatures, write } = yield* world
-      const lines = Array.from({ length: 20_000 }, (_, n) => `x${n} = ${n}`).join("\n")
-      write("tools/long.py", python("1.0.0", lines))
+      const lines = Array.from({ length: 20_000 }, (_, n) => `x${n} = ${n}`)
+      write("tools/long.py", python("1.0.0", lines.join("\n")))
       write("tools/wide.py", python("1.0.0", `x = "${"y".repeat(5000)}"`))
-      const started = yield* Clock.currentTimeMillis
-      const { items: [long] } = yield* signatures.plan({ id: "long" })
-      assert.match(long!.diff, /… 16\d\d\d more lines not shown: read the file before you sign it$/)
-      const { items: [wide] } = yield* signatures.plan({ id: "wide" })
-      assert.match(wide!.diff, /… 40\d\d more characters in this line not shown/)
-      assert.isAtLeast(yield* Clock.currentTimeMillis, started)
+      const { items, request } = yield* signatures.plan({ id: "*" })
+      assert.lengthOf(items, 2)
+      const shown = new Set(request.details.split("\n"))
+      assert.deepStrictEqual(lines.filter((line) => !shown.has(`+${line}`)), [])
+      assert.isTrue(shown.has(`+x = "${"y".repeat(5000)}"`))
+      assert.deepStrictEqual(request.verdict?.[1].replace(/[0-9a-f]{16}$/, ""), "2 new: 20011 lines added; sha256 ")
+    }))
+
+  it.effect("says in three short lines what matters most", () =>
+    Effect.gen(function*() {
+      const { history, signatures, write } = yield* world
+      const head = (version: string) =>
+        `${python(version).replace("print(1)", "")}REQUIRES = {"capabilities": ["fs.write"]}\n`
+      const file = write("tools/add.py", head("1.2.0"))
+      write("tools/add.py", python("1.0.0"), 0o644, "user")
+      const first = yield* signatures.plan({ id: "add" })
+      assert.deepStrictEqual([first.request.title, first.request.verdict?.[0]], [
+        "Sign tool add 1.2.0 (project)",
+        "Hides the user's tool add (user:tools/add.py); 2 more below"
+      ])
+      assert.match(first.request.verdict![1], /^New: 7 lines added; sha256 [0-9a-f]{16}$/)
+      yield* signatures.sign(first, agree(first))
+      yield* history.ran(first.items[0]!.location, "1.2.0", first.items[0]!.snapshot.digest)
+      fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("1.2.0", "1.1.0"))
+      const { request } = yield* signatures.plan({ id: "add" })
+      assert.match(request.verdict![0], /^Goes back from 1\.2\.0 to 1\.1\.0; \d more below$/)
+      assert.match(request.verdict![1], /^Changed: 1 line added, 1 line removed; sha256 [0-9a-f]{16}$/)
+      for (const line of [request.title, ...request.verdict!]) assert.isAtMost(line.length, 76)
+    }))
+
+  it.effect("names what nobody can read, and what a command for a terminal has to say", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const manifest = "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\n"
+      write("tools/draw/tool.yaml", manifest)
+      write("tools/draw/run.sh", "echo hi\n")
+      write("tools/draw/logo.png", Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0, 0, 0xff]))
+      write("tools/draw/empty.txt", "")
+      const { items, request } = yield* signatures.plan({ id: "draw", tier: "project" })
+      assert.deepStrictEqual(request.unreadable, ["draw/logo.png"])
+      assert.include(request.verdict![0], "Holds 1 file that nobody can read here: draw/logo.png")
+      const { digest } = items[0]!.snapshot.files.find(({ path }) => path === "logo.png")!
+      assert.include(request.details, `logo.png was added, 7 bytes that cannot be shown, sha256 ${digest}`)
+      assert.include(request.details, "draw/empty.txt is empty")
+      assert.strictEqual(request.command, "kiwi sign tool draw --tier project")
     }))
 
   it.effect("takes a malformed line off and signs anew", () =>

@@ -3,11 +3,14 @@ import { Effect, Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
+import { agentRemedy } from "../../../src/services/error/agentRemedy.ts"
+import { safeText } from "../../../src/services/error/safeText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
 const request: HumanRequest = {
   kind: "sign",
-  title: "Sign tool add 1.0.0",
+  title: "Sign tool add 1.0.0 (project)",
+  verdict: ["Runs by python", "New: 1 line"],
   details: "+ print(1)",
   digest: "d".repeat(64),
   command: "kiwi sign tool add"
@@ -20,8 +23,10 @@ type Context = Partial<McpSchema.McpRequestContext["Service"]>
 
 const ask = Effect.fnUntraced(function*(seals: HumanGateElicit.Seals, act: HumanRequest, client: string) {
   const { gate, question } = yield* HumanGateElicit.make(seals, client)
-  const outcome = yield* Effect.match(gate.ask(act), { onSuccess: (a) => a.digest, onFailure: (e) => e._tag })
-  return { outcome, question: yield* question }
+  const result = yield* Effect.result(gate.ask(act))
+  const outcome = result._tag === "Success" ? result.success.digest : result.failure._tag
+  const error = result._tag === "Success" ? undefined : result.failure
+  return { outcome, error, question: yield* question }
 })
 
 /** One round of a stateless call that asks for `act`: what came of it, and the question it is answered with. */
@@ -33,10 +38,15 @@ const round = (seals: HumanGateElicit.Seals, context: Context, act = request, cl
     ...context
   })
 
-const decodeForm = Schema.decodeUnknownSync(Schema.Struct({ message: Schema.String }))
-const message = (question: McpSchema.InputRequired | undefined): string => {
-  const { agree } = question?.inputRequests ?? {}
-  return decodeForm(agree?.params).message
+const decodeForm = Schema.decodeUnknownSync(Schema.Struct({
+  message: Schema.String,
+  requestedSchema: Schema.Struct({
+    properties: Schema.Struct({ agree: Schema.Struct({ description: Schema.String }) })
+  })
+}))
+const asked = (question: McpSchema.InputRequired | undefined) => {
+  const { message, requestedSchema } = decodeForm(question?.inputRequests?.["agree"]?.params)
+  return { message, description: requestedSchema.properties.agree.description }
 }
 
 describe("a stateless call", () => {
@@ -45,29 +55,38 @@ describe("a stateless call", () => {
       const seals = yield* HumanGateElicit.makeSeals
       const first = yield* round(seals, {})
       assert.strictEqual(first.outcome, "HumanRequired")
-      assert.include(message(first.question), "Sign tool add 1.0.0")
-      assert.include(message(first.question), "+ print(1)")
+      assert.strictEqual(asked(first.question).message, "Sign tool add 1.0.0 (project)\nRuns by python\nNew: 1 line")
+      assert.strictEqual(
+        asked(first.question).description,
+        "No \"– end –\" below? Decline, and type on a terminal: kiwi sign tool add\n\n+ print(1)\n– end –"
+      )
       const requestState = first.question?.requestState
       const second = yield* round(seals, { inputResponses: { agree: yes }, requestState })
       assert.strictEqual(second.outcome, request.digest)
       assert.isUndefined(second.question)
     }))
 
-  const refusals: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>]> = [
-    ["decline", { action: "decline" }],
-    ["cancel", { action: "cancel" }],
-    ["accept without content", { action: "accept" }],
-    ["accept with no", { action: "accept", content: { agree: false } }],
-    ["accept with the word true", { action: "accept", content: { agree: "true" } }],
-    ["accept of something else", { action: "accept", content: { yes: true } }]
+  const unknown = "whether a person saw it is not known"
+  const refusals: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, string]> = [
+    ["decline", { action: "decline" }, `the client answered that the question was declined; ${unknown}`],
+    ["cancel", { action: "cancel" }, `the client answered that the question was dismissed; ${unknown}`],
+    ["accept without content", { action: "accept" }, `the client sent the question back without a yes; ${unknown}`],
+    ["accept with no", { action: "accept", content: { agree: false } }, `without a yes; ${unknown}`],
+    ["accept with the word true", { action: "accept", content: { agree: "true" } }, `without a yes; ${unknown}`],
+    ["accept of something else", { action: "accept", content: { yes: true } }, `without a yes; ${unknown}`]
   ]
-  for (const [what, answer] of refusals) {
-    it.effect(`takes ${what} for a no`, () =>
+  for (const [what, answer, said] of refusals) {
+    it.effect(`takes ${what} for a no, and does not say that a person said it`, () =>
       Effect.gen(function*() {
         const seals = yield* HumanGateElicit.makeSeals
         const { question } = yield* round(seals, {})
         const second = yield* round(seals, { inputResponses: { agree: answer }, requestState: question?.requestState })
         assert.strictEqual(second.outcome, "HumanDeclined")
+        assert.include(second.error?.message, said)
+        assert.notInclude(second.error?.message, "the person said no")
+        assert.include(second.error?.remediation, "Ask the person again when they are there")
+        assert.include(second.error?.remediation, "kiwi sign tool add")
+        assert.strictEqual(agentRemedy(second.error?.remediation ?? ""), second.error?.remediation)
       }))
   }
 
@@ -126,21 +145,73 @@ describe("the question", () => {
       const { question } = yield* round(seals, {}, {
         ...request,
         title: "Sign \u001b[31mtool\nand more",
-        details: "safe \u202e evil \u200b\u{e0041}\u0007"
+        verdict: ["may\u202e\nforge", "a\u0007 line"],
+        details: "safe \u202e evil \u200b\u{e0041}\u0007",
+        project: "/home/me/\nother\u202e"
       })
-      const shown = message(question)
-      for (const hidden of ["\u001b", "\u202e", "\u200b", "\u0007", "\u{e0041}"]) assert.notInclude(shown, hidden)
-      assert.include(shown, "\\u{202e}")
-      assert.strictEqual(shown.split("\n").length, 3)
+      const { description, message } = asked(question)
+      for (const hidden of ["\u001b", "\u202e", "\u200b", "\u0007", "\u{e0041}"]) {
+        assert.notInclude(message + description, hidden)
+      }
+      assert.include(description, "\\u{202e}")
+      assert.strictEqual(message.split("\n").length, 3)
+      assert.strictEqual(description.split("\n").length, 6)
     }))
 
-  it.effect("is never cut: what is too long has to be read elsewhere", () =>
+  it.effect("names the project that it is about", () =>
     Effect.gen(function*() {
       const seals = yield* HumanGateElicit.makeSeals
-      const details = "+ a line\n".repeat(HumanGateElicit.longestQuestion / 9)
-      const { outcome, question } = yield* round(seals, {}, { ...request, details })
-      assert.strictEqual(outcome, "HumanRequired")
-      assert.isUndefined(question)
+      const project = `/home/me/${"deep/".repeat(20)}other`
+      const { question } = yield* round(seals, {}, { ...request, project })
+      const { description, message } = asked(question)
+      assert.match(message, /^Sign tool add 1\.0\.0 \(project\) in ….{33}\/other\n/)
+      assert.include(description, `Project: ${project}\n`)
+    }))
+
+  const Piece = Schema.Literals(["a", "é", "\n", "\u202e", "\t", "\u{1f600}", "y".repeat(400), "line\n".repeat(900)])
+  it.effect.prop(
+    "holds every character that is agreed to, or is not put",
+    [Schema.Array(Piece)],
+    ([pieces]) =>
+      Effect.gen(function*() {
+        const seals = yield* HumanGateElicit.makeSeals
+        const details = pieces.join("")
+        const { error, outcome, question } = yield* round(seals, {}, { ...request, details })
+        assert.strictEqual(outcome, "HumanRequired")
+        if (question === undefined) {
+          assert.match(error?.message ?? "", /it has (?:a line of more than 1000|\d+) characters/)
+          assert.include(error?.remediation, "kiwi sign tool add")
+          return
+        }
+        const shown = asked(question).description.split("\n").slice(2, -1).join("\n")
+        assert.strictEqual(shown, safeText(details).replace(/\n+$/, ""))
+      })
+  )
+
+  it.effect("is never cut: what a client does not show in full has to be read elsewhere", () =>
+    Effect.gen(function*() {
+      const seals = yield* HumanGateElicit.makeSeals
+      const attempts: ReadonlyArray<readonly [string, string, HumanRequest]> = [
+        ["it has a line of more than 1000", "tester", { ...request, details: "x".repeat(1001) }],
+        ["it has a line of more than 1000", "tester", { ...request, details: `a\n${"\u202e".repeat(200)}` }],
+        ["characters", "tester", { ...request, details: "+ a line\n".repeat(HumanGateElicit.longestQuestion / 9) }],
+        ["characters", "claude-code", { ...request, details: "+ a line\n".repeat(220) }],
+        ["lines", "codex-mcp-client", { ...request, details: "+ a line\n".repeat(30) }],
+        ["lines", "codex-mcp-client", { ...request, details: `${"y".repeat(700)}\n`.repeat(4) }],
+        ["a file of it cannot be shown", "tester", { ...request, unreadable: ["web/logo.png"] }],
+        ["2 files of it cannot be shown", "tester", { ...request, unreadable: ["web/logo.png", "web/x.wasm"] }]
+      ]
+      for (const [why, name, act] of attempts) {
+        const { error, outcome, question } = yield* round(seals, { clientInfo: { name, version: "1" } }, act)
+        assert.strictEqual(outcome, "HumanRequired")
+        assert.include(error?.message, why)
+        assert.isUndefined(question)
+      }
+      for (const name of ["claude-code", "codex-mcp-client", "tester"]) {
+        const details = "+ a line\n".repeat(20)
+        const { question } = yield* round(seals, { clientInfo: { name, version: "1" } }, { ...request, details })
+        assert.isDefined(question)
+      }
     }))
 
   it.effect("is not put to a client that cannot show it", () =>

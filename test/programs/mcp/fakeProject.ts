@@ -270,7 +270,11 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           change: "new",
           hides: [],
           diff: it.text,
-          effects: []
+          added: 1,
+          removed: 0,
+          unreadable: [],
+          effects: [],
+          warnings: []
         }],
         refused: [],
         request: {

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { questionText } from "../questionText.ts"
 
 export const kiwi = new URL("../../../bin/kiwi.cjs", import.meta.url).pathname
 
@@ -77,7 +78,7 @@ export const connect = async (
   })
   if (options.agree !== undefined) {
     client.setRequestHandler("elicitation/create", (request) => {
-      asked.push(request.params.message)
+      asked.push(questionText(request.params))
       return { action: "accept", content: { agree: options.agree === true } }
     })
   }

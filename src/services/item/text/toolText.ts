@@ -1,0 +1,93 @@
+// Which files of a tool have to be text, and what text is then: UTF-8 that every reader takes for what a person is
+// shown. The same for a tool of one file and for each file of a folder. What is left may be data, which nobody is
+// shown; an interpreter must not take it for code by its name, its first line or what it says about its encoding.
+import { Result } from "effect"
+import { normalize } from "../SignatureLine.ts"
+import type { TextIssue } from "../SignatureLine.ts"
+
+/** Names of what interpreters, installers and Kiwi read as text, in small letters. */
+const textExtensions: ReadonlySet<string> = new Set(
+  ("py pyw pyi pyx pth js mjs cjs jsx ts mts cts tsx sh bash zsh ksh dash fish rb pl pm php lua tcl awk sed r jl " +
+    "groovy ps1 psm1 bat cmd vbs yaml yml json jsonc json5 toml ini cfg conf env properties txt lock in md")
+    .split(" ")
+)
+
+const textNames: ReadonlySet<string> = new Set([
+  "makefile",
+  "dockerfile",
+  "gemfile",
+  "rakefile",
+  "justfile",
+  "procfile"
+])
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1).toLowerCase()
+
+const extensionOf = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
+
+/** A NUL, as git decides it, or more than three bytes in ten that no ASCII text has, as Perl does. */
+const looksBinary = (bytes: Uint8Array): boolean => {
+  const head = bytes.subarray(0, 8_000)
+  const odd = head.reduce(
+    (count, byte) => byte > 0x7e || (byte < 0x20 && !(byte > 7 && byte < 14)) ? count + 1 : count,
+    0
+  )
+  return head.includes(0) || odd > head.length * 0.3
+}
+
+/** Text in a script of which ASCII has no letter is text all the same. */
+const isText = (bytes: Uint8Array): boolean => Result.isSuccess(normalize(bytes))
+
+/** Every byte as a character, so that what is not UTF-8 can be searched too. */
+const headOf = (bytes: Uint8Array): string => new TextDecoder("latin1").decode(bytes.subarray(0, 8_000))
+
+/** What Python (PEP 263), Ruby and pip read of the first two lines, and Emacs and Vim write there. */
+const coding = /^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)/
+
+const harmless: ReadonlySet<string> = new Set(["utf-8", "utf8", "ascii", "us-ascii"])
+
+/** The line, counted from 1, by which a program would read the text as something else than UTF-8. */
+const foreignCoding = (text: string): number | undefined => {
+  const lines = text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").split(/\r\n|\r|\n/, 2)
+  const at = lines.findIndex((line) => {
+    const name = coding.exec(line)?.[1]?.toLowerCase().replaceAll("_", "-")
+    return name !== undefined && !harmless.has(name)
+  })
+  return at === -1 ? undefined : at + 1
+}
+
+const codingIssue = (text: string): TextIssue | undefined => {
+  const line = foreignCoding(text)
+  return line === undefined ? undefined : {
+    line,
+    column: 1,
+    issue: "the file says that it is not UTF-8",
+    hint: "Save it as UTF-8 and remove the coding line"
+  }
+}
+
+const startsScript = /^(?:\u00ef\u00bb\u00bf)?#!/
+
+/** Whether an interpreter, an installer or Kiwi would read these bytes as text. */
+export const mustBeText = (path: string, bytes: Uint8Array): boolean => {
+  const name = nameOf(path)
+  return textExtensions.has(extensionOf(name)) || textNames.has(name) || startsScript.test(headOf(bytes)) ||
+    foreignCoding(headOf(bytes)) !== undefined || isText(bytes) || !looksBinary(bytes)
+}
+
+/** Headings of Markdown start with the character of a comment. */
+const isMarkdown = (path: string): boolean => /\.(?:md|markdown)$/i.test(path)
+
+/**
+ * Why a file of a tool cannot be believed to be what a person is shown of it; data has no issue. `runs`: it is the
+ * tool's entrypoint.
+ */
+export const toolFileIssue = (path: string, bytes: Uint8Array, runs = false): TextIssue | undefined => {
+  if (!runs && !mustBeText(path, bytes)) return undefined
+  const text = normalize(bytes)
+  if (Result.isFailure(text)) return text.failure
+  return !runs && isMarkdown(path) ? undefined : codingIssue(text.success)
+}
+
+/** Python prefers compiled code, which nobody can read, to the source beside it. */
+export const isCompiledPython = (path: string): boolean => /\.py[co]$/i.test(path)

@@ -1,0 +1,120 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { showQuestion } from "../../../src/programs/cli/showQuestion.ts"
+import type { OpenTerminal } from "../../../src/programs/cli/TerminalDevice.ts"
+import { uncolored } from "../../../src/programs/cli/text.ts"
+import { safeText } from "../../../src/services/error/safeText.ts"
+import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
+
+const request: HumanRequest = {
+  kind: "sign",
+  title: "Sign tool add 1.0.0 (project)",
+  verdict: ["Runs by python_runtime (python)", "New: 1 line added; sha256 0123456789abcdef"],
+  details: "+print(1)",
+  digest: "d",
+  command: "kiwi sign tool add"
+}
+
+const verdict = [request.title, ...request.verdict!].join("\n")
+
+/** What is on the screen, page by page, for a person who types these answers. */
+const show = (
+  act: HumanRequest,
+  size: { readonly columns: number; readonly rows: number } | undefined,
+  answers: ReadonlyArray<string | undefined> = []
+) =>
+  Effect.gen(function*() {
+    const left = [...answers]
+    const written: Array<string> = []
+    const terminal: OpenTerminal = {
+      ...(size === undefined ? {} : { size: () => size }),
+      write: (text) => Effect.sync(() => written.push(text)),
+      readLine: Effect.sync(() => left.shift()),
+      readSecret: () => Effect.die("nobody is asked for a secret here")
+    }
+    const seen = yield* showQuestion(act, terminal, uncolored)
+    return { seen, text: written.join(""), written, left: left.length }
+  })
+
+const lines = (count: number) => Array.from({ length: count }, (_, n) => `+line ${n}`)
+
+describe("a question on a terminal", () => {
+  it.effect("is the verdict and then everything, at once where it fits", () =>
+    Effect.gen(function*() {
+      for (const size of [undefined, { columns: 0, rows: 0 }, { columns: 80, rows: 24 }]) {
+        const { seen, text } = yield* show(request, size)
+        assert.deepStrictEqual([seen, text], [true, `\n${verdict}\n\n+print(1)\n`])
+      }
+    }))
+
+  it.effect("says which project it is about", () =>
+    Effect.gen(function*() {
+      const { text } = yield* show({ ...request, project: "/home/me/other" }, undefined)
+      assert.include(text, "Sign tool add 1.0.0 (project) in /home/me/other\n")
+      assert.include(text, "\nProject: /home/me/other\n\n+print(1)\n")
+    }))
+
+  it.effect("waits at the end of each page, and shows the verdict again before the answer", () =>
+    Effect.gen(function*() {
+      const act = { ...request, details: lines(100).join("\n") }
+      const size = { columns: 80, rows: 24 }
+      const { left, seen, text, written } = yield* show(act, size, Array.from({ length: 4 }, () => ""))
+      assert.deepStrictEqual([seen, left], [true, 0])
+      for (const line of lines(100)) assert.include(text, `${line}\n`)
+      assert.include(text, "– 17 of 100 lines.")
+      assert.isTrue(text.endsWith(`+line 99\n\n${verdict}\n`))
+      for (const page of written) assert.isAtMost(page.split("\n").length, 24)
+    }))
+
+  it.effect("shows the rest at once for an a, and nothing more for a q or a terminal that is gone", () =>
+    Effect.gen(function*() {
+      const act = { ...request, details: lines(5000).join("\n") }
+      const size = { columns: 80, rows: 24 }
+      const all = yield* show(act, size, ["", "a"])
+      assert.isTrue(all.seen)
+      assert.include(all.text, "+line 4999\n")
+      for (const answer of ["q", "Quit", undefined]) {
+        const { seen, text } = yield* show(act, size, ["", answer])
+        assert.isFalse(seen)
+        assert.notInclude(text, "+line 4999")
+      }
+    }))
+
+  it.effect("takes a yes at the end of a page for no answer", () =>
+    Effect.gen(function*() {
+      const { left } = yield* show({ ...request, details: lines(100).join("\n") }, { columns: 80, rows: 24 }, [
+        "y",
+        "yes",
+        "y",
+        "y",
+        "y"
+      ])
+      assert.strictEqual(left, 1)
+    }))
+
+  const Piece = Schema.Literals([
+    "a",
+    "é",
+    "漢",
+    "\n",
+    "\u202e",
+    "\t",
+    " ",
+    "\u{1f600}",
+    "y".repeat(3000),
+    "l\n".repeat(90)
+  ])
+  it.effect.prop(
+    "holds every character that is agreed to, whatever the screen",
+    [Schema.Array(Piece)],
+    ([pieces]) =>
+      Effect.gen(function*() {
+        const details = pieces.join("")
+        const { seen, written } = yield* show({ ...request, details }, { columns: 40, rows: 12 }, Array(5000).fill(""))
+        assert.isTrue(seen)
+        const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(verdict, "")
+        const plain = (text: string) => text.replaceAll("\n", "")
+        assert.strictEqual(plain(pages), plain(safeText(details)))
+      })
+  )
+})
