@@ -1,6 +1,6 @@
 // Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
 // their libraries when they are first needed.
-import { Effect, Layer, Result } from "effect"
+import { Effect, FileSystem, Layer, Result } from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { LoadedExtractor } from "../../services/format/Extractors.ts"
@@ -14,12 +14,13 @@ import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
 import { checkForSigning } from "./checkForSigning.ts"
-import type { Spawner } from "./checkForSigning.ts"
+import type { Exists, Spawner } from "./checkForSigning.ts"
 import { extract } from "./extract.ts"
 import { readDirective } from "./readDirective.ts"
 import { readJavascript } from "./readJavascript.ts"
-import { readPython, toLegacyTool } from "./readPython.ts"
+import { readPython } from "./readPython.ts"
 import { readBash, readFrontMatter, readYaml } from "./readYaml.ts"
+import { toLegacyTool, withArgparse } from "./scripts/legacyTool.ts"
 
 /** Parsed items in memory; beyond it the oldest are parsed again. */
 const maxCached = 5000
@@ -33,13 +34,16 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
   return Result.flatMap(yield* readPython(text), (module) =>
     module.legacy
       ? Result.succeed(toLegacyTool(snapshot, text, module))
-      : toTool({
-        snapshot,
-        metadata: module.metadata,
-        description: module.description,
-        toolType: "python",
-        runs: true
-      }))
+      : Result.map(
+        toTool({
+          snapshot,
+          metadata: module.metadata,
+          description: module.description,
+          toolType: "python",
+          runs: true
+        }),
+        (tool) => withArgparse(tool, module, text)
+      ))
 })
 
 const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, typed: boolean) {
@@ -113,7 +117,7 @@ const show = ({ location }: ItemSnapshot): string =>
   location.kind === "folder" ? `${showLocation(location)}/${folderManifest}` : showLocation(location)
 
 /** Without a spawner, bash scripts are not checked by bash. */
-const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
+const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined, exists: Exists) {
   const extractors = yield* Extractors
   const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
   /** What was read without an extractor depends on the snapshot alone, and that never changes. */
@@ -165,16 +169,20 @@ const makeWith = Effect.fnUntraced(function*(spawner: Spawner | undefined) {
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)
-    const wrong = yield* checkForSigning(item, snapshot, spawner)
+    const wrong = yield* checkForSigning(item, snapshot, spawner, exists)
     return wrong === undefined ? item : yield* invalid(snapshot)(wrong)
   })
 
   return ItemParser.of({ parse, check })
 })
 
-export const make = Effect.flatMap(ChildProcessSpawner.ChildProcessSpawner, makeWith)
+export const make = Effect.gen(function*() {
+  const files = yield* FileSystem.FileSystem
+  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  return yield* makeWith(spawner, (file) => Effect.orElseSucceed(files.exists(file), () => false))
+})
 
 export const layer = Layer.effect(ItemParser, make)
 
-/** For programs that must start no process: `check` does everything but `bash -n`. */
-export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined))
+/** For programs that must start no process: `check` does everything but `bash -n`, and sees no file beside an item. */
+export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined, () => Effect.succeed(false)))

@@ -22,7 +22,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/core/ping.yaml", "9c23b2a668824b47cfaefee7ecc673ff045c506e0e1e9f606b8cf56669c02a70"],
   ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
-  ["tools/primitives/subprocess.yaml", "c40a9be1dc21844b257f5c88a817ac20c32010f72df6ff09dee4874ba453c8d2"],
+  ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
   ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
   ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"]
