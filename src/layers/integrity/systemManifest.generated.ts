@@ -10,7 +10,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/overview.md", "7f3aa83f563c45a6bd64b7dc211cd8723d3669af1cc3c8b73e0e8f9703f94d3d"],
   ["knowledge/help/search.md", "92596ff517da8d8a4c9afdc13931c0ecfdbae0a6231aaa858a900108316f9c7d"],
   ["knowledge/help/sign.md", "24f57587802b2d1d8bfdd292af5edee42997dbe221aef46d35b67181db8430e8"],
-  ["knowledge/help/tools.md", "8b943783070b31f930aa260f9e29cdcb17f44492ca5aa50699625915115f5bb2"],
+  ["knowledge/help/tools.md", "c749de05f7a9ca050ab677445138a3b525497d1c29d7a6246f3a721ad022ea1b"],
   ["knowledge/help/trust.md", "cc65354ed2cba4d499d77c0b9c7aa530457144295dea35a5f688746478c5bcac"],
   ["tools/core/lockfile_diff.yaml", "173165b05dbe9b87b66359ef4ce2c9a3a0da70297018d229a8a71b59c12627a4"],
   ["tools/core/lockfile_freeze.yaml", "5db7f0893b43d12926e0d15aa8e434ff24c6d2c18731219d2f64d292ef8c37ae"],

@@ -104,7 +104,11 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
       ? "is a primitive: it says how something is run"
       : `runs by ${showExecutor(tool)}, as a tool of type ${word(tool.toolType)}`,
     ...(tool.legacy
-      ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
+      ? [
+        tool.parameters["additionalProperties"] === undefined
+          ? "says nothing about itself: it is taken for a script, with the parameters that its argparse calls name"
+          : "says nothing about itself: it is taken for a script, and given any parameter as --name=value"
+      ]
       : []),
     ...(tool.mutatesState ? ["changes things outside itself"] : []),
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
