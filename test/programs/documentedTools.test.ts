@@ -45,6 +45,7 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ["docs/dependencies.md", "installed and run by test/layers/dependency/documentation.test.ts"],
   ["tools/hello.rb", "needs Ruby, and a runtime that the page leaves to its reader"],
   ["tools/ruby_runtime.yaml", "is a runtime for a Ruby that this machine need not have"],
+  ["tools/runtimes/ruby_runtime.yaml", "is a runtime for a Ruby that this machine need not have"],
   ["tools/runtimes/deno_runtime.yaml", "is a runtime for a Deno that this machine need not have"],
   [
     "tools/images/thumbnail.yaml",
