@@ -2,8 +2,9 @@
 // that refuses.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
+import type { Chain, ChainLink } from "../services/chain/Chain.ts"
 import type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
-import type { ErrorObject } from "../services/error/KiwiError.ts"
+import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { showLocation } from "../services/item/Item.ts"
@@ -11,7 +12,9 @@ import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Caller, CallWarning } from "../services/proxy/ToolCall.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
-import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { ConfigInvalid, ParametersInvalid, ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { isJsonObject, own } from "../services/schema/json.ts"
+import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { signerName } from "./chain.ts"
 import { standingOf } from "./itemState.ts"
 
@@ -86,6 +89,40 @@ const fromTrace = (trace: Trace) => ({
   })
 })
 
+/** A default that the schema itself refuses: then no call can leave the parameter out. */
+const refusedDefault = Effect.fnUntraced(function*({ tool }: ChainLink) {
+  const properties = own(tool.parameters, "properties")
+  if (!isJsonObject(properties)) return undefined
+  const { issues } = yield* (yield* SchemaValidator).validate({
+    schema: tool.parameters,
+    what: `parameters of ${tool.location.id}`,
+    value: {},
+    closed: true,
+    origin: { _tag: "verified", digest: tool.digest }
+  })
+  const wrong = issues.filter(({ field }) => {
+    const property = own(properties, field.split(/[/.[]/).find((part) => part !== "") ?? "")
+    return isJsonObject(property) && Object.hasOwn(property, "default")
+  })
+  return wrong.length === 0 ? undefined : new ParametersInvalid({ tool: tool.location.id, issues: wrong })
+}, Effect.catch((unusable) => Effect.succeed(unusable)))
+
+/** Keys of a chain's config that its primitive refuses, and keys that it misses, whatever the parameters are. */
+const neverAccepted = ({ config, primitive: { tool } }: Chain): ConfigInvalid | undefined => {
+  const { additionalProperties, properties, required } = tool.configSchema ?? {}
+  const unknown = additionalProperties === false && isJsonObject(properties)
+    ? Object.keys(config).filter((key) => !Object.hasOwn(properties, key))
+    : []
+  const missing = Array.isArray(required)
+    ? required.filter((key): key is string => typeof key === "string" && !Object.hasOwn(config, key))
+    : []
+  const issues = [
+    ...unknown.map((field) => ({ field, error: `${tool.location.id} reads no such key` })),
+    ...missing.map((field) => ({ field, error: `${tool.location.id} needs it` }))
+  ]
+  return issues.length === 0 ? undefined : new ConfigInvalid({ link: tool.location.id, issues })
+}
+
 /** Explains a tool by the steps that would run it; a directive or a knowledge entry by its signature. */
 export const explain = Effect.fn("explain")(function*(
   query: {
@@ -135,9 +172,28 @@ export const explain = Effect.fn("explain")(function*(
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   const explained = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
   if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation
-  const required = trace.resolved?.chain.leaf.tool.parameters["required"]
-  if (parameters === undefined && Array.isArray(required) && required.length > 0) {
-    return { ...explained, needs_parameters: true } satisfies Explanation as Explanation
+  const refusedBy = (check: string, error: KiwiError): Explanation => ({
+    ...explained,
+    ready: false,
+    checks: [...explained.checks, { check, passed: false }],
+    blocked: { check, error: toErrorObject(error) }
+  })
+  // Signed before Kiwi knew better, or by other means: what signing would refuse cannot run.
+  if (location.tier !== "system") {
+    const parser = yield* ItemParser
+    const signable = yield* Effect.result(Effect.flatMap(store.read(location), parser.check))
+    if (Result.isFailure(signable)) return refusedBy("checkForSigning", signable.failure)
+  }
+  const chain = trace.resolved?.chain
+  if (parameters === undefined && chain !== undefined) {
+    const never = neverAccepted(chain) ?? (yield* refusedDefault(chain.leaf))
+    if (never !== undefined) {
+      return refusedBy(never._tag === "ConfigInvalid" ? "validateConfig" : "validateParameters", never)
+    }
+    const { required } = chain.leaf.tool.parameters
+    if (Array.isArray(required) && required.length > 0) {
+      return { ...explained, needs_parameters: true } satisfies Explanation as Explanation
+    }
   }
   const dryRun = yield* Effect.result(
     proxy.call({ callId, caller, item, tier: location.tier, parameters: parameters ?? {}, dryRun: true })

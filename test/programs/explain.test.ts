@@ -30,6 +30,76 @@ describe("explain", () => {
       assert.deepStrictEqual(yield* entries, [])
     }).pipe(Effect.provide(kernel({ project: { "tools/echo.yaml": echo } }))))
 
+  const never: ReadonlyArray<readonly [what: string, file: string, check: string, told: RegExp]> = [
+    [
+      "a default that its own schema refuses",
+      tool({ input_schema: object({ v: { type: "string", default: 0 } }), config: { command: "argv" } }),
+      "validateParameters",
+      /v/
+    ],
+    [
+      "such a default beside a parameter that is required",
+      tool({
+        input_schema: object({ v: { type: "integer", default: "1" }, w: { type: "string" } }, "w"),
+        config: { command: "argv" }
+      }),
+      "validateParameters",
+      /v/
+    ],
+    [
+      "a key that its primitive does not read",
+      tool({ input_schema: object({ w: { type: "string" } }, "w"), config: { command: "argv", timout: 3 } }),
+      "checkForSigning",
+      /timeout/
+    ],
+    [
+      "such a key, with a runtime of its own between",
+      tool({ executor_id: "mine", input_schema: object({ w: { type: "string" } }, "w"), config: { timout: 3 } }),
+      "validateConfig",
+      /timout/
+    ],
+    [
+      "a runtime of its own that names no program",
+      tool({ executor_id: "empty", input_schema: object({ w: { type: "string" } }, "w") }),
+      "validateConfig",
+      /command/
+    ],
+    [
+      "an endpoint in place of a url",
+      tool({ tool_type: "api", executor_id: "http_client", config: { endpoint: "https://a.example" } }),
+      "checkForSigning",
+      /config\.url/
+    ]
+  ]
+  for (const [what, file, check, told] of never) {
+    it.effect(`does not say that a tool can run with ${what}`, () =>
+      Effect.gen(function*() {
+        const found = yield* ask("never")
+        assert.deepInclude(found, { ready: false })
+        assert.strictEqual(found.blocked?.check, check)
+        assert.match(JSON.stringify(found.blocked?.error), told)
+        assert.isUndefined(found.needs_parameters)
+      }).pipe(Effect.provide(kernel({
+        project: {
+          "tools/never.yaml": file,
+          "tools/mine.yaml": tool({ tool_type: "runtime", config: { command: "argv" } }),
+          "tools/empty.yaml": tool({ tool_type: "runtime" })
+        }
+      }))))
+  }
+
+  it.effect("does not say so of a script that signing would refuse", () =>
+    Effect.gen(function*() {
+      const found = yield* ask("old")
+      assert.strictEqual(found.blocked?.check, "checkForSigning")
+      assert.match(found.blocked?.error.message ?? "", /:4:.*type=bool/)
+    }).pipe(Effect.provide(kernel({
+      project: {
+        "tools/old.py":
+          "__version__ = '1.0.0'\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--x', type=bool)\n"
+      }
+    }))))
+
   const secretive = tool({
     config: { command: "argv", args: ["${SERVICE_TOKEN}"] },
     requires: { environment: ["OTHER_KEY"] }

@@ -1,6 +1,6 @@
 // Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
 // their libraries when they are first needed.
-import { Effect, Layer, Result } from "effect"
+import { Effect, FileSystem, Layer, Result } from "effect"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { LoadedExtractor } from "../../services/format/Extractors.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -13,11 +13,13 @@ import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
 import { checkForSigning } from "./checkForSigning.ts"
+import type { Exists } from "./checkForSigning.ts"
 import { extract } from "./extract.ts"
 import { readDirective } from "./readDirective.ts"
 import { readJavascript } from "./readJavascript.ts"
-import { readPython, toLegacyTool } from "./readPython.ts"
+import { readPython } from "./readPython.ts"
 import { readBash, readFrontMatter, readYaml } from "./readYaml.ts"
+import { toLegacyTool, withArgparse } from "./scripts/legacyTool.ts"
 
 /** Parsed items in memory; beyond it the oldest are parsed again. */
 const maxCached = 5000
@@ -31,13 +33,16 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
   return Result.flatMap(yield* readPython(text), (module) =>
     module.legacy
       ? Result.succeed(toLegacyTool(snapshot, text, module))
-      : toTool({
-        snapshot,
-        metadata: module.metadata,
-        description: module.description,
-        toolType: "python",
-        runs: true
-      }))
+      : Result.map(
+        toTool({
+          snapshot,
+          metadata: module.metadata,
+          description: module.description,
+          toolType: "python",
+          runs: true
+        }),
+        (tool) => withArgparse(tool, module, text)
+      ))
 })
 
 const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, typed: boolean) {
@@ -111,7 +116,7 @@ const show = ({ location }: ItemSnapshot): string =>
   location.kind === "folder" ? `${showLocation(location)}/${folderManifest}` : showLocation(location)
 
 /** `asks`: whether code is also read by its language's own program, in a process. */
-const makeWith = Effect.fnUntraced(function*(asks: boolean) {
+const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
   const extractors = yield* Extractors
   const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
   /** What was read without an extractor depends on the snapshot alone, and that never changes. */
@@ -163,16 +168,19 @@ const makeWith = Effect.fnUntraced(function*(asks: boolean) {
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)
-    const wrong = yield* checkForSigning(item, snapshot, asks)
+    const wrong = yield* checkForSigning(item, snapshot, asks, exists)
     return wrong === undefined ? item : yield* invalid(snapshot)(wrong)
   })
 
   return ItemParser.of({ parse, check })
 })
 
-export const make = makeWith(true)
+export const make = Effect.gen(function*() {
+  const files = yield* FileSystem.FileSystem
+  return yield* makeWith(true, (file) => Effect.orElseSucceed(files.exists(file), () => false))
+})
 
 export const layer = Layer.effect(ItemParser, make)
 
-/** For programs that must start no process: `check` does everything but `bash -n`. */
-export const layerNoProcess = Layer.effect(ItemParser, makeWith(false))
+/** For programs that must start no process: `check` does everything but `bash -n`, and sees no file beside an item. */
+export const layerNoProcess = Layer.effect(ItemParser, makeWith(false, () => Effect.succeed(false)))

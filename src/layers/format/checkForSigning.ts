@@ -12,6 +12,12 @@ import { runOwnChild } from "../process/ownChild.ts"
 import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
+import { checkConfigKeys } from "./scripts/checkConfigKeys.ts"
+import type { Place } from "./scripts/checkImports.ts"
+import { checkScript } from "./scripts/checkScript.ts"
+
+/** Whether there is a file of this name. */
+export type Exists = (file: string) => Effect.Effect<boolean>
 
 /** A program that reads code on stdin without running it, and answers with 0 when it is right. */
 interface CodeReader {
@@ -153,6 +159,31 @@ const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, a
   }
 })
 
+/** Whether an import of this name finds Python's own module, whatever lies beside the file. */
+const builtin = (module: string): CodeReader => ({
+  command: "python3",
+  args: [
+    "-I",
+    "-S",
+    "-c",
+    "import sys; sys.exit(not (sys.argv[1] in sys.builtin_module_names or sys.meta_path[1].find_spec(sys.argv[1])))",
+    module
+  ],
+  line: /(\d+)()/
+})
+
+/** Where a single file runs. What lies beside it today is looked at by its name only. */
+const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => {
+  const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
+  return {
+    _tag: "Alone",
+    has: Effect.fnUntraced(function*(module) {
+      const found = (yield* exists(`${folder}${module}.py`)) || (yield* exists(`${folder}${module}/__init__.py`))
+      return found && (!asks || (yield* ask(builtin(module), new Uint8Array())) !== undefined)
+    })
+  }
+}
+
 const authTypes: ReadonlySet<Schema.Json> = new Set(["bearer", "api_key", "basic"])
 
 /** Scheme and host as written; a whole address from the environment (`${API_BASE}/v1`) is checked when it is used. */
@@ -160,7 +191,7 @@ const endpoint = /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})
 const fromEnvironment = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
 
 const checkEndpoint = (tool: Tool): Problem | undefined => {
-  const url = tool.config.url ?? tool.config.endpoint ?? tool.extra.endpoint
+  const { url } = tool.config
   if (typeof url !== "string" || !(endpoint.test(url) || fromEnvironment.test(url))) {
     return {
       ...problem("the tool has no http(s) address with a host", "Write config.url: https://api.example.com/v1/things"),
@@ -216,23 +247,34 @@ const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | un
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,
-  asks: boolean
+  asks: boolean,
+  exists: Exists
 ): Effect.fn.Return<Problem | undefined> {
   if (item.version === "0.0.0") {
     return problem("the item has no version, or 0.0.0", versionIn(snapshot.location))
   }
   if (item._tag !== "tool") return undefined
-  if (item.toolType === "http" || item.toolType === "api") {
+  const unread = checkConfigKeys(item)
+  if (unread !== undefined) return unread
+  if (item.toolType === "http" || item.toolType === "api" || item.executorId === "http_client") {
     const wrong = checkEndpoint(item)
     if (wrong !== undefined) return wrong
   }
-  if (snapshot.location.kind === "folder") {
-    const hidden = checkShown(item, snapshot)
-    if (hidden !== undefined) return hidden
+  if (snapshot.location.kind === "file") {
+    const { location: { path }, bytes } = snapshot
+    return (yield* checkScript(path, decode(bytes), alone(snapshot.location, asks, exists), item.legacy)) ??
+      (yield* checkCode(path, bytes, asks))
   }
-  if (snapshot.location.kind === "file") return yield* checkCode(snapshot.location.path, snapshot.bytes, asks)
+  const hidden = checkShown(item, snapshot)
+  if (hidden !== undefined) return hidden
+  const place: Place = {
+    _tag: "Folder",
+    files: new Set(snapshot.files.map(({ path }) => path)),
+    entrypoint: item.entrypoint
+  }
   for (const file of snapshot.files) {
-    const wrong = yield* checkCode(file.path, file.bytes, asks)
+    const wrong = (yield* checkScript(file.path, decode(file.bytes), place, false)) ??
+      (yield* checkCode(file.path, file.bytes, asks))
     if (wrong !== undefined) return { ...wrong, issue: `${file.path}: ${wrong.issue}` }
   }
   return undefined

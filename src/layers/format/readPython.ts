@@ -1,12 +1,10 @@
 // Metadata of a Python file from its syntax tree: module-level constants whose values are literals. Nothing is run.
-// Errors elsewhere in the file are the interpreter's to report; signing asks for a file without any. A script without
-// metadata gets a virtual manifest: its schema from literal argparse calls, else any scalar keys.
+// Errors elsewhere in the file are the interpreter's to report; signing asks for a file without any.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import {
   firstParagraph,
-  isVersion,
   maxDepth,
   maxNodes,
   metadataNames,
@@ -16,8 +14,6 @@ import {
 import type { Field, Metadata, Problem } from "../../services/format/Metadata.ts"
 import { parseProgram } from "../../services/format/parseProgram.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
-import type { ItemSnapshot, Tool } from "../../services/item/Item.ts"
-import { isJsonObject } from "../../services/schema/json.ts"
 
 type Read<A> = Result.Result<A, Problem>
 
@@ -108,7 +104,7 @@ const literalHint =
   "Only literals are metadata: text, numbers, True, False, None, lists, tuples and dictionaries of them"
 
 /** Evaluates the literals of one file. */
-const makeLiterals = (text: string) => {
+export const makeLiterals = (text: string) => {
   let nodes = 0
   const refuse = (node: SyntaxNode, issue: string): Read<never> =>
     Result.fail(problemAt(text, node.from, issue, literalHint))
@@ -271,121 +267,3 @@ export const parsePython = (text: string) => Effect.flatMap(parser, (strict) => 
 export const readPython = Effect.fnUntraced(function*(text: string): Effect.fn.Return<Read<PythonModule>> {
   return Result.flatMap(yield* parsePython(text), (program) => readModule(program, text))
 })
-
-/** Only options can be handed over, since parameters reach a script as `--name=value`. */
-const optionName = /^--([A-Za-z][A-Za-z0-9_-]{0,63})$/
-
-const types: Readonly<Record<string, string>> = { int: "integer", float: "number", str: "string" }
-
-interface Argument {
-  readonly name: string
-  readonly schema: Schema.JsonObject
-  readonly required: boolean
-}
-
-const childNodes = (node: SyntaxNode): ReadonlyArray<SyntaxNode> => {
-  const nodes: Array<SyntaxNode> = []
-  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-    if (!["(", ")", ",", "Comment"].includes(child.name)) nodes.push(child)
-  }
-  return nodes
-}
-
-/** One `add_argument(…)`; `undefined` where it is no option or its names are computed. */
-const readArgument = (list: SyntaxNode, text: string): Argument | undefined => {
-  const literals = makeLiterals(text)
-  const literal = (node: SyntaxNode | undefined): Schema.Json | undefined =>
-    node === undefined ? undefined : Result.getOrUndefined(literals.read(node))
-  const source = (node: SyntaxNode | undefined): string => node === undefined ? "" : text.slice(node.from, node.to)
-  const parts = childNodes(list)
-  const names: Array<Schema.Json | undefined> = []
-  const keywords = new Map<string, SyntaxNode>()
-  for (let i = 0; i < parts.length; i++) {
-    if (parts[i + 1]?.name === "AssignOp" && parts[i + 2] !== undefined) {
-      keywords.set(source(parts[i]), parts[i + 2]!)
-      i += 2
-    } else names.push(literal(parts[i]))
-  }
-  const name = names.map((n) => typeof n === "string" ? optionName.exec(n)?.[1] : undefined).find((n) =>
-    n !== undefined
-  )
-  if (name === undefined) return undefined
-  const action = literal(keywords.get("action"))
-  const type = types[source(keywords.get("type"))] ?? "string"
-  const choices = literal(keywords.get("choices"))
-  const help = literal(keywords.get("help"))
-  const fallback = literal(keywords.get("default"))
-  const nargs = literal(keywords.get("nargs"))
-  const single: Schema.JsonObject = { type, ...(Array.isArray(choices) && choices.length > 0 ? { enum: choices } : {}) }
-  const value: Schema.JsonObject = action === "store_true" || action === "store_false"
-    ? { type: "boolean" }
-    : action === "append" || typeof nargs === "number" || nargs === "+" || nargs === "*"
-    ? { type: "array", items: single }
-    : single
-  return {
-    name,
-    schema: {
-      ...value,
-      ...(typeof help === "string" ? { description: help } : {}),
-      ...(fallback === undefined || fallback === null ? {} : { default: fallback })
-    },
-    required: literal(keywords.get("required")) === true
-  }
-}
-
-const argparseSchema = ({ tree }: PythonModule, text: string): Schema.JsonObject | undefined => {
-  const properties: Record<string, Schema.Json> = {}
-  const required: Array<string> = []
-  const cursor = tree.cursor()
-  do {
-    if (cursor.name !== "CallExpression") continue
-    const { node } = cursor
-    const callee = node.firstChild
-    const list = node.getChild("ArgList")
-    if (callee?.name !== "MemberExpression" || list === null) continue
-    const method = callee.lastChild
-    if (method === null || text.slice(method.from, method.to) !== "add_argument") continue
-    const argument = readArgument(list, text)
-    if (argument === undefined || Object.hasOwn(properties, argument.name)) continue
-    properties[argument.name] = argument.schema
-    if (argument.required) required.push(argument.name)
-  } while (cursor.next())
-  return Object.keys(properties).length === 0 ? undefined : { type: "object", properties, required }
-}
-
-const anyScalars: Schema.JsonObject = {
-  type: "object",
-  properties: {},
-  additionalProperties: { type: ["string", "number", "boolean"] }
-}
-
-export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: PythonModule): Tool => {
-  const version = module.metadata.get("version")?.value
-  const declared = module.metadata.get("input_schema")?.value
-  return {
-    _tag: "tool",
-    location: snapshot.location,
-    digest: snapshot.digest,
-    version: typeof version === "string" && isVersion(version) ? version : "0.0.0",
-    title: "",
-    description: module.description,
-    tags: [],
-    overridable: false,
-    toolType: "python",
-    executorId: "python_runtime",
-    executorRange: undefined,
-    childSchemas: undefined,
-    parameters: isJsonObject(declared) && declared.type === "object"
-      ? declared
-      : argparseSchema(module, text) ?? anyScalars,
-    config: {},
-    configSchema: undefined,
-    envConfig: undefined,
-    dependencies: [],
-    requires: { commands: [], environment: [], capabilities: [] },
-    mutatesState: false,
-    entrypoint: snapshot.location.path.slice(snapshot.location.path.lastIndexOf("/") + 1),
-    legacy: true,
-    extra: {}
-  }
-}

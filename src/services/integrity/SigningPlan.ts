@@ -157,7 +157,11 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
       ? "is a primitive: it says how something is run"
       : `runs by ${showExecutor(tool)} (${word(tool.toolType)})`,
     ...(tool.legacy
-      ? ["says nothing about itself: it is taken for a script, with parameters as its code reads them"]
+      ? [
+        tool.parameters["additionalProperties"] === undefined
+          ? "says nothing about itself: it is taken for a script, with the parameters that its argparse calls name"
+          : "says nothing about itself: it is taken for a script, and given any parameter as --name=value"
+      ]
       : []),
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
     ...(commands.length > 0 ? [`needs the commands ${list(commands)}`] : []),

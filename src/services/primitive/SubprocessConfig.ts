@@ -2,6 +2,7 @@
 // run shows exactly what a run would start. A runtime's own arguments have a key of their own (`runtime_args`): lists
 // are replaced when configs merge, so a tool that sets `args` must not be able to lose its runtime's flags.
 import { Result, Schema } from "effect"
+import { ArgumentForm, asText, toArguments, type Unpassable } from "./argumentForms.ts"
 import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -68,6 +69,8 @@ export const SubprocessConfig = Schema.Struct({
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400))),
   limits: Schema.optionalKey(SubprocessLimits),
   input: Schema.optionalKey(Schema.Literals(["args", "env", "stdin", "none"])),
+  /** With `args`: how parameters are handed over that are not `--name=value`, by their names. */
+  options: Schema.optionalKey(Schema.Record(Schema.String, ArgumentForm)),
   /** Text for the tool's stdin. */
   input_data: Schema.optionalKey(Schema.String),
   output: Schema.optionalKey(Schema.Literals(["text", "json"])),
@@ -88,10 +91,6 @@ export interface SubprocessPlan {
   readonly stdin: string | undefined
 }
 
-type Unpassable = { readonly field: string; readonly error: string }
-
-const asText = (value: Schema.Json): string => typeof value === "string" ? value : JSON.stringify(value)
-
 const textIssue = (text: string): string | undefined =>
   text.includes("\0")
     ? "holds a NUL character, which no process can be given"
@@ -99,27 +98,9 @@ const textIssue = (text: string): string | undefined =>
     ? undefined
     : "is not well-formed Unicode"
 
-/** One `--key=value` argument each, so that a value that starts with `-` stays a value. */
-const toOptions = (entries: ReadonlyArray<readonly [string, Schema.Json]>, issues: Array<Unpassable>) => {
-  const options: Array<string> = []
-  const seen = new Map<string, string>()
-  for (const [name, value] of entries) {
-    if (!optionName.test(name)) {
-      issues.push({ field: name, error: "is not the name of an option ([A-Za-z][A-Za-z0-9_-]*)" })
-      continue
-    }
-    const key = name.replaceAll("_", "-")
-    const other = seen.get(key)
-    if (other !== undefined) {
-      issues.push({ field: name, error: `is the same option as ${other}` })
-      continue
-    }
-    seen.set(key, name)
-    if (value === null || value === false) continue
-    options.push(value === true ? `--${name}` : `--${name}=${asText(value)}`)
-  }
-  return options
-}
+/** The texts that are handed over as they are: those in objects are written as JSON, which escapes. */
+const textsOf = (value: Schema.Json): ReadonlyArray<string> =>
+  typeof value === "string" ? [value] : Array.isArray(value) ? value.flatMap((one: Schema.Json) => textsOf(one)) : []
 
 const toVariables = (entries: ReadonlyArray<readonly [string, Schema.Json]>, issues: Array<Unpassable>) => {
   const variables = new Map<string, string>()
@@ -194,11 +175,11 @@ export const planSubprocess = (
   const all = Object.entries(input.parameters)
   const rest = all.filter(([name]) => input.placed?.has(name) !== true)
   const issues: Array<Unpassable> = []
-  const options = mode === "args" ? toOptions(rest, issues) : []
+  const options = mode === "args" ? toArguments(rest, config.options ?? {}, issues) : []
   const variables = mode === "env" ? toVariables(all, issues) : new Map<string, string>()
   if (mode === "args" || mode === "env") {
     for (const [name, value] of mode === "args" ? rest : all) {
-      const issue = typeof value === "string" ? textIssue(value) : undefined
+      const issue = textsOf(value).map(textIssue).find((one) => one !== undefined)
       if (issue !== undefined) issues.push({ field: name, error: issue })
     }
   }

@@ -70,6 +70,7 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
     const limit = Object.keys(limits).find((key) => read(limits[key]).chosen)
     if (limit !== undefined) return `limits.${limit}`
   } else if (read(limits).chosen) return "limits"
+  if (read(JSON.stringify(config["options"])).chosen) return "options"
   if (read(config["cwd"]).chosen && folderDecides(config)) return "cwd"
   const runtimeArguments = listOf(config["runtime_args"])
   const given = [

@@ -25,14 +25,20 @@ const text = object({ text: { type: "string" } }, "text")
 export const examples: Examples = {
   ParametersInvalid: {
     when: "A number is asked for, and a word is given",
-    produce: one("add", { input_schema: object({ a: { type: "number" }, b: { type: "number" } }, "a", "b") }, {
+    produce: one("add", {
+      input_schema: object({ a: { type: "number" }, b: { type: "number" } }, "a", "b"),
+      config: { command: "true" }
+    }, {
       a: 1,
       b: "two"
     })
   },
   SchemaUnusable: {
     when: "The schema of a tool's parameters lies on another server",
-    produce: one("fetch", { input_schema: { $ref: "https://schemas.example.com/fetch.json" } })
+    produce: one("fetch", {
+      input_schema: { $ref: "https://schemas.example.com/fetch.json" },
+      config: { command: "true" }
+    })
   },
   ConfigInvalid: {
     when: "The runtime under a tool sets a timeout that is no number",

@@ -8,14 +8,14 @@ import { pythonIndex, type PythonPackage } from "../../support/packageServers.ts
 import { temporary } from "../../support/temporary.ts"
 import type { Examples } from "../Example.ts"
 
-const greet: PythonPackage = { name: "kiwi-greet", version: "1.2.0", files: { "kiwi_greet.py": "" } }
+const greet: PythonPackage = { name: "humanize", version: "1.2.0", files: { "kiwi_greet.py": "" } }
 const hello = (requirement: string, more = "") => ({ "hello.py": pythonTool([requirement], "print(1)", more) })
 
 /** The same over a registry in memory: what real installers say is another text with every version of theirs. */
 const failingInMemory = (tools: Readonly<Record<string, string>>, options: Parameters<typeof syncTool>[1] = {}) =>
   Effect.gen(function*() {
     const world = yield* syncWorld(tools)
-    const registry = DependenciesMemory.layerWith(new Map([["kiwi-greet", "1.2.0"]]))
+    const registry = DependenciesMemory.layerWith(new Map([["humanize", "1.2.0"]]))
     return yield* world.inKernel(Effect.provide(Effect.flip(syncTool("hello", options)), registry))
   })
 
@@ -48,17 +48,17 @@ const onlyNode = Effect.gen(function*() {
 export const examples: Examples = {
   DependenciesInvalid: {
     when: "A tool asks for a package of a repository instead of a registry",
-    produce: failingCall(hello("git+https://example.com/kiwi-greet.git"))
+    produce: failingCall(hello("git+https://example.com/humanize.git"))
   },
   DependenciesMissing: {
     when: "A tool is called whose package nobody has installed",
-    produce: failingCall(hello("kiwi-greet>=1"))
+    produce: failingCall(hello("humanize>=1"))
   },
   InstallerMissing: {
     when: "A Node tool's packages are to be installed, and there is no npm",
     produce: Effect.flatMap(
       onlyNode,
-      (PATH) => failingSync({ "hello.mjs": nodeTool(["kiwi-greet"], "console.log(1)") }, {}, { PATH })
+      (PATH) => failingSync({ "hello.mjs": nodeTool(["humanize"], "console.log(1)") }, {}, { PATH })
     )
   },
   InstallFailed: {
@@ -68,11 +68,11 @@ export const examples: Examples = {
   InterpreterUnsuitable: {
     when: "A script asks for a newer Python than there is",
     produce: failingSync(
-      hello("kiwi-greet", "# /// script\n# requires-python = \">=9\"\n# dependencies = [\"kiwi-greet\"]\n# ///\n")
+      hello("humanize", "# /// script\n# requires-python = \">=9\"\n# dependencies = [\"humanize\"]\n# ///\n")
     )
   },
   PinsDiffer: {
     when: "The index has another package than the one that was locked",
-    produce: failingInMemory(hello("kiwi-greet"), { pins: [{ name: "kiwi-greet", version: "1.1.0", hash: null }] })
+    produce: failingInMemory(hello("humanize"), { pins: [{ name: "humanize", version: "1.1.0", hash: null }] })
   }
 }

@@ -1,7 +1,7 @@
 // The tools of docs/dependencies.md, signed, installed and run as the page says.
 import { assert, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { envPrune, envSync } from "../../../src/programs/envSync.ts"
 import { npmRegistry, pythonIndex } from "../../support/packageServers.ts"
 import { describeWith } from "../../support/realParts.ts"
@@ -12,21 +12,36 @@ const examples = Object.fromEntries(
   Array.from(page.matchAll(/^```[a-z]+ \.ai\/tools\/(\S+)\n([^]*?)^```$/gm), (match) => [match[1]!, match[2]!] as const)
 )
 
+/** The package as the registry has it: its files as they were installed here. */
+const yamlFolder = new URL("../../../node_modules/yaml/", import.meta.url)
+const { exports, main, type, version } = JSON.parse(
+  readFileSync(new URL("package.json", yamlFolder), "utf8")
+) as Record<
+  "exports" | "main" | "type" | "version",
+  string
+>
+const realYaml = {
+  name: "yaml",
+  version,
+  manifest: { exports, main, ...(type === undefined ? {} : { type }) },
+  files: Object.fromEntries(
+    readdirSync(yamlFolder, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.m?js$/.test(file) || file.endsWith("package.json") && file !== "package.json")
+      .map((file) => [file, readFileSync(new URL(file, yamlFolder), "utf8")])
+  )
+}
+
 describeWith(["pip", "npm"], "docs/dependencies.md", () => {
   it.live(
     "its tools run once they are synced",
     () =>
       Effect.gen(function*() {
-        assert.deepStrictEqual(Object.keys(examples), ["said.py", "scripted.py", "loud.mjs"])
+        assert.deepStrictEqual(Object.keys(examples), ["thousands.py", "million.py", "as_yaml.mjs"])
+        // PyPI is not reached from a test: a wheel of that name, with the one function that the page calls.
         const index = yield* pythonIndex([
-          { name: "kiwi-greet", version: "1.0", files: { "kiwi_greet.py": "def hello():\n    return 'hello'\n" } }
+          { name: "humanize", version: "4.9", files: { "humanize.py": "def intcomma(n):\n    return f'{n:,}'\n" } }
         ])
-        const registry = yield* npmRegistry([{
-          name: "kiwi-shout",
-          version: "1.0.1",
-          manifest: { type: "module" },
-          files: { "index.js": "export const shout = (text) => text.toUpperCase()\n" }
-        }])
+        const registry = yield* npmRegistry([realYaml])
         const world = yield* syncWorld(examples, { PIP_INDEX_URL: index.url, npm_config_registry: registry.url })
         const told: Array<string> = []
         const planned: Array<string> = []
@@ -40,16 +55,16 @@ describeWith(["pip", "npm"], "docs/dependencies.md", () => {
           }
           const synced = yield* envSync(input, caller)
           assert.deepStrictEqual(synced.map(({ state, tool }) => `${tool} ${state}`).toSorted(), [
-            "loud installed",
-            "said installed",
-            "scripted installed"
+            "as_yaml installed",
+            "million installed",
+            "thousands installed"
           ])
-          assert.deepStrictEqual(planned.toSorted(), ["loud", "said", "scripted"])
+          assert.deepStrictEqual(planned.toSorted(), ["as_yaml", "million", "thousands"])
           assert.isAbove(told.length, 0)
-          assert.strictEqual(`${yield* call("said")}`.trim(), "hello")
-          assert.strictEqual(`${yield* call("scripted")}`.trim(), "hello")
-          assert.strictEqual(`${yield* call("loud")}`.trim(), "HELLO")
-          const again = yield* envSync({ ...input, tool: "loud" }, caller)
+          assert.strictEqual(`${yield* call("thousands", { number: -1234567 })}`.trim(), "-1,234,567")
+          assert.strictEqual(`${yield* call("million")}`.trim(), "1,000,000")
+          assert.strictEqual(`${yield* call("as_yaml", { word: ["a", "-b"] })}`.trim(), "word:\n  - a\n  - -b")
+          const again = yield* envSync({ ...input, tool: "as_yaml" }, caller)
           assert.deepStrictEqual(again.map(({ state }) => state), ["up-to-date"])
           assert.deepStrictEqual(yield* envPrune(Duration.zero, caller), [])
         }))

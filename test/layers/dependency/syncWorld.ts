@@ -1,5 +1,5 @@
 // A trusted project with signed tools under the real kernel, and registries of its own for what they declare.
-import { ConfigProvider, Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Layer, type Schema } from "effect"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
@@ -100,9 +100,9 @@ export const installedOf = Effect.fnUntraced(function*(item: string) {
 
 const caller = { surface: "cli", client: "tester", session: "s" } as const
 
-export const call = Effect.fnUntraced(function*(item: string) {
+export const call = Effect.fnUntraced(function*(item: string, parameters: Schema.JsonObject = {}) {
   const proxy = yield* ToolProxy
-  return (yield* proxy.call({ callId: "c", caller, item, parameters: {}, dryRun: false })).data
+  return (yield* proxy.call({ callId: "c", caller, item, parameters, dryRun: false })).data
 })
 
 export const trace = Effect.fnUntraced(function*(item: string) {

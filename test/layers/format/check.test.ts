@@ -56,7 +56,7 @@ describe("before an item is signed", () => {
 
   it.live("so are JavaScript and TypeScript", () =>
     Effect.gen(function*() {
-      yield* script("a.mjs", "import x from \"./x.json\" with { type: \"json\" }\nexport default class {}\n")
+      yield* script("a.mjs", "import x from \"pkg/x.json\" with { type: \"json\" }\nexport default class {}\n")
       yield* script("a.ts", "let a: [x: number, y?: string] = [1]\n")
       for (const name of ["a.js", "a.mjs", "a.ts"]) {
         assert.include((yield* invalid(script(name, "const = 1\n"))).issue, "syntax")
@@ -66,7 +66,7 @@ describe("before an item is signed", () => {
   it.live("an API tool has an address with a host, and an auth type that is known", () =>
     Effect.gen(function*() {
       yield* http("{url: \"https://api.example.com/v1/{id}\", auth: {type: bearer}}")
-      yield* http("{endpoint: \"http://localhost:8080\"}", "api")
+      yield* http("{url: \"http://localhost:8080\"}", "api")
       yield* http("{url: \"${API_BASE}/v1\"}")
       for (
         const url of [

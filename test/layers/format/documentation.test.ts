@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { parse } from "yaml"
 import { Extractor } from "../../../src/services/format/Extractors.ts"
 import { callSignature } from "../../../src/services/item/CallSignature.ts"
-import { checkFiles, parseFiles } from "./parsing.ts"
+import { checkFiles } from "./parsing.ts"
 
 const document = readFileSync(new URL("../../../docs/items.md", import.meta.url), "utf8")
 
@@ -24,7 +24,9 @@ describe("docs/items.md", () => {
     assert.deepStrictEqual(Array.from(examples.keys()), [
       "tools/math/add.py",
       "tools/old/greet.py",
+      "tools/old/gather.py",
       "tools/text/slug.mjs",
+      "tools/text/words.ts",
       "tools/text/count_lines.sh",
       "tools/web/get_page.yaml",
       "tools/report/monthly/tool.yaml",
@@ -41,6 +43,9 @@ describe("docs/items.md", () => {
     Effect.gen(function*() {
       const signatures: ReadonlyArray<readonly [string, string]> = [
         ["tools/math/add.py", "add(a: number, b: number)"],
+        ["tools/old/greet.py", "greet(name: string, times?: integer = 1)"],
+        ["tools/old/gather.py", "gather(title: string, files?: string[], tags?: string[], verbose?: integer)"],
+        ["tools/text/words.ts", "words(tags?: string[], loud?: boolean)"],
         ["tools/text/slug.mjs", "slug(title: string)"],
         ["tools/text/count_lines.sh", "count_lines(file: string)"],
         ["tools/web/get_page.yaml", "get_page(path: string)"],
@@ -51,11 +56,6 @@ describe("docs/items.md", () => {
         assert.strictEqual(tool._tag === "tool" && callSignature(tool), signature)
         assert.notStrictEqual(tool.description, "")
       }
-      const legacy = yield* parseFiles(folder("tools/old/"))
-      assert.strictEqual(
-        legacy._tag === "tool" && callSignature(legacy),
-        "greet(name: string, times?: integer = 1)"
-      )
     }))
 
   it.live("the directive and the knowledge entry", () =>

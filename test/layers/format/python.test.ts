@@ -220,32 +220,36 @@ parser.add_argument("--path", type=Path, default=HOME)
         toolType: "python",
         description: "Greet somebody.",
         legacy: true,
-        config: {},
+        config: { options: { to: { as: "words" }, file: { as: "positional" } } },
         entrypoint: "greet.py"
       })
       assert.strictEqual(tool.executorId, "python_runtime")
       assert.deepStrictEqual(tool.parameters, {
         type: "object",
         properties: {
-          name: { type: "string", description: "whom" },
+          name: { type: "string", not: { const: "--" }, description: "whom" },
           times: { type: "integer", enum: [1, 2, 3], default: 2 },
           loud: { type: "boolean" },
           "dry-run": { type: "boolean" },
-          to: { type: "array", items: { type: "number" } },
-          path: { type: "string" }
+          to: { type: "array", items: { type: "number" }, minItems: 1 },
+          file: { type: "string", not: { const: "--" } },
+          path: { type: "string", not: { const: "--" } }
         },
-        required: ["name"]
+        required: ["name", "file"]
       })
     }))
 
-  it.effect("takes any scalar where it says nothing, and keeps its version", () =>
+  it.effect("takes any scalar, and lists of them, where it says nothing, and keeps its version", () =>
     Effect.gen(function*() {
       const tool = yield* parseTool("greet.py", "__version__ = \"1.2.3\"\nprint(1)\n")
       assert.strictEqual(tool.version, "1.2.3")
       assert.deepStrictEqual(tool.parameters, {
         type: "object",
         properties: {},
-        additionalProperties: { type: ["string", "number", "boolean"] }
+        additionalProperties: {
+          type: ["string", "number", "boolean", "array"],
+          items: { type: ["string", "number", "boolean"] }
+        }
       })
     }))
 })

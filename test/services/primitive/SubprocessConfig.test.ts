@@ -52,7 +52,8 @@ describe("planSubprocess", () => {
         "--dash_name=-rf",
         "--on",
         "--n=-1.5",
-        "--list=[1,\"a b\"]",
+        "--list=1",
+        "--list=a b",
         "--map={\"k\":\"v\"}"
       ])
     }))

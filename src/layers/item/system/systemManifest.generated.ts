@@ -10,7 +10,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/overview.md", "7f3aa83f563c45a6bd64b7dc211cd8723d3669af1cc3c8b73e0e8f9703f94d3d"],
   ["knowledge/help/search.md", "92596ff517da8d8a4c9afdc13931c0ecfdbae0a6231aaa858a900108316f9c7d"],
   ["knowledge/help/sign.md", "bdbfc0cdcf87debe2878a111e5b539f8ae6b0a221e1334b9fd6356cbbe06dfbe"],
-  ["knowledge/help/tools.md", "8b943783070b31f930aa260f9e29cdcb17f44492ca5aa50699625915115f5bb2"],
+  ["knowledge/help/tools.md", "c749de05f7a9ca050ab677445138a3b525497d1c29d7a6246f3a721ad022ea1b"],
   ["knowledge/help/trust.md", "c52f9a15bd351b28b0498fbf524db3ebf234de582ab756016106ed4660db0a43"],
   ["tools/core/lockfile_diff.yaml", "173165b05dbe9b87b66359ef4ce2c9a3a0da70297018d229a8a71b59c12627a4"],
   ["tools/core/lockfile_freeze.yaml", "5db7f0893b43d12926e0d15aa8e434ff24c6d2c18731219d2f64d292ef8c37ae"],
@@ -22,7 +22,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/core/ping.yaml", "9c23b2a668824b47cfaefee7ecc673ff045c506e0e1e9f606b8cf56669c02a70"],
   ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
-  ["tools/primitives/subprocess.yaml", "c40a9be1dc21844b257f5c88a817ac20c32010f72df6ff09dee4874ba453c8d2"],
+  ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
   ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
   ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"]

@@ -1,0 +1,97 @@
+// Imports that a program will not find where it runs: a single file runs alone, as a copy of the bytes that were signed,
+// and a folder with its own files and nothing beside them. Packages are not looked at: a project's environment may have
+// what the tool does not declare.
+import type { Tree } from "@lezer/common"
+import { Effect } from "effect"
+import { problemAt } from "../../../services/format/Metadata.ts"
+import type { Problem } from "../../../services/format/Metadata.ts"
+import { javascriptImports, pythonImports } from "./readImports.ts"
+
+/** Where a file of a tool will stand when it runs. */
+export type Place =
+  /** Alone. `has` says whether a name is a module of the folder that the original lies in. */
+  | { readonly _tag: "Alone"; readonly has: (module: string) => Effect.Effect<boolean> }
+  /** Among the files of its folder: paths as they are signed. */
+  | { readonly _tag: "Folder"; readonly files: ReadonlySet<string>; readonly entrypoint: string | undefined }
+
+const asFolder = (name: string): string =>
+  `Make it a folder: ${name}/tool.yaml with entrypoint, and every file that it imports beside it`
+
+const stem = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.[a-z]+$/, "")
+
+const folderOf = (path: string): ReadonlyArray<string> => path.split("/").slice(0, -1)
+
+/** The path that a relative one leads to; `undefined` where it leaves the folder. */
+const resolve = (from: string, relative: string): string | undefined => {
+  const parts = [...folderOf(from)]
+  for (const part of relative.split("/")) {
+    if (part === "" || part === ".") continue
+    if (part !== "..") parts.push(part)
+    else if (parts.pop() === undefined) return undefined
+  }
+  return parts.join("/")
+}
+
+export const checkPythonImports = Effect.fnUntraced(function*(
+  tree: Tree,
+  text: string,
+  path: string,
+  place: Place
+): Effect.fn.Return<Problem | undefined> {
+  for (const { at, dots, module } of pythonImports(tree, text)) {
+    if (place._tag === "Alone") {
+      if (dots > 0) {
+        return problemAt(text, at, "the file runs alone, and imports from its folder", asFolder(stem(path)))
+      }
+      if (module !== "" && (yield* place.has(module))) {
+        return module === stem(path)
+          ? problemAt(text, at, `the file imports ${module}, and finds itself`, "Rename the file")
+          : problemAt(
+            text,
+            at,
+            `the file runs alone, and imports ${module} from the folder that it lies in`,
+            asFolder(stem(path))
+          )
+      }
+      continue
+    }
+    const start = folderOf(place.entrypoint ?? "")
+    const own = folderOf(path)
+    const depth = start.every((part, index) => own[index] === part) ? own.length - start.length : own.length
+    if (dots > depth) {
+      return depth === 0
+        ? problemAt(
+          text,
+          at,
+          "this file is no part of a package, so nothing can be imported from a dot",
+          "Leave the dot out: from x import y"
+        )
+        : problemAt(text, at, "the import leaves the folder of the tool", "Put what it imports into the folder")
+    }
+  }
+  return undefined
+})
+
+const tried = ["", ".js", ".json", ".node", "/index.js", "/index.json", "/package.json"]
+
+export const checkJavascriptImports = (tree: Tree, text: string, path: string, place: Place): Problem | undefined => {
+  for (const { at, required, specifier } of javascriptImports(tree, text)) {
+    if (!/^\.{1,2}(?:\/|$)/.test(specifier)) continue
+    if (place._tag === "Alone") {
+      return problemAt(text, at, `the file runs alone, and imports ${specifier}`, asFolder(stem(path)))
+    }
+    const target = resolve(path, specifier.replace(/[?#].*$/, ""))
+    if (target === undefined) {
+      return problemAt(text, at, "the import leaves the folder of the tool", "Put what it imports into the folder")
+    }
+    if ((required ? tried : [""]).some((ending) => place.files.has(`${target}${ending}`))) continue
+    const near = [...place.files].find((file) => file.replace(/\.[a-z]+$/, "") === target.replace(/\.[a-z]+$/, ""))
+    return problemAt(
+      text,
+      at,
+      `the folder has no file ${target}`,
+      near === undefined ? "Add the file, or correct the path" : `Write the name in full: ${near.split("/").at(-1)}`
+    )
+  }
+  return undefined
+}

@@ -1,0 +1,121 @@
+// How parameters become the arguments of a program. The default is one `--name=value` each; `options` of the config
+// says which of them a program expects in another form.
+import { Schema } from "effect"
+
+/** An option is `--name`, `-n`, or whatever else a program takes for one (`+n`, `/n`). */
+const spelling = /^[^\sA-Za-z0-9={}]{1,2}[A-Za-z][A-Za-z0-9_-]*$/
+const optionName = /^[A-Za-z][A-Za-z0-9_-]*$/
+
+/** How one parameter is handed over. */
+export const ArgumentForm = Schema.Struct({
+  /** The option as the program spells it; else `--` and the parameter's name. */
+  option: Schema.optionalKey(Schema.String.check(Schema.isPattern(spelling))),
+  as: Schema.optionalKey(Schema.Literals([
+    /** `--name=value`, also for `true` and `false`. */
+    "value",
+    /** `--name=a --name=b`: what lists are by default. */
+    "repeat",
+    /** `--name a b`; a list of lists is `--name a b --name c d`. */
+    "words",
+    /** `--name=JSON`, text in its quotes. */
+    "json",
+    /** `--name --name` for 2. */
+    "count",
+    /** `--name` or `--no-name`. */
+    "on_off",
+    /** The bare values, after all options and `--`, in the order in which `options` names them. */
+    "positional"
+  ]))
+})
+export type ArgumentForm = typeof ArgumentForm.Type
+
+export type Unpassable = { readonly field: string; readonly error: string }
+
+/** An argument list has to end somewhere. */
+export const maxCount = 100
+
+/** Numbers in plain digits where they are whole: `int("1e+21")` is an error in Python. */
+export const asText = (value: Schema.Json): string =>
+  typeof value === "string"
+    ? value
+    : typeof value === "number" && Number.isInteger(value)
+    ? BigInt(value).toString()
+    : JSON.stringify(value)
+
+const listOf = (value: Schema.Json): ReadonlyArray<Schema.Json> =>
+  Array.isArray(value) ? value as ReadonlyArray<Schema.Json> : [value]
+
+/** What option parsers tell from an option: `-1` and `-1.5`, but not `-1e-7`. A leading blank is no part of a number. */
+const plainNegative = /^-(?:[0-9]+|[0-9]*\.[0-9]+)$/
+
+const asWord = (value: Schema.Json): string => {
+  const text = asText(value)
+  return typeof value === "number" && value < 0 && !plainNegative.test(text) ? ` ${text}` : text
+}
+
+/** The arguments of one parameter, or what is wrong with it. */
+const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"]): ReadonlyArray<string> | string => {
+  switch (as) {
+    case undefined:
+      if (typeof value === "boolean") return value ? [option] : []
+      return Array.isArray(value) ? argumentsOf(option, value, "repeat") : [`${option}=${asText(value)}`]
+    case "value":
+      return [`${option}=${asText(value)}`]
+    case "repeat":
+      return listOf(value).map((one) => `${option}=${asText(one)}`)
+    case "words": {
+      const values = listOf(value)
+      const lists = values.length > 0 && values.every(Array.isArray) ? values.map(listOf) : [values]
+      return lists.flat().some((one) => typeof one === "string" && one.startsWith("-"))
+        ? `has a value that begins with "-", and ${option} takes it for another option`
+        : lists.flatMap((words) => [option].concat(words.map(asWord)))
+    }
+    case "json":
+      return [`${option}=${JSON.stringify(value)}`]
+    case "count": {
+      const times = Number(value)
+      return Number.isInteger(times) && times >= 0 && times <= maxCount
+        ? Array.from({ length: times }, () => option)
+        : `is not a number of times from 0 to ${maxCount}`
+    }
+    case "on_off":
+      return [value === false ? option.replace(/^--/, "--no-") : option]
+    case "positional":
+      return listOf(value).map(asText)
+  }
+}
+
+/** Options first, then the values without one, behind a `--` so that none of them is taken for an option. */
+export const toArguments = (
+  entries: ReadonlyArray<readonly [string, Schema.Json]>,
+  forms: Readonly<Record<string, ArgumentForm>>,
+  issues: Array<Unpassable>
+): ReadonlyArray<string> => {
+  const options: Array<string> = []
+  const positionals = new Map<string, ReadonlyArray<string>>()
+  const seen = new Map<string, string>()
+  for (const [name, value] of entries) {
+    const form = Object.hasOwn(forms, name) ? forms[name]! : {}
+    if (form.option === undefined && form.as !== "positional" && !optionName.test(name)) {
+      issues.push({ field: name, error: "is not the name of an option ([A-Za-z][A-Za-z0-9_-]*)" })
+      continue
+    }
+    const option = form.option ?? `--${name}`
+    if (form.as !== "positional") {
+      const key = option.replaceAll("_", "-")
+      const other = seen.get(key)
+      if (other !== undefined) {
+        issues.push({ field: name, error: `is the same option as ${other}` })
+        continue
+      }
+      seen.set(key, name)
+    }
+    if (value === null && form.as !== "json") continue
+    const made = argumentsOf(option, value, form.as)
+    if (typeof made === "string") issues.push({ field: name, error: made })
+    else if (form.as === "positional") positionals.set(name, made)
+    else options.push(...made)
+  }
+  const bare = Object.keys(forms).flatMap((name) => positionals.get(name) ?? [])
+  return bare.length === 0 ? options : [...options, "--", ...bare]
+}
