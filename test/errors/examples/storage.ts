@@ -40,7 +40,7 @@ export const examples: Examples = {
   },
   HomeRefused: {
     when: "KIWI_HOME names the home folder of somebody else",
-    produce: Effect.provide(KiwiHome, KiwiHomeNode.layerWith({ home: "~bob/.kiwi" }))
+    produce: Effect.flip(Effect.provide(KiwiHome, KiwiHomeNode.layerWith({ home: "~bob/.kiwi" })))
   },
   LockTimeout: {
     when: "Another process holds the lock",
