@@ -72,7 +72,7 @@ function newerNode() {
 function homeFolder() {
   try {
     return require("os").homedir()
-  } catch (_) {
+  } catch {
     return ""
   }
 }

@@ -9,7 +9,6 @@ import { afterEach, beforeEach } from "vitest"
 import { version } from "../../src/programs/version.ts"
 import { kiwi } from "../support/builtKiwi.ts"
 import { findOldNode } from "../support/realParts.ts"
-import "../support/requireBuild.ts"
 
 const key = "A".repeat(43)
 const nobody = 65_534

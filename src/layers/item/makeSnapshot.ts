@@ -1,6 +1,6 @@
 // From the bytes of an item to its snapshot, the same for every store.
 import { Result } from "effect"
-import { isLeftOut, isProgram } from "../../services/item/folderFiles.ts"
+import { isLeftOut, isProgram } from "../../services/item/folder/folderFiles.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
@@ -68,7 +68,7 @@ export const folderSnapshot = (location: ItemLocation, source: {
 }): Result.Result<ItemSnapshot, ItemInvalid> => {
   const files = source.files
     .filter(({ path }) => !path.split("/").some(isLeftOut))
-    .map((file) => ({ ...file, executable: isProgram(file.bytes) }))
+    .map(({ bytes, digest, path }) => ({ path, digest, executable: isProgram(bytes), bytes }))
     .toSorted(byPath)
   const manifest = files.find((f) => f.path === folderManifest)
   if (manifest === undefined) {

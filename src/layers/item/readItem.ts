@@ -4,7 +4,7 @@
 import { Result } from "effect"
 import { Buffer } from "node:buffer"
 import * as Fs from "node:fs"
-import { isLeftOut } from "../../services/item/folderFiles.ts"
+import { isLeftOut } from "../../services/item/folder/folderFiles.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"

@@ -317,15 +317,15 @@ export const contract = (name: string, build: (tiers: MemoryTiers) => Layer.Laye
           "main.py~",
           "#main.py#",
           ".#main.py"
-        ].map((path) => ({ ...folder, [`tools/web/fetch/${path}`]: "x" }))
+        ].map((path) => Object.assign({ [`tools/web/fetch/${path}`]: "x" }, folder))
         const otherModes = [
           { ...folder, "tools/web/fetch/main.py": { content: "x\r\n", executable: true } },
           { ...folder, "tools/web/fetch/lib/b.py": { content: "#!y", executable: true } }
         ]
         for (const same of [...leftBehind, ...otherModes]) {
-          const found = yield* read({ project: same }, "fetch")
-          assert.strictEqual(found.digest, snapshot.digest)
-          assert.deepStrictEqual(found.files, snapshot.files)
+          const again = yield* read({ project: same }, "fetch")
+          assert.strictEqual(again.digest, snapshot.digest)
+          assert.deepStrictEqual(again.files, snapshot.files)
         }
         assert.deepStrictEqual(snapshot.claim, { _tag: "None" })
       }))
