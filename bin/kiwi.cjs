@@ -9,43 +9,15 @@ if (parseInt(process.versions.node, 10) >= needed) start()
 else handOver()
 
 function start() {
-  var module = require("module")
-  var folder = cacheFolder()
-  if (folder !== undefined) module.enableCompileCache(folder)
-  import("../dist/bin/kiwi.js").catch(function(error) {
-    var program = require("path").join(__dirname, "..", "dist", "bin", "kiwi.js")
+  import("../dist/bin/start.js").catch(function(error) {
+    var program = require("path").join(__dirname, "..", "dist", "bin", "start.js")
     if (require("fs").existsSync(program)) throw error
     process.stderr.write(
-      "kiwi: this copy is not complete: dist/bin/kiwi.js is missing\n" +
+      "kiwi: this copy is not complete: dist/bin/start.js is missing\n" +
         "\nhint: install it again, or run `npm run build` in a checkout\n"
     )
     process.exitCode = 1
   })
-}
-
-/**
- * Where compiled code is kept. Node's default lies in the shared temporary folder, where another user could have put
- * something first, and what is in there runs; so only a folder that is this user's alone will do. Kiwi's home is made
- * by Kiwi, not here.
- */
-function cacheFolder() {
-  var fs = require("fs")
-  var path = require("path")
-  try {
-    var home = path.resolve(process.env.KIWI_HOME || path.join(require("os").homedir(), ".kiwi"))
-    if (!isOurs(home)) return undefined
-    var folder = path.join(home, "cache", "compiled")
-    if (!fs.existsSync(folder)) fs.mkdirSync(folder, { recursive: true, mode: 448 })
-    return isOurs(path.dirname(folder)) && isOurs(folder) ? folder : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isOurs(folder) {
-  var stat = require("fs").lstatSync(folder)
-  if (!stat.isDirectory()) return false
-  return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 18) === 0)
 }
 
 function handOver() {
@@ -60,6 +32,9 @@ function handOver() {
     )
     process.exit(1)
   }
+  // Counted from the folder that kiwi is started in, it could hold somebody else's code.
+  var path = require("path")
+  if (!path.isAbsolute(process.env.NODE_COMPILE_CACHE || "/")) delete process.env.NODE_COMPILE_CACHE
   var child = require("child_process").spawn(node.real, [__filename].concat(process.argv.slice(2)), {
     argv0: node.name,
     stdio: "inherit"
@@ -106,10 +81,19 @@ function newerNode() {
   })
 }
 
+/** Empty or relative where HOME is: what lies below is then not looked for. */
+function homeFolder() {
+  try {
+    return require("os").homedir()
+  } catch {
+    return ""
+  }
+}
+
 function candidates() {
   var fs = require("fs")
   var path = require("path")
-  var home = require("os").homedir()
+  var home = homeFolder()
   var env = process.env
   var windows = process.platform === "win32"
   var name = windows ? "node.exe" : "node"
@@ -138,6 +122,7 @@ function candidates() {
     managed.push([env.VOLTA_HOME || path.join(env.LOCALAPPDATA || home, "Volta"), "tools/image/node", ""])
   }
   managed.forEach(function(place) {
+    if (!path.isAbsolute(place[0])) return
     var folder = path.join(place[0], place[1])
     var versions = []
     try {

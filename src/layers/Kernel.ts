@@ -31,6 +31,7 @@ import { ItemIndex } from "../services/search/ItemIndex.ts"
 import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
+import type { HomeRefused } from "../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
@@ -190,7 +191,7 @@ export const layerProject = <Replaced extends KernelServices = never, E = never>
   { replace }: Pick<KernelOptions<Replaced, E>, "replace"> = {}
 ) => replaceServices(replace, (choose) => composeProject(dir, choose))
 
-type Composed<E> = Layer.Layer<KernelServices | NodeServices.NodeServices, ProjectNotFound | E>
+type Composed<E> = Layer.Layer<KernelServices | NodeServices.NodeServices, ProjectNotFound | HomeRefused | E>
 
 /** A whole kernel for one project, for programs that embed Kiwi. */
 export function layer<Replaced extends KernelServices = never, E = never>(

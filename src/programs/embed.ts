@@ -265,7 +265,7 @@ export type { SettingsProblem, SettingsValues } from "../services/settings/Setti
 export { Settings } from "../services/settings/Settings.ts"
 export type { TemplateError } from "../services/template/Template.ts"
 export { TemplateUnresolved, TemplateUnsafe } from "../services/template/Template.ts"
-export { KiwiHome } from "../services/workspace/KiwiHome.ts"
+export { HomeRefused, KiwiHome } from "../services/workspace/KiwiHome.ts"
 export type { LockError } from "../services/workspace/ProcessLock.ts"
 export { LockTimeout, LockUnavailable, ProcessLock } from "../services/workspace/ProcessLock.ts"
 export { ReadRefused, SafeFiles, WriteRefused } from "../services/workspace/SafeFiles.ts"

@@ -4,7 +4,7 @@
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { Projects } from "../layers/Projects.ts"
-import { realOrPlanned } from "../layers/workspace/KiwiHomeNode.ts"
+import { realOrPlanned } from "../layers/workspace/home/homeFolders.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"

@@ -17,7 +17,8 @@ export interface KiwiOptions<Replaced extends KernelServices = never, E = never>
 
 /**
  * Opens a kernel. The first call builds it, and rejects with `ProjectNotFound` if the folder does not exist, with
- * `SystemItemRefused` if one of `items` cannot be a system item, or as a layer of `replace` fails.
+ * `HomeRefused` if Kiwi's own folders cannot be told, with `SystemItemRefused` if one of `items` cannot be a system item,
+ * or as a layer of `replace` fails.
  */
 export const makeKiwi = <Replaced extends KernelServices = never, E = never>(
   { askPerson, client, ...options }: KiwiOptions<Replaced, E> = {}

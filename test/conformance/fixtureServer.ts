@@ -20,7 +20,13 @@ const program = Effect.gen(function*() {
       gate: { methods: new Set(), effect: Effect.void },
       notices: yield* Notices.make
     },
-    { host: "127.0.0.1", port: 0, token: undefined, listening: (url) => Console.error(`KIWI_MCP_URL=${url}`) }
+    {
+      host: "127.0.0.1",
+      port: 0,
+      allowedHosts: [],
+      token: undefined,
+      listening: (url) => Console.error(`KIWI_MCP_URL=${url}`)
+    }
   )
   return yield* Layer.launch(server)
 })

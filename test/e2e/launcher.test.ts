@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -40,7 +39,7 @@ const install = (program: string) => {
   mkdirSync(join(folder, "kiwi/bin"), { recursive: true })
   copyFileSync(launcher, join(folder, "kiwi/bin/kiwi.cjs"))
   write("kiwi/package.json", `{ "type": "module" }`)
-  write("kiwi/dist/bin/kiwi.js", program)
+  write("kiwi/dist/bin/start.js", program)
   return join(folder, "kiwi/bin/kiwi.cjs")
 }
 
@@ -70,47 +69,12 @@ describe("on a Node that is new enough", () => {
     assert.deepStrictEqual(JSON.parse(stdout), { by: process.execPath, args: ["a", "--b=c d"] })
   })
 
-  it("keeps compiled code in Kiwi's home, once there is one", () => {
-    const kiwi = install(printsItself)
-    run([kiwi], { KIWI_HOME: join(folder, "home") })
-    assert.isFalse(existsSync(join(folder, "home")), "the launcher does not make it")
-    mkdirSync(join(folder, "home"), { mode: 0o700 })
-    run([kiwi], { KIWI_HOME: join(folder, "home") })
-    assert.isAbove(readdirSync(join(folder, "home/cache/compiled"), { recursive: true }).length, 1)
-  })
-
-  it("keeps none where somebody else could have put some", () => {
-    const kiwi = install(printsItself)
-    for (
-      const [name, prepare] of [
-        ["open", (home: string) => chmodSync(home, 0o777)],
-        ["open-below", (home: string) => {
-          mkdirSync(join(home, "cache/compiled"), { recursive: true })
-          chmodSync(join(home, "cache/compiled"), 0o777)
-        }],
-        ["linked", (home: string) => {
-          mkdirSync(join(folder, "elsewhere"), { mode: 0o700 })
-          mkdirSync(join(home, "cache"), { mode: 0o700 })
-          symlinkSync(join(folder, "elsewhere"), join(home, "cache/compiled"))
-        }]
-      ] as const
-    ) {
-      const home = join(folder, name)
-      mkdirSync(home, { mode: 0o700 })
-      prepare(home)
-      const { status } = run([kiwi], { KIWI_HOME: home })
-      assert.strictEqual(status, 0, name)
-      const kept = spawnSync("find", [home, join(folder, "elsewhere"), "-type", "f"], { encoding: "utf8", cwd: "/" })
-      assert.strictEqual(kept.stdout, "", name)
-    }
-  })
-
   it("says what is wrong with a copy that was not built", () => {
     const kiwi = install(printsItself)
     rmSync(join(folder, "kiwi/dist"), { recursive: true })
     const { status, stderr } = run([kiwi])
     assert.strictEqual(status, 1)
-    assert.include(stderr, "dist/bin/kiwi.js is missing")
+    assert.include(stderr, "dist/bin/start.js is missing")
     assert.include(stderr, "npm run build")
   })
 
@@ -222,6 +186,32 @@ describe("on a Node that is too old", () => {
       readFileSync(asked, "utf8").trim().split("\n").filter((line) => !/^(PWD|_|SHLVL|OLDPWD|PATH)=/.test(line)),
       ["/"]
     )
+  })
+
+  it("looks in no version manager's folder that is named relative to where it was started", () => {
+    write(".nvm/versions/node/v24.9.0/bin/node", `#!/bin/sh\necho v24.9.0\ntouch "${join(folder, "ran")}"\n`, 0o755)
+    for (
+      const more of [
+        { HOME: "" },
+        { HOME: "." },
+        { HOME: "./" },
+        { HOME: "~" },
+        ...["NVM_DIR", "FNM_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "VOLTA_HOME"].map((name) => ({
+          HOME: "/nowhere",
+          [name]: ".nvm"
+        }))
+      ]
+    ) assert.strictEqual(run([...old(), install(printsItself)], more).status, 1, JSON.stringify(more))
+    assert.isFalse(existsSync(join(folder, "ran")))
+  })
+
+  it("hands no relative folder of compiled code over", () => {
+    link("path/node")
+    const kiwi = install(`console.log(String(process.env.NODE_COMPILE_CACHE))`)
+    for (const [given, got] of [["cache", "undefined"], ["~/cache", "undefined"], [folder, folder]] as const) {
+      const { stdout } = run([...old(), kiwi], { PATH: join(folder, "path"), NODE_COMPILE_CACHE: given })
+      assert.strictEqual(stdout.trim(), got)
+    }
   })
 
   it("hands over arguments, input, output and the exit code", () => {

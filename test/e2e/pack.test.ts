@@ -54,7 +54,7 @@ it("the package holds the program, the library and what they need, and nothing e
   const allowed = new Set([".ai", "CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "docs", "package.json"])
   assert.deepStrictEqual(readdirSync(installed).filter((name) => !allowed.has(name)), [])
   for (
-    const name of ["CHANGELOG.md", "LICENSE", "README.md", "bin/kiwi.cjs", "dist/bin/kiwi.js", "dist/bin/LICENSES.txt"]
+    const name of ["CHANGELOG.md", "LICENSE", "README.md", "bin/kiwi.cjs", "dist/bin/start.js", "dist/bin/LICENSES.txt"]
   ) {
     assert.isNotEmpty(readFileSync(join(installed, name)), name)
   }

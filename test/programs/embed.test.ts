@@ -6,6 +6,7 @@ import { join } from "node:path"
 import * as Embed from "../../src/programs/embed.ts"
 import type {
   AuditUnavailable,
+  HomeRefused,
   ItemAmbiguous,
   ItemIdInvalid,
   ItemInvalid,
@@ -54,7 +55,7 @@ it("running a tool has a closed union of errors, a typed result and one requirem
   same<Effect.Services<typeof runAs>, ToolProxy>(true)
   const layer = Kernel.layer({ project: "." })
   const provided = Effect.provide(run, layer)
-  same<Effect.Error<typeof provided>, ToolCallError | ProjectNotFound>(true)
+  same<Effect.Error<typeof provided>, ToolCallError | HomeRefused | ProjectNotFound>(true)
   same<Effect.Services<typeof provided>, never>(true)
 })
 

@@ -248,6 +248,7 @@ const noCycles: Rule = (modules) => {
   return cycles
 }
 
+/** A sub-folder that is named by what it holds counts for itself. */
 const foldersAreSmall: Rule = (modules) => {
   const folders = new Map<string, number>()
   for (const { domain, path } of modules) {

@@ -30,6 +30,17 @@ const tinyDisk = () => {
   }
 }
 
+const overlay = () => {
+  if (process.platform !== "linux") return "overlayfs is Linux's"
+  const folder = mkdtempSync(join(tmpdir(), "kiwi-overlay-"))
+  const script = "mount -t tmpfs tmpfs $0 && cd $0 && mkdir l u w m && " +
+    "mount -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w m && umount m"
+  const mounted = spawnSync("sh", ["-c", script, folder])
+  spawnSync("umount", [folder])
+  rmdirSync(folder)
+  return mounted.status === 0 ? undefined : "mounting an overlay needs root, and a kernel that has it"
+}
+
 /** The first Node on PATH that is too old for Kiwi. */
 export const findOldNode = (): string | undefined =>
   (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node")).find((file) => {
@@ -54,6 +65,8 @@ const probes = {
     program("dbus-run-session", ["--version"], "dbus-x11")() ??
       program("gnome-keyring-daemon", ["--version"], "gnome-keyring")(),
   socat: program("socat", ["-V"], "socat"),
+  /** An overlayfs, as containers have it for their root. */
+  overlay,
   /** A tmpfs of a few KiB, for what happens on a full disk. */
   tinyDisk,
   uv: () => program("uv")() === undefined ? undefined : "uv is not on PATH"
@@ -70,7 +83,7 @@ export const whyMissing = (part: RealPart): string | undefined => {
 }
 
 /** What a machine may well do without, even one that should have everything. */
-const optional: ReadonlySet<RealPart> = new Set(["oldNode", "uv"])
+const optional: ReadonlySet<RealPart> = new Set(["oldNode", "overlay", "uv"])
 
 const isRequired = (part: RealPart) => process.env["KIWI_TEST_REQUIRE"] === "all" && !optional.has(part)
 

@@ -106,12 +106,11 @@ export const make = Effect.gen(function*() {
       : undefined
     if (signed === undefined) return ""
     const now = new Map(files.map((file) => [file.path, file]))
-    const found = signed.flatMap(({ digest: was, executable, path }) => {
+    const found = signed.flatMap(({ digest: was, path }) => {
       const file = now.get(path)
       now.delete(path)
       if (file === undefined) return [`${path} is gone`]
-      if (file.digest !== was) return [`${path} has changed`]
-      return file.executable === executable ? [] : [`${path} has another executable bit`]
+      return file.digest === was ? [] : [`${path} has changed`]
     })
     const added = now.size === 0 ? [] : [now.size === 1 ? "one file is new" : `${now.size} files are new`]
     const more = found.length > shownFiles ? [`${found.length - shownFiles} more differ`] : []

@@ -119,14 +119,14 @@ export const make = (tiers: MemoryTiers, further: FurtherExtensions = {}): ItemS
       if (bytes.length > maxItem) return tooLarge(item, bytes.length)
       return fileSnapshot(location, { bytes, executable: isExecutable(file), detached })
     }
-    const parts: Array<FolderFile> = []
+    const parts: Array<Omit<FolderFile, "executable">> = []
     let total = 0
     for (const [path, file] of files) {
       if (!path.startsWith(`${base}/`)) continue
       const bytes = bytesOf(file)
       total += bytes.length
       if (total > maxFolder) return tooLarge(item, total)
-      parts.push({ path: path.slice(base.length + 1), digest: sha256(bytes), executable: isExecutable(file), bytes })
+      parts.push({ path: path.slice(base.length + 1), digest: sha256(bytes), bytes })
     }
     return folderSnapshot(location, { files: parts, detached })
   }

@@ -1,5 +1,6 @@
 // From the bytes of an item to its snapshot, the same for every store.
 import { Result } from "effect"
+import { isLeftOut, isProgram } from "../../services/item/folder/folderFiles.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
@@ -74,10 +75,13 @@ export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>
   sha256(JSON.stringify(files.toSorted(byPath).map((f) => [f.path, f.digest, f.executable])))
 
 export const folderSnapshot = (location: ItemLocation, source: {
-  readonly files: ReadonlyArray<FolderFile>
+  readonly files: ReadonlyArray<Omit<FolderFile, "executable">>
   readonly detached: Uint8Array | undefined
 }): Result.Result<ItemSnapshot, ItemInvalid> => {
-  const files = source.files.toSorted(byPath)
+  const files = source.files
+    .filter(({ path }) => !path.split("/").some(isLeftOut))
+    .map(({ bytes, digest, path }) => ({ path, digest, executable: isProgram(bytes), bytes }))
+    .toSorted(byPath)
   const manifest = files.find((f) => f.path === folderManifest)
   if (manifest === undefined) {
     return Result.fail(

@@ -4,6 +4,7 @@
 import { Result } from "effect"
 import { Buffer } from "node:buffer"
 import * as Fs from "node:fs"
+import { isLeftOut } from "../../services/item/folder/folderFiles.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
@@ -122,6 +123,7 @@ const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, Read
       return fail(showLocation(location), "too-large", `it has more than ${maxFiles} folders`)
     }
     for (const name of Fs.readdirSync(absolute)) {
+      if (isLeftOut(name)) continue
       const path = at === "" ? name : `${at}/${name}`
       const item = `${showLocation(location)}/${path}`
       if (unprintable.test(name)) {
@@ -161,7 +163,7 @@ const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, Read
 const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure> =>
   Result.gen(function*() {
     const walked = yield* walk(location)
-    const files: Array<FolderFile> = []
+    const files: Array<Omit<FolderFile, "executable">> = []
     let total = 0
     let changed = 0
     for (const { path, stat } of walked) {
@@ -173,7 +175,7 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
       if (identityOf(opened.stat) !== identityOf(stat)) return yield* fail(item, "io", "it changed while it was read")
       total += opened.bytes.length
       if (total > maxFolder) return yield* fail(showLocation(location), "too-large", "it has more than 16 MiB")
-      files.push({ path, digest: sha256(opened.bytes), executable: opened.executable, bytes: opened.bytes })
+      files.push({ path, digest: sha256(opened.bytes), bytes: opened.bytes })
     }
     const detached = yield* readDetached(location)
     const snapshot = yield* folderSnapshot(location, { files, detached: detached.bytes })

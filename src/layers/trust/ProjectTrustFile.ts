@@ -2,6 +2,7 @@
 // could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
 import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import { randomBytes } from "node:crypto"
 import type { BigIntStats } from "node:fs"
 import { lstatSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -104,6 +105,11 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const folders = { root: project.root, ai: project.ai, home }
   const locked = withLock(project.state, "trust")
 
+  /** One for each home, so that none takes another's away. */
+  const marks = ".ai/cache/trust"
+  const markPath = `${marks}/${sha256(project.id).slice(0, 16)}`
+
+  let rememberedMark: Remembered<string | undefined> | undefined
   let rememberedDecision: Remembered<TrustDecision | undefined> | undefined
   const rememberedControls = new Map<string, Remembered<{ readonly digest: string; readonly bytes: Uint8Array }>>()
 
@@ -133,6 +139,31 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     return value
   })
 
+  const currentMark = Effect.fnUntraced(function*() {
+    const stat = stamp(join(project.root, markPath))
+    if (stat === undefined) return undefined
+    if (rememberedMark !== undefined && sameStamp(rememberedMark.stat, stat)) return rememberedMark.value
+    const read = yield* Effect.result(files.read(project.root, markPath, { maxBytes: 1024 }))
+    const value = Result.isSuccess(read) && read.success !== undefined ? sha256(read.success) : undefined
+    const now = yield* Clock.currentTimeMillis
+    if (isSettled(stat, now)) rememberedMark = { stat, value }
+    return value
+  })
+
+  /** A new secret each time: an old one may have been read, and one that lies there may have come with a repository. */
+  const leaveMark = Effect.fnUntraced(function*() {
+    if (stamp(project.ai) === undefined) return undefined
+    const secret = randomBytes(32).toString("hex")
+    yield* files.write(project.root, `${marks}/.gitignore`, "*\n")
+    yield* files.write(project.root, markPath, secret, { mode: 0o600 })
+    return sha256(secret)
+    // A folder that cannot be written is known by its inode alone.
+  }, Effect.orElseSucceed(() => undefined))
+
+  const isSameFolder = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
+    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* currentMark()))
+  })
+
   const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
     const report = inspectFolders(folders)
     if (report._tag === "Unusable") {
@@ -145,7 +176,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       return { state: { _tag: "Restricted", reason: concern.sentence, unsafe: true }, decision }
     }
     if (decision === undefined) return { state: restricted(notTrusted), decision }
-    if (decision.folder !== report.folder) {
+    if (!(yield* isSameFolder(decision, report.folder))) {
       return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
     }
     return { state: { _tag: "Trusted", seen: decision.seenInterpreters ?? [] }, decision }
@@ -240,9 +271,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const report = inspectFolders(folders)
     const decision = yield* currentDecision()
     const compared = yield* withCopies(decision, yield* compare(decision))
-    const usable = report._tag === "Usable" ? report : { folder: "", concerns: [] }
+    const accepted = report._tag === "Usable" ? report.concerns : []
     const interpreters = interpreterPlaces(project.root, further)
-    const proposal = yield* makeProposal(files, { root: project.root, ...usable, compared, interpreters })
+    const proposal = yield* makeProposal(files, { root: project.root, concerns: accepted, compared, interpreters })
     return { report, compared, interpreters: interpreters.map(({ path }) => path), proposal }
   })
 
@@ -267,7 +298,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const decide = Effect.fnUntraced(function*(
     by: TrustDecision["by"],
-    report: { readonly folder: string; readonly concerns: ReadonlyArray<{ readonly code: string }> },
+    report: { readonly concerns: ReadonlyArray<{ readonly code: string }> },
     found: ReadonlyArray<FoundControl>,
     seenInterpreters: ReadonlyArray<string>
   ) {
@@ -278,10 +309,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       yield* keepCopy(file, now.bytes)
       kept.push(file)
     }
+    const mark = yield* leaveMark()
+    // Looked at now: what was written may have moved a folder of an image to the layer of this container.
+    const now = inspectFolders(folders)
     yield* record({
       version: 1,
       root: project.root,
-      folder: report.folder,
+      folder: now._tag === "Usable" ? now.folder : "",
+      ...(mark === undefined ? {} : { mark }),
       seen: report.concerns.map(({ code }) => code),
       time: DateTime.formatIso(yield* DateTime.now),
       by,
@@ -306,7 +341,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const revoke = locked(
-    Effect.andThen(files.remove(home, decisionPath), files.remove(home, `${state}/control`))
+    Effect.andThen(files.remove(home, decisionPath), files.remove(home, `${state}/control`)).pipe(
+      Effect.andThen(Effect.ignore(files.remove(project.root, markPath)))
+    )
   ).pipe(Effect.withSpan("ProjectTrust.revoke"))
 
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {

@@ -26,7 +26,6 @@ export interface Compared {
 
 export interface ProposalInput {
   readonly root: string
-  readonly folder: string
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
   readonly interpreters: ReadonlyArray<InterpreterPlace>
@@ -165,7 +164,6 @@ export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Servic
   const bound = [
     "trust-project",
     input.root,
-    input.folder,
     input.concerns.map(({ code }) => code),
     controlFiles.map((file) => [file.path, file.state, file.digest]),
     text

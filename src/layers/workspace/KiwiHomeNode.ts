@@ -1,13 +1,11 @@
-// The folders of this process from its environment. A relative KIWI_HOME or USER_SPACE counts from the home folder,
-// never from the working directory: that one may be a repository which brings such a folder along.
+// The folders of this process from its environment, as home/homeFolders.ts decides them.
 import { Effect, Layer, Option } from "effect"
-import { readFileSync, realpathSync } from "node:fs"
-import { homedir } from "node:os"
-import { dirname, isAbsolute, join, resolve } from "node:path"
+import { readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { HomeRefused, KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { variable } from "../process/variable.ts"
+import { homeFolders, realOrPlanned } from "./home/homeFolders.ts"
 
 export interface KiwiHomeOptions {
   readonly home?: string | undefined
@@ -15,24 +13,6 @@ export interface KiwiHomeOptions {
   readonly systemSpace?: string | undefined
   readonly userHome?: string | undefined
 }
-
-/** Real as far as it exists: the rest is appended as it stands. A loop or an unreadable parent is left as it stands. */
-export const realOrPlanned = (path: string): string => {
-  const absent: Array<string> = []
-  let current = path
-  while (true) {
-    try {
-      return join(realpathSync.native(current), ...absent)
-    } catch (error) {
-      if (errorCode(error) !== "ENOENT" || dirname(current) === current) return path
-      absent.unshift(current.slice(dirname(current).length).replace(/^[/\\]/, ""))
-      current = dirname(current)
-    }
-  }
-}
-
-const expand = (path: string, userHome: string): string =>
-  path === "~" ? userHome : path.startsWith("~/") ? join(userHome, path.slice(2)) : resolve(userHome, path)
 
 const isOurManifest = (file: string): boolean => {
   try {
@@ -51,21 +31,18 @@ const packageSpace = (): string => {
   return join(here, "no-system-tier", ".ai")
 }
 
-const nonEmpty = (value: string | undefined): string | undefined => value === "" ? undefined : value
-
-export const make = (options: KiwiHomeOptions) =>
-  Effect.sync(() => {
-    const given = nonEmpty(options.userHome)
-    const userHome = realOrPlanned(given !== undefined && isAbsolute(given) ? given : homedir())
-    const home = realOrPlanned(expand(nonEmpty(options.home) ?? ".kiwi", userHome))
-    return KiwiHome.of({
-      home,
-      userSpace: realOrPlanned(expand(nonEmpty(options.userSpace) ?? ".ai", userHome)),
-      systemSpace: realOrPlanned(nonEmpty(options.systemSpace) ?? packageSpace()),
-      verified: join(home, "verified"),
-      userHome
-    })
+export const make = Effect.fnUntraced(function*(options: KiwiHomeOptions) {
+  const found = homeFolders({ HOME: options.userHome, KIWI_HOME: options.home, USER_SPACE: options.userSpace })
+  if (found._tag === "Refused") return yield* new HomeRefused({ variable: found.variable, issue: found.issue })
+  const home = realOrPlanned(found.home)
+  return KiwiHome.of({
+    home,
+    userSpace: realOrPlanned(found.userSpace),
+    systemSpace: realOrPlanned(options.systemSpace ?? packageSpace()),
+    verified: join(home, "verified"),
+    userHome: realOrPlanned(found.userHome)
   })
+})
 
 const set = (name: string) => Effect.map(variable(name), Option.getOrUndefined)
 

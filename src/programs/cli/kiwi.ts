@@ -13,6 +13,7 @@ import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
 import type { SecretStore } from "../../services/identity/SecretStore.ts"
 import type { Outbound } from "../../services/outbound/Outbound.ts"
+import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../version.ts"
@@ -99,7 +100,7 @@ const rootCommand = root.pipe(
 )
 
 /** `kernel` is built when a command runs that needs it: not for help, and not for wrong usage. */
-export const makeTree = <R>(kernel: Layer.Layer<KernelServices, never, R>) => {
+export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused, R>) => {
   const tree = rootCommand.pipe(
     Command.provide(kernel),
     Command.withSubcommands([
@@ -193,7 +194,7 @@ export type Environment =
 /** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
 export const runKiwi = Effect.fn("kiwi")((
   args: ReadonlyArray<string>,
-  kernel: Layer.Layer<KernelServices, never, Environment>
+  kernel: Layer.Layer<KernelServices, HomeRefused, Environment>
 ): Effect.Effect<number, never, Environment> =>
   Effect.flatMap(presenter, (shown) =>
     Command.runWith(makeTree(kernel), { version })(args).pipe(

@@ -3,6 +3,7 @@ import { Console, Effect, Layer, Logger, Redacted, Scope } from "effect"
 import * as McpServer from "effect/ai/McpServer"
 import { Outbound } from "../../services/outbound/Outbound.ts"
 import * as Server from "./server.ts"
+import { isEveryAddress } from "./transport/hosts.ts"
 import { httpProtocols, stdioProtocols } from "./transport/protocols.ts"
 import * as Stdio from "./transport/stdio.ts"
 
@@ -19,6 +20,7 @@ export const serveStdio = Effect.fn("serveStdio")(
 export interface ServeHttpOptions extends Server.ServerOptions {
   readonly host: string
   readonly port: number
+  readonly allowedHosts: ReadonlyArray<string>
   /** From `KIWI_HTTP_TOKEN`; else one is made and shown once. */
   readonly token: Redacted.Redacted<string> | undefined
   readonly noAuth: boolean
@@ -46,12 +48,17 @@ export const serveHttp = Effect.fn("serveHttp")(
             `No token is asked for: every user and every program of this machine can now act as ${options.user}.`
           )
         }
+        if (isEveryAddress(options.host) && options.allowedHosts.length === 0) {
+          yield* Console.error(
+            "Clients on other machines are refused until you name the host that they call: --allow-host NAME"
+          )
+        }
         if (made !== undefined) yield* Console.error(`KIWI_HTTP_TOKEN=${Redacted.value(made)}`)
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
       { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices },
-      { host: options.host, port: options.port, token, listening }
+      { host: options.host, port: options.port, allowedHosts: options.allowedHosts, token, listening }
     )
     return yield* Layer.launch(server)
   },

@@ -47,6 +47,7 @@ export interface FolderFile {
   /** Relative to the folder, forward slashes. */
   readonly path: string
   readonly digest: string
+  /** By its bytes, whatever its mode is: see folder/folderFiles.ts. */
   readonly executable: boolean
   readonly bytes: Uint8Array
 }

@@ -18,6 +18,8 @@ export const TrustDecision = Schema.Struct({
   root: Schema.String,
   /** Which folder that was; see layers/trust/projectFolder.ts. */
   folder: Schema.String,
+  /** sha256 hex of the secret that was left in the folder, by which it is known where inodes and times of birth change. */
+  mark: Schema.optionalKey(Schema.String),
   /** What was wrong with owners and modes, and seen by the person. */
   seen: Schema.Array(Schema.String),
   time: Schema.String,

@@ -1,6 +1,21 @@
 // Where things are kept. `.ai/` of a project holds what people write, and evidence; what Kiwi decides by lives in
 // $KIWI_HOME, outside every project, so that no repository can bring a decision with it.
-import { Context } from "effect"
+import { Context, Schema } from "effect"
+
+/** A variable that says where Kiwi keeps things names no folder that Kiwi could be sure of. */
+export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused", {
+  variable: Schema.Literals(["HOME", "KIWI_HOME", "USER_SPACE"]),
+  issue: Schema.String
+}) {
+  override get message() {
+    return `${this.variable} ${this.issue}`
+  }
+  get remediation() {
+    return this.variable === "HOME"
+      ? "Set HOME to the absolute path of your home folder"
+      : `Set ${this.variable} to an absolute path or to one below your home folder (~/some/folder), or leave it out`
+  }
+}
 
 /**
  * The folders of one process. All absolute, and real as far as they exist; nothing is created here. Folders under

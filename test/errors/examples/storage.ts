@@ -4,11 +4,13 @@ import { ConfigProvider, Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 import { Keychain } from "../../../src/services/identity/Keychain.ts"
 import { Outbound } from "../../../src/services/outbound/Outbound.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
+import { KiwiHome } from "../../../src/services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../../src/services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
 import { call, echo } from "../../layers/proxy/calls.ts"
@@ -35,6 +37,10 @@ export const examples: Examples = {
       fs.mkdirSync(join(home, "projects", id!, "search.db/x"), { recursive: true })
       return Effect.flatMap(ItemIndex, (index) => index.search({ query: "add", tier: "project" }))
     })
+  },
+  HomeRefused: {
+    when: "KIWI_HOME names the home folder of somebody else",
+    produce: Effect.flip(Effect.provide(KiwiHome, KiwiHomeNode.layerWith({ home: "~bob/.kiwi" })))
   },
   LockTimeout: {
     when: "Another process holds the lock",

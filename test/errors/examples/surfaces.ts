@@ -36,6 +36,7 @@ const http = (options: { readonly host?: string; readonly port?: number; readonl
         client: "tester",
         host,
         port,
+        allowedHosts: [],
         token: token === undefined ? undefined : Redacted.make(token),
         noAuth: token === undefined,
         user: "you"

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.ts"
@@ -20,6 +21,7 @@ import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
 import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import type { SigningPlan } from "../../../src/services/integrity/Signatures.ts"
+import { VerifiedCopies } from "../../../src/services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import { showLocation } from "../../../src/services/item/Item.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
@@ -65,7 +67,8 @@ const world = Effect.gen(function*() {
     signatures: Context.get(context, Signatures),
     verifier: Context.get(context, Verifier),
     history: Context.get(context, ItemHistory),
-    store: Context.get(context, ItemStore)
+    store: Context.get(context, ItemStore),
+    copies: Context.get(context, VerifiedCopies)
   }
 })
 
@@ -140,7 +143,7 @@ describe("SignaturesFile", () => {
       const manifest =
         "version: 1.0.0\ntool_type: bash\nexecutor: bash_runtime\nentrypoint: run.sh\ndescription: Fetch.\n"
       write("tools/web/fetch/tool.yaml", manifest)
-      const run = write("tools/web/fetch/run.sh", "echo hi\n", 0o755)
+      const run = write("tools/web/fetch/run.sh", "#!/bin/bash\necho hi\n", 0o755)
       const data = write("tools/web/fetch/data.bin", Uint8Array.from([0, 200, 255]))
       const plan = yield* signatures.plan({ id: "fetch" })
       assert.include(plan.request.details, "+echo hi")
@@ -152,15 +155,58 @@ describe("SignaturesFile", () => {
       yield* verifier.verify(yield* store.read(location))
 
       fs.writeFileSync(run, "echo ho\n")
-      fs.chmodSync(run, 0o644)
       fs.rmSync(data)
       const error = yield* Effect.flip(Effect.flatMap(store.read(location), verifier.verify))
       assert.strictEqual(error._tag, "Tampered")
       const { diff } = (yield* signatures.plan({ id: "fetch" })).items[0]!
-      assert.include(diff, "-echo hi\n+echo ho")
+      assert.include(diff, "-#!/bin/bash\n-echo hi\n+echo ho")
       assert.include(diff, "run.sh is no longer executable")
       assert.include(diff, "binary file web/fetch/data.bin was removed")
       assert.notInclude(diff, "tool_type")
+    }))
+
+  it.effect("keeps what a file manager, an editor or Python left in a folder out of it, whatever that is", () =>
+    Effect.gen(function*() {
+      const { copies, signatures, store, verifier, write } = yield* world
+      write(
+        "tools/web/fetch/tool.yaml",
+        "version: 1.0.0\ntool_type: python\nexecutor: python_runtime\nentrypoint: main.py\n"
+      )
+      const main = write("tools/web/fetch/main.py", "import lib.a\n")
+      write("tools/web/fetch/lib/a.py", "#!/usr/bin/env python3\n", 0o755)
+      const plan = yield* signatures.plan({ id: "fetch" })
+      yield* signatures.sign(plan, agree(plan))
+      const { location } = plan.items[0]!
+      const folder = location.file
+
+      // Python loads a compiled file without a look at its source where its header says so; a copy must never hold one.
+      const unchecked = Uint8Array.from([0xcb, 0x0d, 0x0d, 0x0a, 1, 0, 0, 0, ...new Uint8Array(8)])
+      write("tools/web/fetch/__pycache__/main.cpython-312.pyc", unchecked)
+      write("tools/web/fetch/lib/__pycache__/a.cpython-312.pyc", unchecked)
+      write("tools/web/fetch/lib/__PyCache__/a.cpython-313.pyc", unchecked)
+      write("tools/web/fetch/.DS_Store", "x", 0o777)
+      write("tools/web/fetch/lib/Thumbs.db", new Uint8Array(17 * 1024 * 1024))
+      fs.symlinkSync("/etc/passwd", `${folder}/.#main.py`)
+      fs.symlinkSync("/etc", `${folder}/__pycache__/etc`)
+      fs.symlinkSync("/nowhere", `${folder}/desktop.ini`)
+      fs.symlinkSync("loop~", `${folder}/loop~`)
+      spawnSync("mkfifo", [`${folder}/.main.py.swp`])
+      // As a FAT disk shows every file, and as a share without modes does.
+      for (const mode of [0o777, 0o644]) {
+        for (const file of [main, `${folder}/lib/a.py`, `${folder}/tool.yaml`]) fs.chmodSync(file, mode)
+        const verified = yield* verifier.verify(yield* store.read(location))
+        const copy = yield* copies.materialize(verified, "main.py")
+        assert.deepStrictEqual(
+          fs.readdirSync(copy.folder, { recursive: true }).map(String).toSorted(),
+          ["lib", "lib/a.py", "main.py", "tool.yaml"]
+        )
+        assert.strictEqual(fs.statSync(`${copy.folder}/lib/a.py`).mode & 0o777, 0o500)
+        assert.strictEqual(fs.statSync(`${copy.folder}/main.py`).mode & 0o777, 0o400)
+      }
+      // What Python would load all the same is part of the tool, as any other file.
+      write("tools/web/fetch/main.pyc", unchecked)
+      const error = yield* Effect.flip(Effect.flatMap(store.read(location), verifier.verify))
+      assert.strictEqual(error._tag, "Tampered")
     }))
 
   it.effect("signs nothing when anything has changed since it was shown", () =>
@@ -189,7 +235,6 @@ describe("SignaturesFile", () => {
       for (
         const change of [
           () => write("tools/fetch/run.sh", "echo ho\n", 0o755),
-          () => write("tools/fetch/run.sh", "echo hi\n", 0o644),
           () => write("tools/fetch/more.sh", "", 0o644)
         ]
       ) {

@@ -30,7 +30,7 @@ const add = file("tools/math/add.py", "print(1)\n")
 const web = Snapshots.folderSnapshot(Snapshots.locationOf("tools/web", { kind: "folder" }), [
   Snapshots.folderFile("tool.yaml", "version: 1.0.0\n"),
   Snapshots.folderFile("lib/deep/a.py", "a = 1\n"),
-  Snapshots.folderFile("run.sh", "exit 0\n", true)
+  Snapshots.folderFile("run.sh", "#!/bin/sh\nexit 0\n", true)
 ])
 
 const mode = (path: string) => fs.statSync(path).mode & 0o777

@@ -274,18 +274,18 @@ export const contract = (name: string, build: (tiers: MemoryTiers) => Layer.Laye
     const folder = {
       "tools/web/fetch/tool.yaml": "tool_id: fetch\n",
       "tools/web/fetch/main.py": "x\r\n",
-      "tools/web/fetch/lib/b.py": { content: "y", executable: true },
+      "tools/web/fetch/lib/b.py": "#!y",
       "tools/web/fetch/lib/data.bin": new Uint8Array([0, 255])
     }
 
-    it.effect("folders whole: every file is in the digest, by path, bytes and executable bit", () =>
+    it.effect("folders whole: every file is in the digest, by path and bytes, and its bytes say whether it is executable", () =>
       Effect.gen(function*() {
         const snapshot = yield* read({ project: folder }, "fetch")
         assert.deepInclude(snapshot.location, { kind: "folder", path: "web/fetch", category: "web" })
         assert.strictEqual<string>(snapshot.location.id, "fetch")
         assert.strictEqual(new TextDecoder().decode(snapshot.bytes), "tool_id: fetch\n")
         assert.deepStrictEqual(snapshot.files.map((f) => [f.path, f.executable, f.bytes.length]), [
-          ["lib/b.py", true, 1],
+          ["lib/b.py", true, 3],
           ["lib/data.bin", false, 2],
           ["main.py", false, 3],
           ["tool.yaml", false, 15]
@@ -293,12 +293,39 @@ export const contract = (name: string, build: (tiers: MemoryTiers) => Layer.Laye
         const changes: ReadonlyArray<MemoryTiers["project"]> = [
           { ...folder, "tools/web/fetch/extra.txt": "" },
           { ...folder, "tools/web/fetch/.hidden": "" },
-          { ...folder, "tools/web/fetch/__pycache__/main.pyc": "" },
+          { ...folder, "tools/web/fetch/main.pyc": "" },
+          { ...folder, "tools/web/fetch/lib/cache/b.py": "" },
           { ...folder, "tools/web/fetch/main.py": "x\n" },
           { ...folder, "tools/web/fetch/lib/b.py": "y" }
         ]
         for (const changed of changes) {
           assert.notStrictEqual((yield* read({ project: changed }, "fetch")).digest, snapshot.digest)
+        }
+        const leftBehind = [
+          ".DS_Store",
+          "lib/.DS_Store",
+          "Thumbs.db",
+          "desktop.ini",
+          "Desktop.ini",
+          ".directory",
+          "__pycache__/main.cpython-312.pyc",
+          "lib/__pycache__/b.cpython-312.pyc",
+          "__PYCACHE__/main.cpython-312.pyc",
+          "._main.py",
+          ".main.py.swp",
+          ".main.py.swo",
+          "main.py~",
+          "#main.py#",
+          ".#main.py"
+        ].map((path) => Object.assign({ [`tools/web/fetch/${path}`]: "x" }, folder))
+        const otherModes = [
+          { ...folder, "tools/web/fetch/main.py": { content: "x\r\n", executable: true } },
+          { ...folder, "tools/web/fetch/lib/b.py": { content: "#!y", executable: true } }
+        ]
+        for (const same of [...leftBehind, ...otherModes]) {
+          const again = yield* read({ project: same }, "fetch")
+          assert.strictEqual(again.digest, snapshot.digest)
+          assert.deepStrictEqual(again.files, snapshot.files)
         }
         assert.deepStrictEqual(snapshot.claim, { _tag: "None" })
       }))

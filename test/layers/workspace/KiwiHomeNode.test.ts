@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
 import * as fs from "node:fs"
-import { homedir } from "node:os"
+import { userInfo } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
@@ -40,7 +40,7 @@ it.effect("expands ~ and counts relative folders from the home folder, not from 
 it.effect("takes empty variables as not set, and finds a home folder without HOME", () =>
   Effect.gen(function*() {
     const found = yield* folders({ HOME: "", KIWI_HOME: "", USER_SPACE: "" })
-    assert.strictEqual(found.userHome, fs.realpathSync.native(homedir()))
+    assert.strictEqual(found.userHome, fs.realpathSync.native(userInfo().homedir))
     assert.strictEqual(found.home, join(found.userHome, ".kiwi"))
   }))
 
@@ -68,4 +68,47 @@ it.effect("takes from the environment what it was not told", () =>
     )
     assert.strictEqual(found.home, join(home, "told"))
     assert.strictEqual(found.userSpace, join(home, "mine"))
+  }))
+
+it.effect("counts nothing from the working directory", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const listed = fs.realpathSync.native(userInfo().homedir)
+    const cases: ReadonlyArray<readonly [env: Record<string, string>, home: string]> = [
+      [{ HOME: home, KIWI_HOME: "~/.kiwi-work" }, join(home, ".kiwi-work")],
+      [{ HOME: home, KIWI_HOME: "~/" }, home],
+      [{ HOME: home, KIWI_HOME: "./x" }, join(home, "x")],
+      [{ HOME: home, KIWI_HOME: "a/../x//" }, join(home, "x")],
+      [{ HOME: home, KIWI_HOME: "../x" }, join(home, "../x")],
+      [{ HOME: home, KIWI_HOME: "." }, home],
+      [{ HOME: home, KIWI_HOME: "~/../x" }, join(home, "../x")],
+      [{ HOME: home, KIWI_HOME: " " }, join(home, ".kiwi")],
+      [{ HOME: `${home}/` }, join(home, ".kiwi")],
+      [{ HOME: `${home}/a/..` }, join(home, ".kiwi")],
+      [{ HOME: "." }, join(listed, ".kiwi")],
+      [{ HOME: "relative", KIWI_HOME: "x" }, join(listed, "x")],
+      [{ HOME: "~" }, join(listed, ".kiwi")],
+      [{ HOME: "", KIWI_HOME: "~/x" }, join(listed, "x")],
+      [{ KIWI_HOME: "x" }, join(listed, "x")]
+    ]
+    for (const [env, expected] of cases) {
+      assert.strictEqual((yield* folders(env)).home, expected, JSON.stringify(env))
+      const { HOME, KIWI_HOME } = env
+      const space = yield* folders({ ...(HOME === undefined ? {} : { HOME }), USER_SPACE: KIWI_HOME ?? ".kiwi" })
+      assert.strictEqual(space.userSpace, KIWI_HOME === " " ? join(home, ".ai") : expected, JSON.stringify(env))
+    }
+  }))
+
+it.effect("refuses what names no folder of this user", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const wrong = ["~bob", "~bob/x", "~+", "~+/x", "~-", "$HOME/x", "${HOME}/x", "%USERPROFILE%/x", "a\nb", "a\0b"]
+    for (const variable of ["KIWI_HOME", "USER_SPACE"]) {
+      for (const value of [...wrong, "x".repeat(40_000)]) {
+        const error = yield* Effect.flip(folders({ HOME: home, [variable]: value }))
+        assert.strictEqual(error._tag, "HomeRefused")
+        assert.strictEqual(error.variable, variable)
+        assert.notInclude(error.message, value, "it may be somebody's path")
+      }
+    }
   }))

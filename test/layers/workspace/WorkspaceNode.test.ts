@@ -85,7 +85,7 @@ describe("WorkspaceNode", () => {
       fs.symlinkSync("loop", join(dir, "loop"))
       for (const name of ["absent", "file", "loop"]) {
         const error = yield* Effect.flip(open(join(dir, "home"), join(dir, name)))
-        assert.strictEqual(error._tag, "ProjectNotFound")
+        assert(error._tag === "ProjectNotFound")
         assert.strictEqual(error.dir, join(dir, name))
       }
     }))

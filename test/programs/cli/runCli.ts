@@ -5,6 +5,7 @@ import { PassThrough } from "node:stream"
 import { type KernelServices, runKiwi } from "../../../src/programs/cli/kiwi.ts"
 import { type Pipe, Shell } from "../../../src/programs/cli/Shell.ts"
 import { type OpenTerminal, TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
+import type { HomeRefused } from "../../../src/services/workspace/KiwiHome.ts"
 
 export interface CliOptions {
   readonly env?: Record<string, string>
@@ -15,7 +16,7 @@ export interface CliOptions {
   readonly columns?: number
   /** What a person answers on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
-  readonly kernel?: Layer.Layer<KernelServices>
+  readonly kernel?: Layer.Layer<KernelServices, HomeRefused>
 }
 
 export interface CliRun {

@@ -20,6 +20,7 @@ it.live("no tool reaches the port that it serves, whatever its config grants", (
         client: "tester",
         host: "127.0.0.1",
         port: 0,
+        allowedHosts: [],
         token: undefined,
         noAuth: true,
         user: "somebody"

@@ -27,6 +27,7 @@ const program = Effect.gen(function*() {
     client: "tester",
     host: "127.0.0.1",
     port: 0,
+    allowedHosts: [],
     token,
     noAuth: transport === "http-no-auth",
     user: "somebody"

@@ -3,6 +3,7 @@ import { Effect, Option, Redacted } from "effect"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import { parseAllowedHost } from "../../mcp/transport/hosts.ts"
 import { withNext } from "../help.ts"
 import { plainServe, projectToServe } from "../plainServe.ts"
 import { root } from "../root.ts"
@@ -28,6 +29,17 @@ export const serveCommand = Command.make("serve", {
     Flag.withDescription("With --http: the address, 127.0.0.1 where it is not given"),
     Flag.optional
   ),
+  allowHost: Flag.String("allow-host").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.filterMap(
+      (given) => Option.fromUndefinedOr(parseAllowedHost(given)),
+      () => "a host as clients call it: NAME, NAME:PORT or an IP address"
+    ),
+    Flag.withDescription(
+      "With --http: another host under which clients may call this server, as NAME or NAME:PORT; may be given more than once"
+    ),
+    Flag.atLeast(0)
+  ),
   noAuth: Flag.Boolean("no-auth").pipe(
     Flag.withoutNegation,
     Flag.withDescription("With --http: ask for no token. Only on this machine's own addresses"),
@@ -38,7 +50,7 @@ export const serveCommand = Command.make("serve", {
     Flag.withDescription("The name that your rules know this server's client by. Default: your user"),
     Flag.optional
   )
-}, ({ client, host, http, noAuth, port }) =>
+}, ({ allowHost, client, host, http, noAuth, port }) =>
   Effect.gen(function*() {
     const plain = {
       project: Option.getOrUndefined((yield* root).project),
@@ -53,14 +65,16 @@ export const serveCommand = Command.make("serve", {
       client: plain.client ?? shell.user,
       host: Option.getOrElse(host, () => "127.0.0.1"),
       port: Option.getOrElse(port, () => 0),
+      allowedHosts: allowHost,
       token: token === undefined ? undefined : Redacted.make(token),
       noAuth,
       user: shell.user
     })
   })).pipe(
-    Command.validate(({ host, http, noAuth, port }) =>
+    Command.validate(({ allowHost, host, http, noAuth, port }) =>
       http ? Effect.void : onlyWithHttp(Option.isSome(port), "--port").pipe(
         Effect.andThen(onlyWithHttp(Option.isSome(host), "--host")),
+        Effect.andThen(onlyWithHttp(allowHost.length > 0, "--allow-host")),
         Effect.andThen(onlyWithHttp(noAuth, "--no-auth"))
       )
     ),
@@ -73,6 +87,10 @@ export const serveCommand = Command.make("serve", {
     Command.withExamples([
       { command: "kiwi serve --project ~/work/site", description: "What a client's configuration holds" },
       { command: "kiwi serve --http --port 7337" },
+      {
+        command: "kiwi serve --http --port 7337 --host 0.0.0.0 --allow-host build.example.org",
+        description: "In a container, or for other machines"
+      },
       { command: "claude mcp add --transport stdio kiwi -- npx -y kiwi-mcp serve --project ~/work/site" }
     ]),
     withNext(["kiwi init", "prints the configuration for your clients"], ["kiwi logs --follow", "watch what it does"])

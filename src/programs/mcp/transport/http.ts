@@ -13,9 +13,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
-import { isIP } from "node:net"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
+import { bracketed, hostsOf, isLoopback } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
 
@@ -31,7 +31,7 @@ export class HttpTokenWeak extends Schema.TaggedError<HttpTokenWeak>()("HttpToke
   }
 }
 
-/** Without a token, only this machine may connect. */
+/** Without a token, only this machine may connect, and call the server by its own names. */
 export class HttpAuthRequired extends Schema.TaggedError<HttpAuthRequired>()("HttpAuthRequired", {
   host: Schema.String
 }) {
@@ -39,7 +39,7 @@ export class HttpAuthRequired extends Schema.TaggedError<HttpAuthRequired>()("Ht
     return `Kiwi does not listen on ${this.host} without a token: everybody who reaches it could act as you`
   }
   get remediation() {
-    return "Leave --no-auth out, or listen on 127.0.0.1"
+    return "Leave --no-auth out, or listen on 127.0.0.1 without --allow-host"
   }
 }
 
@@ -56,9 +56,6 @@ export class HttpUnavailable extends Schema.TaggedError<HttpUnavailable>()("Http
     return "Choose another port, or --port 0 for any that is free"
   }
 }
-
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 
 /** 256 bits, base64url. */
 export const makeToken: Effect.Effect<Redacted.Redacted<string>> = Effect.sync(() =>
@@ -81,15 +78,6 @@ const makeAuthorized = (token: Redacted.Redacted<string> | undefined) => {
   }
 }
 
-/** The `host:port` forms under which a request may name this server. */
-const hostsOf = (host: string, port: number): ReadonlySet<string> => {
-  const names = isLoopback(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
-  return new Set(names.flatMap((name) => {
-    const shown = isIP(name) === 6 ? `[${name}]` : name
-    return port === 80 ? [shown, `${shown}:80`] : [`${shown}:${port}`]
-  }))
-}
-
 const refuse = (
   status: number,
   message: string,
@@ -104,6 +92,8 @@ const tooLong = HttpServerResponse.setHeader(
 
 export interface SecurityOptions {
   readonly hosts: ReadonlySet<string>
+  /** As a browser sends them. */
+  readonly origins: ReadonlySet<string>
   readonly token: Redacted.Redacted<string> | undefined
   readonly gate: ListGate
   readonly notices: Notices
@@ -133,9 +123,13 @@ export const security = (options: SecurityOptions) =>
           const request = yield* HttpServerRequest.HttpServerRequest
           const { host, origin } = request.headers
           if (host === undefined || !options.hosts.has(host.toLowerCase())) {
-            return refuse(403, "This server does not answer to that Host")
+            return refuse(
+              403,
+              "This server does not answer to that Host. If clients are to call it so, a person starts it with: " +
+                "kiwi serve --http --allow-host NAME"
+            )
           }
-          if (origin !== undefined && !isOwnOrigin(origin, options.hosts)) return refuse(403, "Foreign Origin")
+          if (origin !== undefined && !options.origins.has(origin)) return refuse(403, "Foreign Origin")
           if (!authorized(request.headers["authorization"])) {
             const response = refuse(401, "A bearer token is required")
             return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
@@ -161,14 +155,13 @@ export const security = (options: SecurityOptions) =>
 
 const isEndpoint = (url: string): boolean => url === path || url.startsWith(`${path}?`)
 
-const isOwnOrigin = (origin: string, hosts: ReadonlySet<string>): boolean =>
-  origin.startsWith("http://") && hosts.has(origin.slice("http://".length).toLowerCase())
-
 export interface HttpOptions {
   /** An address or "localhost". */
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
+  /** Under which further hosts requests may name this server, as `parseAllowedHost` has them. */
+  readonly allowedHosts: ReadonlyArray<string>
   /** `undefined` for `--no-auth`. */
   readonly token: Redacted.Redacted<string> | undefined
 }
@@ -205,27 +198,34 @@ export const layer = <RE, RR>(
   options: HttpOptions & { readonly listening: (url: string) => Effect.Effect<void> }
 ) =>
   Layer.unwrap(Effect.gen(function*() {
-    if (options.token === undefined && !isLoopback(options.host)) {
-      return yield* new HttpAuthRequired({ host: options.host })
-    }
+    const beyond = [options.host, ...options.allowedHosts].find((host) => !isLoopback(host.replace(/:\d+$/, "")))
+    if (options.token === undefined && beyond !== undefined) return yield* new HttpAuthRequired({ host: beyond })
     const server = createServer({ maxHeaderSize: 32 * 1024 })
     server.maxConnections = 512
     const app = Layer.unwrap(Effect.gen(function*() {
       yield* HttpServer.HttpServer
       const address = server.address()
       const port = typeof address === "object" && address !== null ? address.port : options.port
-      const hosts = hostsOf(options.host, port)
+      const hosts = hostsOf(options.host, port, options.allowedHosts)
+      // Kiwi speaks no TLS; a proxy before it may, under a name that a person allowed.
+      const origins = new Set([
+        ...[...hosts].map((host) => `http://${host}`),
+        ...options.allowedHosts.map((host) => `https://${host}`)
+      ])
       const mcp = McpServer.layerHttp({
         ...served.info,
         path,
         protocols: served.protocols,
         registrations: served.registrations,
         allowSessionTermination: true,
-        allowedOrigins: [...hosts].map((host) => `http://${host}`)
+        allowedOrigins: [...origins]
       })
-      const shown = isIP(options.host) === 6 ? `[${options.host}]` : options.host
+      const shown = bracketed(options.host)
       return HttpRouter.serve(
-        Layer.merge(mcp, security({ hosts, token: options.token, gate: served.gate, notices: served.notices })),
+        Layer.merge(
+          mcp,
+          security({ hosts, origins, token: options.token, gate: served.gate, notices: served.notices })
+        ),
         {
           disableLogger: true,
           disableListenLog: true

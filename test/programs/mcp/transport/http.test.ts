@@ -1,11 +1,12 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { createServer } from "node:net"
+import { connect, createServer } from "node:net"
+import { hostsOf, isLoopback, parseAllowedHost } from "../../../../src/programs/mcp/transport/hosts.ts"
 import * as Http from "../../../../src/programs/mcp/transport/http.ts"
 import * as Notices from "../../../../src/programs/mcp/transport/notices.ts"
 import { httpProtocols } from "../../../../src/programs/mcp/transport/protocols.ts"
 
-const start = (options: Http.HttpOptions) =>
+const served = (options: Omit<Http.HttpOptions, "allowedHosts"> & { readonly allowedHosts?: ReadonlyArray<string> }) =>
   Effect.gen(function*() {
     let url = ""
     yield* Layer.build(Http.layer(
@@ -17,6 +18,7 @@ const start = (options: Http.HttpOptions) =>
         notices: yield* Notices.make
       },
       {
+        allowedHosts: [],
         ...options,
         listening: (at) =>
           Effect.sync(() => {
@@ -25,7 +27,9 @@ const start = (options: Http.HttpOptions) =>
       }
     ))
     return url
-  }).pipe(Effect.scoped)
+  })
+
+const start = (options: Parameters<typeof served>[0]) => Effect.scoped(served(options))
 
 it.live("listens beyond this machine only with a token", () =>
   Effect.gen(function*() {
@@ -68,8 +72,150 @@ it.effect("a token has at least 256 bits", () =>
 it("knows this machine's own addresses", () => {
   assert.deepStrictEqual(
     ["127.0.0.1", "127.9.9.9", "localhost", "::1", "0.0.0.0", "127.0.0.1.evil.example", "10.0.0.1"].map(
-      Http.isLoopback
+      isLoopback
     ),
     [true, true, true, true, false, false, false]
   )
+})
+
+/** The status of a request that is written to the socket as it stands, without a token: 401 is a Host that counts. */
+const statusOf = (port: number, lines: ReadonlyArray<string>, target = "/mcp") =>
+  Effect.callback<number>((resume) => {
+    const socket = connect(port, "127.0.0.1")
+    let said = ""
+    socket.on("data", (data) => said += data.toString())
+    socket.on("close", () => resume(Effect.succeed(Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1]))))
+    socket.end([`POST ${target} HTTP/1.1`, ...lines, "Content-Length: 0", "Connection: close", "", ""].join("\r\n"))
+  })
+
+const token = Redacted.make("t".repeat(43))
+
+it.live("answers to its own addresses and to hosts that a person allowed, and to no other", () =>
+  Effect.gen(function*() {
+    const allowedHosts = ["build.example.org", "proxy.example:8443", "192.0.2.7", "2001:db8::7"].flatMap((one) =>
+      parseAllowedHost(one) ?? []
+    )
+    for (const host of ["0.0.0.0", "127.0.0.1"]) {
+      const port = Number(new URL(yield* served({ host, port: 0, token, allowedHosts })).port)
+      const hosts: ReadonlyArray<readonly [host: string, status: number]> = [
+        [`127.0.0.1:${port}`, 401],
+        [`localhost:${port}`, 401],
+        [`LOCALHOST:${port}`, 401],
+        [`[::1]:${port}`, 401],
+        [`build.example.org:${port}`, 401],
+        [`Build.Example.ORG:${port}`, 401],
+        ["build.example.org", 401],
+        ["proxy.example:8443", 401],
+        ["192.0.2.7", 401],
+        [`192.0.2.7:${port}`, 401],
+        [`[2001:db8::7]:${port}`, 401],
+        ["build.example.org:9", 403],
+        ["proxy.example", 403],
+        [`proxy.example:${port}`, 403],
+        ["192.0.2.7:9", 403],
+        [`build.example.org.:${port}`, 403],
+        [`localhost.:${port}`, 403],
+        [`evil.build.example.org:${port}`, 403],
+        [`build.example.org.evil.example:${port}`, 403],
+        [`evil.example:${port}`, 403],
+        [`192.0.2.8:${port}`, 403],
+        [`[2001:db8::8]:${port}`, 403],
+        [`2001:db8::7:${port}`, 403],
+        [`127.0.0.1:${port}@evil.example`, 403],
+        ["localhost", 403],
+        ["", 403]
+      ]
+      for (const [name, status] of hosts) {
+        assert.strictEqual(yield* statusOf(port, [`Host: ${name}`]), status, `${host} ${name}`)
+      }
+      assert.strictEqual(yield* statusOf(port, []), 400, "no Host")
+      const own = `Host: build.example.org:${port}`
+      const absolute = yield* statusOf(
+        port,
+        [own, `Authorization: Bearer ${Redacted.value(token)}`],
+        "http://evil.example/mcp"
+      )
+      assert.strictEqual(absolute, 403)
+      const origins: ReadonlyArray<readonly [origin: string, status: number]> = [
+        [`http://localhost:${port}`, 401],
+        [`http://build.example.org:${port}`, 401],
+        ["https://build.example.org", 401],
+        ["https://proxy.example:8443", 401],
+        [`http://[::1]:${port}`, 401],
+        ["https://proxy.example", 403],
+        ["https://build.example.org:9", 403],
+        ["http://evil.example", 403],
+        [`https://localhost:${port}`, 403],
+        [`http://build.example.org.evil.example:${port}`, 403],
+        [`HTTP://BUILD.EXAMPLE.ORG:${port}`, 403],
+        ["http://build.example.org.", 403],
+        ["null", 403],
+        ["", 403]
+      ]
+      for (const [origin, status] of origins) {
+        assert.strictEqual(yield* statusOf(port, [own, `Origin: ${origin}`]), status, `${host} ${origin}`)
+      }
+    }
+  }).pipe(Effect.scoped))
+
+it.live("names the flag that lets a Host in", () =>
+  Effect.gen(function*() {
+    const url = yield* served({ host: "127.0.0.1", port: 0, token })
+    const said = yield* Effect.callback<string>((resume) => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1")
+      let text = ""
+      socket.on("data", (data) => text += data.toString())
+      socket.on("close", () => resume(Effect.succeed(text)))
+      socket.end("GET /mcp HTTP/1.1\r\nHost: build.example.org\r\nConnection: close\r\n\r\n")
+    })
+    assert.match(said, /403/)
+    assert.include(said, "--allow-host NAME")
+  }).pipe(Effect.scoped))
+
+it.live("answers to no further host without a token", () =>
+  Effect.gen(function*() {
+    for (const allowed of ["build.example.org", "build.example.org:80", "192.0.2.7"]) {
+      const error = yield* Effect.flip(start({ host: "127.0.0.1", port: 0, token: undefined, allowedHosts: [allowed] }))
+      assert.strictEqual(error._tag, "HttpAuthRequired", allowed)
+    }
+    yield* start({ host: "127.0.0.1", port: 0, token: undefined, allowedHosts: ["localhost:8080"] })
+  }))
+
+it("takes a host as a Host header has it, and nothing wider", () => {
+  const taken = ["a", "A.example", "a_b.example:1", "10.0.0.1", "10.0.0.1:65535", "::1", "[::1]", "[::1]:80"]
+  assert.deepStrictEqual(taken.map(parseAllowedHost), [
+    "a",
+    "a.example",
+    "a_b.example:1",
+    "10.0.0.1",
+    "10.0.0.1:65535",
+    "[::1]",
+    "[::1]",
+    "[::1]:80"
+  ])
+  for (
+    const wrong of [
+      "",
+      "*",
+      "*.example",
+      "http://a",
+      "a/b",
+      "a:",
+      "a:0",
+      "a:65536",
+      "a:b",
+      "a.",
+      ".a",
+      "a..b",
+      "a b",
+      "a@b",
+      "[a]",
+      "[::1",
+      "[10.0.0.1]",
+      "a\r\nb",
+      "é.example",
+      "x".repeat(300)
+    ]
+  ) assert.isUndefined(parseAllowedHost(wrong), wrong)
+  assert.isTrue(hostsOf("::", 80, []).has("[::1]"))
 })

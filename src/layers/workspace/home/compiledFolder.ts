@@ -1,0 +1,67 @@
+// Where compiled code of the program is kept. What lies there runs as Kiwi, before any check, so there is such a folder
+// only where nobody but this user could have put something into it, and no repository either. Anything doubtful costs
+// some milliseconds at each start, and nothing else.
+import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
+import { dirname, isAbsolute, join, relative, sep } from "node:path"
+import { homeFolders, type HomeVariables, listedHome } from "./homeFolders.ts"
+
+/** What makes a folder one that came from elsewhere, as a whole. */
+const projectMarks = [".ai", ".git", ".hg"]
+
+const everyFolderOf = (path: string): ReadonlyArray<string> =>
+  dirname(path) === path ? [path] : [...everyFolderOf(dirname(path)), path]
+
+const isInside = (folder: string, path: string): boolean => {
+  const way = relative(folder, path)
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** The system may lead to a home folder by a link; from there on, and anywhere else, there is none. */
+const withoutLinks = (path: string): string | undefined => {
+  const listed = listedHome()
+  const expected = listed !== undefined && existsSync(listed) && isInside(listed, path)
+    ? join(realpathSync.native(listed), relative(listed, path))
+    : path
+  return realpathSync.native(path) === expected ? expected : undefined
+}
+
+/** With the sticky bit others can add to a folder, and cannot replace what is in it. */
+const isSafeAbove = (folder: string, uid: number | undefined): boolean => {
+  const { mode, uid: owner } = lstatSync(folder)
+  return uid === undefined || ((owner === uid || owner === 0) && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0))
+}
+
+const isOurs = (folder: string, uid: number | undefined): boolean => {
+  const stat = lstatSync(folder)
+  return stat.isDirectory() && (uid === undefined || (stat.uid === uid && (stat.mode & 0o022) === 0))
+}
+
+const choose = (variables: HomeVariables, uid: number | undefined): string | undefined => {
+  const folders = homeFolders(variables)
+  if (folders._tag === "Refused" || !existsSync(folders.home)) return undefined
+  const home = withoutLinks(folders.home)
+  if (home === undefined || !isOurs(home, uid)) return undefined
+  const listed = listedHome()
+  // Your own home folder may hold `.ai`, the user tier, and be kept in a repository of your own.
+  const own = listed === undefined || !existsSync(listed) ? undefined : realpathSync.native(listed)
+  const cache = join(home, "cache")
+  const folder = join(cache, "compiled")
+  const isForeign = everyFolderOf(home).some((above) =>
+    !isSafeAbove(above, uid) || (above !== own && projectMarks.some((mark) => existsSync(join(above, mark))))
+  )
+  if (isForeign) return undefined
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return isOurs(cache, uid) && isOurs(folder, uid) ? folder : undefined
+}
+
+/**
+ * `undefined` where anything in the way to it is not this user's or the system's alone, is a link, or belongs to a
+ * project; and where Kiwi's home does not exist, which is not made here. `uid` is `undefined` where there are none.
+ */
+export const compiledFolder = (variables: HomeVariables, uid: number | undefined): string | undefined => {
+  try {
+    return choose(variables, uid)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,89 @@
+// Where Kiwi's folders are, from three variables: the one place that decides it, for the library and for the program
+// before it has loaded anything. `~` and relative paths count from the home folder and never from the working directory,
+// which may be a repository that brings such a folder along. Plain functions: nothing here may cost time at a start.
+import { realpathSync } from "node:fs"
+import { userInfo } from "node:os"
+import { dirname, isAbsolute, join, resolve, sep } from "node:path"
+import { errorCode } from "../../process/errorCode.ts"
+
+/** As the environment or an embedder gives them; blank is the same as absent. */
+export interface HomeVariables {
+  readonly HOME?: string | undefined
+  readonly KIWI_HOME?: string | undefined
+  readonly USER_SPACE?: string | undefined
+}
+
+export type HomeFolders =
+  | {
+    readonly _tag: "Found"
+    /** All absolute, and as they are named: links are not followed yet. */
+    readonly userHome: string
+    readonly home: string
+    readonly userSpace: string
+  }
+  | { readonly _tag: "Refused"; readonly variable: keyof HomeVariables; readonly issue: string }
+
+/** More than any system takes. */
+const longest = 32_767
+
+const blankIsAbsent = (value: string | undefined): string | undefined => value?.trim() === "" ? undefined : value
+
+/** What the system's list of users says, whatever HOME says; `undefined` for a user that it does not know. */
+export const listedHome = (): string | undefined => {
+  try {
+    const { homedir } = userInfo()
+    return isAbsolute(homedir) ? resolve(homedir) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const issueOf = (path: string): string | undefined => {
+  if (/\p{Cc}/u.test(path)) return "has a control character in it"
+  if (path.length > longest) return "is longer than any path may be"
+  if (path.startsWith("~") && path.length > 1 && path[1] !== "/" && path[1] !== sep) {
+    return "begins with ~ and a name, and Kiwi does not look up other users' folders"
+  }
+  return /^[$%]/.test(path) ? "begins with a variable that no shell has replaced" : undefined
+}
+
+const below = (userHome: string, path: string): string =>
+  /^~(?:$|[/\\])/.test(path) ? join(userHome, path.slice(1)) : resolve(userHome, path)
+
+/** A HOME that is not absolute says nothing: it would be the folder that Kiwi was started in. */
+export const homeFolders = (variables: HomeVariables): HomeFolders => {
+  const given = blankIsAbsent(variables.HOME)
+  const userHome = given !== undefined && isAbsolute(given) ? resolve(given) : listedHome()
+  if (userHome === undefined) {
+    return {
+      _tag: "Refused",
+      variable: "HOME",
+      issue: "is not an absolute path, and the system lists none for this user"
+    }
+  }
+  const found = { home: "", userSpace: "" }
+  for (
+    const [variable, folder, usual] of [["KIWI_HOME", "home", ".kiwi"], ["USER_SPACE", "userSpace", ".ai"]] as const
+  ) {
+    const path = blankIsAbsent(variables[variable]) ?? usual
+    const issue = issueOf(path)
+    if (issue !== undefined) return { _tag: "Refused", variable, issue }
+    found[folder] = below(userHome, path)
+  }
+  return { _tag: "Found", userHome, ...found }
+}
+
+/** Real as far as it exists: the rest is appended as it stands. A loop or an unreadable parent is left as it stands. */
+export const realOrPlanned = (path: string): string => {
+  const absent: Array<string> = []
+  let current = path
+  while (true) {
+    try {
+      return join(realpathSync.native(current), ...absent)
+    } catch (error) {
+      if (errorCode(error) !== "ENOENT" || dirname(current) === current) return path
+      absent.unshift(current.slice(dirname(current).length).replace(/^[/\\]/, ""))
+      current = dirname(current)
+    }
+  }
+}

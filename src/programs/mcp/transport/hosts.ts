@@ -1,0 +1,35 @@
+// Under which hosts a request may name this server. A web page can lead any name of its own to this machine (DNS
+// rebinding), so only names that are this server's, or that a person allowed, are answered.
+import { isIP } from "node:net"
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+
+/** Every address of the machine, loopback among them. */
+export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
+
+export const bracketed = (name: string): string => isIP(name) === 6 ? `[${name}]` : name
+
+/** What a person may allow: `name`, `name:port`, an IPv4 address, `::1` or `[::1]:port`, as a Host header has it; `undefined` for anything else. */
+export const parseAllowedHost = (given: string): string | undefined => {
+  const host = bracketed(given.toLowerCase())
+  const [, name, address, port] =
+    /^(?:([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)|\[([0-9a-f:.]+)\])(?::([1-9]\d{0,4}))?$/.exec(host) ?? []
+  const isHost = host.length <= 260 && (name !== undefined || (address !== undefined && isIP(address) === 6))
+  return isHost && Number(port ?? 1) <= 65_535 ? host : undefined
+}
+
+const hasPort = (host: string): boolean => /:\d+$/.test(host)
+
+/**
+ * The `host:port` forms under which a request may name this server. A name that a person allows without a port counts at
+ * the port that is listened on, and alone, as a proxy hands it on from a standard port.
+ */
+export const hostsOf = (host: string, port: number, allowed: ReadonlyArray<string>): ReadonlySet<string> => {
+  const own = isLoopback(host) || isEveryAddress(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
+  const withPort = (name: string) => port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]
+  return new Set([
+    ...own.map(bracketed).flatMap(withPort),
+    ...allowed.flatMap((name) => hasPort(name) ? [name] : [name, ...withPort(name)])
+  ])
+}
