@@ -111,6 +111,8 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["env", "prune"],
   ["sign"],
   ["identity"],
+  ["identity", "encrypt"],
+  ["identity", "decrypt"],
   ["trust"],
   ["trust", "project"],
   ["trust", "add"],
