@@ -135,6 +135,7 @@ export { IndexUnavailable, ItemIndex } from "../services/search/ItemIndex.ts"
 // Trust: signatures, signers, the project, and the acts that only a person performs.
 export { Identity, KeyLocked, KeyUnavailable } from "../services/identity/Identity.ts"
 export { Keychain, KeychainUnavailable } from "../services/identity/Keychain.ts"
+export { PassphraseRefused } from "../services/identity/passphrase.ts"
 export type { StoredSecret } from "../services/identity/SecretStore.ts"
 export {
   SecretMissing,

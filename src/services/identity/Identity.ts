@@ -43,10 +43,10 @@ export class KeyLocked extends Schema.TaggedError<KeyLocked>()("KeyLocked", {
   }
   get remediation() {
     return this.overClient
-      ? `Ask the person to type at a terminal: ${this.command} – their passphrase is asked for there. ` +
-        "Never ask them for it yourself"
-      : `Type at a terminal, where the passphrase is asked for: ${this.command}. ` +
-        "Where there is no terminal, as in CI, a person sets KIWI_PASSPHRASE to the key's passphrase"
+      ? "Never ask the person for the passphrase. Ask them to type at a terminal, where Kiwi asks for it: " +
+        this.command
+      : "A person sets KIWI_PASSPHRASE where there is no terminal, as in CI. At a terminal Kiwi asks for it: " +
+        this.command
   }
 }
 

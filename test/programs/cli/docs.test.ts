@@ -53,8 +53,8 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
   typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
   \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\` or \`KIWI_CALL\`), only the passphrase of your signing key
   counts, and \`--yes\` does not.
-- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` encrypts a signing key that is kept in a
-  file.`
+- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` opens an encrypted signing key, and
+  encrypts one that is made while it is set.`
 
 it.effect("docs/cli.md says what the help says", () =>
   Effect.gen(function*() {
