@@ -190,7 +190,7 @@ export const make = Effect.fnUntraced(function*(options: {
             passphrase: error.passphrase === "wrong" && act.passphrase === undefined
               ? "wrong-variable"
               : error.passphrase,
-            command: "kiwi sign TYPE ID",
+            command: "kiwi sign tool ID",
             overClient: act.by === "elicitation"
           })
         )

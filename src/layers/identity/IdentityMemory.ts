@@ -49,7 +49,7 @@ export const make = Effect.sync(() => {
     }),
     sign: (messages, act) =>
       act.kind === "sign"
-        ? Effect.flatMap(open(act.passphrase, "kiwi sign TYPE ID", act.by === "elicitation"), (pair) =>
+        ? Effect.flatMap(open(act.passphrase, "kiwi sign tool ID", act.by === "elicitation"), (pair) =>
           Effect.suspend(() => {
             const signatures = Ed25519.sign(pair, messages)
             return signatures === undefined

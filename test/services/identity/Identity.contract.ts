@@ -94,7 +94,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
           assert.strictEqual(without._tag, "KeyLocked")
           for (const by of ["elicitation", "terminal"] as const) {
             const locked = yield* Effect.flip(identity.sign(["m"], { ...signing, by }))
-            assert.include(toErrorObject(locked).remediation, "kiwi sign TYPE ID")
+            assert.include(toErrorObject(locked).remediation, "kiwi sign tool ID")
           }
           yield* change("first passphrase", "second passphrase \u00e9")
           assert.deepStrictEqual(
