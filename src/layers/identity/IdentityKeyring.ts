@@ -182,7 +182,7 @@ export const make = Effect.fnUntraced(function*(options: {
       })
     }
     // No passphrase changes while the key is opened.
-    const { identity, privateKey } = yield* withIdentityLock(Effect.gen(function*() {
+    const pair = yield* withIdentityLock(Effect.gen(function*() {
       const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
       const privateKey = yield* places.open(identity, identity, act.passphrase ?? passphrase).pipe(
         Effect.mapError((error) =>
@@ -196,9 +196,9 @@ export const make = Effect.fnUntraced(function*(options: {
         )
       )
       yield* Effect.ignore(tidy(identity))
-      return { identity, privateKey }
+      return { publicKey: identity.publicKey, privateKey }
     }))
-    const signatures = Ed25519.sign({ publicKey: identity.publicKey, privateKey }, messages)
+    const signatures = Ed25519.sign(pair, messages)
     return signatures ?? (yield* notItsKey())
   })
 
@@ -239,10 +239,11 @@ export const make = Effect.fnUntraced(function*(options: {
     )
     const after: Recorded = { ...before, ...next, leftover: placeOf(before) }
     yield* record(after)
-    yield* Effect.catch(tidy(after), (error) =>
+    yield* tidy(after).pipe(Effect.catch((error) =>
       Effect.logWarning(
         `${error.message}. The copy of your signing key from before is still there; the next signature removes it`
-      ))
+      )
+    ))
   })
 
   const changePassphrase = Effect.fn("Identity.changePassphrase")(function*(change: PassphraseChange, act: HumanAct) {
@@ -252,7 +253,7 @@ export const make = Effect.fnUntraced(function*(options: {
       const privateKey = yield* Effect.catchTag(
         places.open(identity, identity, change.from),
         "NotOpened",
-        ({ passphrase }) => Effect.fail(new KeyLocked({ passphrase, command, overClient: false }))
+        (wrong) => Effect.fail(new KeyLocked({ passphrase: wrong.passphrase, command, overClient: false }))
       )
       const pair = { publicKey: identity.publicKey, privateKey }
       if (Ed25519.sign(pair, []) === undefined) return yield* notItsKey()
