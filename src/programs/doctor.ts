@@ -12,7 +12,7 @@ import type { ProjectServices } from "../layers/Projects.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { safeText } from "../services/error/safeText.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
-import { Identity } from "../services/identity/Identity.ts"
+import { Identity, isEncryptedPlace } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -142,12 +142,15 @@ const checkDisk = Effect.gen(function*() {
     : ok("disk", shown)
 })
 
+/** Why a signing key without a passphrase should get one. */
+export const encryptHint = "kiwi identity encrypt puts a passphrase on it: with one, a shell alone cannot sign"
+
 const checkKeychain = Effect.gen(function*() {
   const keychain = yield* Keychain
   const identity = yield* Identity
   const storedIn = yield* identity.storedIn
   const reached = yield* Effect.result(keychain.get("doctor"))
-  if (storedIn === "keychain" && Result.isFailure(reached)) {
+  if (storedIn?.startsWith("keychain") === true && Result.isFailure(reached)) {
     return fail("keychain", `your signing key is in it, and ${reached.failure.message}`, reached.failure.remediation)
   }
   if (storedIn === undefined) {
@@ -156,16 +159,17 @@ const checkKeychain = Effect.gen(function*() {
       : warn(
         "keychain",
         "none answers: the signing key will be kept in a file that only you can read",
-        "Set KIWI_PASSPHRASE before the first signature to encrypt that file"
+        "Once there is one, kiwi identity encrypt puts a passphrase on it"
       )
   }
-  return storedIn === "key file (0600)"
-    ? warn(
+  if (isEncryptedPlace(storedIn)) return ok("keychain", `your signing key is kept in: ${storedIn}`)
+  return storedIn === "keychain"
+    ? { ...ok("keychain", `your signing key is kept in: ${storedIn}, without a passphrase`), remedy: encryptHint }
+    : warn(
       "keychain",
       "your signing key is in a file without a passphrase: whoever can read your files can sign as you",
-      "To encrypt it, make a new one: move identity.json in Kiwi's folder away, set KIWI_PASSPHRASE, sign again"
+      encryptHint
     )
-    : ok("keychain", `your signing key is kept in: ${storedIn}`)
 })
 
 const checkSigners = Effect.gen(function*() {

@@ -143,8 +143,9 @@ export type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
 export { IndexUnavailable, ItemIndex } from "../services/search/ItemIndex.ts"
 
 // Trust: signatures, signers, the project, and the acts that only a person performs.
-export { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
+export { Identity, KeyLocked, KeyUnavailable } from "../services/identity/Identity.ts"
 export { Keychain, KeychainUnavailable } from "../services/identity/Keychain.ts"
+export { PassphraseRefused } from "../services/identity/passphrase.ts"
 export type { StoredSecret } from "../services/identity/SecretStore.ts"
 export {
   SecretMissing,

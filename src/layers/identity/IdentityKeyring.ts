@@ -1,12 +1,15 @@
 // Your item key: in the keychain, or where that cannot be had when the key is made, in a file under `$KIWI_HOME/keys`.
 // The choice is made once and recorded with the public side in `identity.json`: a keychain that is gone later is an
-// error, never a reason for a second identity.
-import { Effect, Layer, Option, Redacted, Schema } from "effect"
-import { lstatSync, readFileSync, statSync } from "node:fs"
+// error, never a reason for a second identity. `identity.json` also says which copy of the key counts, so that a new
+// passphrase is one atomic write: the copy under the old one stays until the other has been read back.
+import { Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
+import { readFileSync, statSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
-import { Identity, KeyUnavailable } from "../../services/identity/Identity.ts"
+import type { PassphraseChange } from "../../services/identity/Identity.ts"
+import { Identity, isEncryptedPlace, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
 import { Keychain } from "../../services/identity/Keychain.ts"
+import { passphraseIssue } from "../../services/identity/passphrase.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { Signer } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -15,16 +18,19 @@ import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { variable } from "../process/variable.ts"
 import * as Ed25519 from "./ed25519.ts"
-import * as KeyFile from "./keyFile.ts"
-
-const Stored = Schema.Literals(["keychain", "key file (encrypted)", "key file (0600)"])
+import * as KeyPlaces from "./key/keyPlaces.ts"
+import { isInKeychain, KeyPlace, startOver, storedAs } from "./key/keyPlaces.ts"
+import { checkChange, passphraseRequest } from "./key/passphraseChange.ts"
+import type * as KeyFile from "./keyFile.ts"
 
 const Recorded = Schema.Struct({
   version: Schema.Literal(1),
   keyId: Signer.fields.keyId.check(Schema.isPattern(/^[0-9a-f]{16}$/)),
   publicKey: Signer.fields.publicKey.check(Schema.isPattern(/^[A-Za-z0-9_-]{43}$/)),
   name: Signer.fields.name,
-  storedIn: Stored
+  ...KeyPlace.fields,
+  /** A copy that does not count and has to be removed: one that was begun, or the one before the last change. */
+  leftover: Schema.optionalKey(KeyPlace)
 })
 type Recorded = typeof Recorded.Type
 
@@ -41,7 +47,11 @@ const damaged = (detail: string): State => ({ _tag: "Damaged", detail })
 const parseIdentity = (text: string): State => {
   const identity = Option.getOrUndefined(decode(text))
   if (identity === undefined) return damaged("identity.json is not what Kiwi writes")
-  if (Ed25519.keyIdOf(identity.publicKey) !== identity.keyId) return damaged("identity.json contradicts itself")
+  // What is removed must never be the copy that counts.
+  const counts = identity.leftover === undefined || identity.leftover.copy !== identity.copy
+  if (Ed25519.keyIdOf(identity.publicKey) !== identity.keyId || !counts) {
+    return damaged("identity.json contradicts itself")
+  }
   return { _tag: "Recorded", identity }
 }
 
@@ -53,26 +63,25 @@ const readIdentity = (file: string): State => {
   }
 }
 
-const startOver = "Restore $KIWI_HOME from a backup. If the key is lost, move identity.json away: the next signature " +
-  "makes a new identity, and what the old one signed must be signed again"
-
-const keyFileRemedy: Readonly<Record<KeyFile.KeyFileIssue, string>> = {
-  "is damaged": startOver,
-  "is encrypted and KIWI_PASSPHRASE is not set": "Set KIWI_PASSPHRASE to the passphrase that the key was made with",
-  "does not open by this passphrase": "Set KIWI_PASSPHRASE to the passphrase that the key was made with"
-}
-
-/** Your account on this machine; the number is -1 where there is none. */
-const account = (): { readonly name: string; readonly uid: number } => {
+/** Your account on this machine. */
+const accountName = (): string => {
   try {
-    const { uid, username } = userInfo()
-    return { name: username, uid }
+    return userInfo().username
   } catch {
-    return { name: "you", uid: -1 }
+    return "you"
   }
 }
 
-export const make = Effect.gen(function*() {
+const noKey = () => new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })
+const notItsKey = () =>
+  new KeyUnavailable({ detail: "what is kept is not the key of your identity", remedy: startOver })
+
+const placeOf = ({ copy, storedIn }: KeyPlace): KeyPlace => copy === undefined ? { storedIn } : { storedIn, copy }
+
+export const make = Effect.fnUntraced(function*(options: {
+  /** What deriving a key from a passphrase costs. */
+  readonly kdf?: KeyFile.Kdf
+}) {
   const { home } = yield* KiwiHome
   const keychain = yield* Keychain
   const files = yield* SafeFiles
@@ -80,6 +89,7 @@ export const make = Effect.gen(function*() {
   const passphrase = Option.getOrUndefined(Option.map(yield* variable("KIWI_PASSPHRASE"), Redacted.make))
 
   const identityFile = join(home, "identity.json")
+  const withIdentityLock = locks.withLock(home, "identity")
   let known: { readonly stamp: string; readonly state: State } | undefined
 
   const state = Effect.try((): State => {
@@ -102,34 +112,40 @@ export const make = Effect.gen(function*() {
     return current._tag === "Recorded" ? current.identity : undefined
   })
 
-  const keyPath = (keyId: string): string => `keys/item-${keyId}.json`
-  const entry = (keyId: string): string => `item:${keyId}`
+  const places = KeyPlaces.make({ home, keychain, files, kdf: options.kdf })
+
+  const record = (identity: Recorded, exclusive = false) =>
+    files.write(home, "identity.json", `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
 
   /** Puts the key where it will stay, and says where that is. */
   const store = Effect.fnUntraced(function*(pair: Ed25519.KeyPair, keyId: string) {
-    const inKeychain = yield* keychain.set(entry(keyId), pair.privateKey).pipe(
-      Effect.andThen(keychain.get(entry(keyId))),
-      Effect.map((read) => read !== undefined && Redacted.value(read) === Redacted.value(pair.privateKey)),
+    const issue = passphrase === undefined ? undefined : passphraseIssue(Redacted.value(passphrase))
+    if (issue !== undefined) {
+      return yield* new KeyUnavailable({
+        detail: `KIWI_PASSPHRASE ${issue}, so no key was made`,
+        remedy: "Set it to a passphrase of at least 8 characters, not all the same, or unset it"
+      })
+    }
+    const inKeychain: KeyPlace = { storedIn: storedAs("keychain", passphrase !== undefined) }
+    const inFile: KeyPlace = { storedIn: storedAs("file", passphrase !== undefined) }
+    const kept = yield* places.write(keyId, inKeychain, pair, passphrase).pipe(
+      Effect.andThen(places.open({ keyId, publicKey: pair.publicKey }, inKeychain, passphrase)),
+      Effect.map((read) => Redacted.value(read) === Redacted.value(pair.privateKey)),
       Effect.catch((error) =>
         Effect.as(
           Effect.logWarning(
             `${error.message}. Your signing key is kept in a file under $KIWI_HOME/keys instead, ` +
               (passphrase === undefined
-                ? "readable for your user alone; kiwi doctor says how to have it encrypted"
+                ? "readable for your user alone; kiwi identity encrypt puts a passphrase on it"
                 : "encrypted by KIWI_PASSPHRASE")
           ),
           false
         )
       )
     )
-    if (inKeychain) return "keychain" as const
-    const text = yield* Effect.mapError(
-      KeyFile.print(pair, passphrase),
-      () => new KeyUnavailable({ detail: "it could not be encrypted", remedy: "Free some memory and try again" })
-    )
-    yield* files.makeDirectory(home, "keys", { mode: 0o700 })
-    yield* files.write(home, keyPath(keyId), text, { mode: 0o600, exclusive: true })
-    return passphrase === undefined ? "key file (0600)" as const : "key file (encrypted)" as const
+    if (kept) return inKeychain
+    yield* places.writeFile(keyId, inFile, pair, passphrase)
+    return inFile
   })
 
   const create = Effect.fnUntraced(function*() {
@@ -138,60 +154,24 @@ export const make = Effect.gen(function*() {
     if (other !== undefined) return other
     const pair = Ed25519.generate()
     const keyId = Ed25519.keyIdOf(pair.publicKey)
-    const storedIn = yield* store(pair, keyId)
-    const identity: Recorded = { version: 1, keyId, publicKey: pair.publicKey, name: account().name, storedIn }
-    yield* files.write(home, "identity.json", `${JSON.stringify(identity, null, 2)}\n`, {
-      mode: 0o600,
-      exclusive: true
-    })
+    const place = yield* store(pair, keyId)
+    const identity: Recorded = { version: 1, keyId, publicKey: pair.publicKey, name: accountName(), ...place }
+    yield* record(identity, true)
     return identity
   })
 
   const ensure = Effect.gen(function*() {
-    const identity = (yield* existing()) ?? (yield* locks.withLock(home, "identity")(create()))
+    const identity = (yield* existing()) ?? (yield* withIdentityLock(create()))
     return toSigner(identity)
   }).pipe(Effect.withSpan("Identity.ensure"))
 
-  const readKeyFile = (path: string) =>
-    Effect.try({
-      try: () => {
-        const stat = lstatSync(join(home, path))
-        if (!stat.isFile()) return { problem: "is not a regular file" }
-        const { uid } = account()
-        if (uid !== -1 && stat.uid !== uid) return { problem: "belongs to another user" }
-        if (uid !== -1 && (stat.mode & 0o077) !== 0) return { problem: "is readable for others" }
-        return { text: readFileSync(join(home, path), "utf8") }
-      },
-      catch: (error) => errorCode(error) === "ENOENT" ? "is missing" : "cannot be read"
-    }).pipe(
-      Effect.flatMap((read) => read.text === undefined ? Effect.fail(read.problem) : Effect.succeed(read.text)),
-      Effect.mapError((problem) =>
-        new KeyUnavailable({
-          detail: `the key file ${path} ${problem}`,
-          remedy: problem === "is readable for others" ? `chmod 600 $KIWI_HOME/${path}` : startOver
-        })
-      )
-    )
-
-  const openKey = Effect.fnUntraced(function*({ keyId, publicKey, storedIn }: Recorded) {
-    if (storedIn === "keychain") {
-      const secret = yield* Effect.mapError(
-        keychain.get(entry(keyId)),
-        (error) =>
-          new KeyUnavailable({
-            detail: `it is in the keychain. ${error.message}`,
-            remedy: "Unlock the keychain and try again; without it nothing can be signed here",
-            cause: error
-          })
-      )
-      if (secret !== undefined) return secret
-      return yield* new KeyUnavailable({ detail: "it is no longer in the keychain", remedy: startOver })
-    }
-    const path = keyPath(keyId)
-    return yield* Effect.mapError(
-      KeyFile.parse(yield* readKeyFile(path), publicKey, passphrase),
-      (issue) => new KeyUnavailable({ detail: `the key file ${path} ${issue}`, remedy: keyFileRemedy[issue] })
-    )
+  /** Removes the copy that does not count, where there is one. */
+  const tidy = Effect.fnUntraced(function*(identity: Recorded) {
+    const { leftover, ...tidied } = identity
+    if (leftover === undefined) return identity
+    yield* places.remove(identity.keyId, leftover)
+    yield* record(tidied)
+    return tidied
   })
 
   const sign = Effect.fn("Identity.sign")(function*(messages: ReadonlyArray<string>, act: HumanAct) {
@@ -201,23 +181,95 @@ export const make = Effect.gen(function*() {
         remedy: "Ask the person to sign: kiwi sign TYPE ID"
       })
     }
-    const identity = yield* existing()
-    if (identity === undefined) {
-      return yield* new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })
-    }
-    const privateKey = yield* openKey(identity)
-    const signatures = Ed25519.sign({ publicKey: identity.publicKey, privateKey }, messages)
-    if (signatures !== undefined) return signatures
-    return yield* new KeyUnavailable({ detail: "what is kept is not the key of your identity", remedy: startOver })
+    // No passphrase changes while the key is opened.
+    const pair = yield* withIdentityLock(Effect.gen(function*() {
+      const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
+      const privateKey = yield* places.open(identity, identity, act.passphrase ?? passphrase).pipe(
+        Effect.mapError((error) =>
+          error._tag === "KeyUnavailable" ? error : new KeyLocked({
+            passphrase: error.passphrase === "wrong" && act.passphrase === undefined
+              ? "wrong-variable"
+              : error.passphrase,
+            command: "kiwi sign tool ID",
+            overClient: act.by === "elicitation"
+          })
+        )
+      )
+      yield* Effect.ignore(tidy(identity))
+      return { publicKey: identity.publicKey, privateKey }
+    }))
+    const signatures = Ed25519.sign(pair, messages)
+    return signatures ?? (yield* notItsKey())
   })
 
   const opensWith = Effect.fn("Identity.opensWith")(function*(typed: Redacted.Redacted) {
     const identity = yield* recorded
-    if (identity?.storedIn !== "key file (encrypted)") return undefined
-    return yield* readKeyFile(keyPath(identity.keyId)).pipe(
-      Effect.flatMap((text) => KeyFile.parse(text, identity.publicKey, typed)),
-      Effect.match({ onSuccess: () => true, onFailure: () => false })
+    if (identity === undefined || !isEncryptedPlace(identity.storedIn)) return undefined
+    return yield* Effect.orElseSucceed(places.opensWith(identity, identity, typed), () => false)
+  })
+
+  const locked = Effect.gen(function*() {
+    const identity = yield* recorded
+    if (identity === undefined || !isEncryptedPlace(identity.storedIn)) return false
+    return passphrase === undefined || (yield* opensWith(passphrase)) === false
+  }).pipe(Effect.withSpan("Identity.locked"))
+
+  const proposePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt") {
+    const identity = yield* existing()
+    return identity === undefined ? yield* noKey() : passphraseRequest(what, identity.keyId)
+  })
+
+  /** Writes the next copy and reads it back; only then does it count, and the one before is removed. */
+  const replaceCopy = Effect.fnUntraced(function*(before: Recorded, pair: Ed25519.KeyPair, to: PassphraseChange["to"]) {
+    const where = isInKeychain(before) ? "keychain" : "file"
+    const next: KeyPlace = { storedIn: storedAs(where, to !== undefined), copy: (before.copy ?? 0) + 1 }
+    const begun: Recorded = { ...before, leftover: next }
+    yield* record(begun)
+    yield* places.write(before.keyId, next, pair, to).pipe(
+      Effect.andThen(places.open(before, next, to)),
+      Effect.filterOrFail((read) => Redacted.value(read) === Redacted.value(pair.privateKey)),
+      Effect.mapError((error) =>
+        new KeyUnavailable({
+          detail: "its new form could not be written and read back, so it stays as it was" +
+            ("message" in error && error.message !== "" ? `. ${error.message}` : ""),
+          remedy: "kiwi doctor looks at the keychain and the disk; then try again"
+        })
+      ),
+      Effect.tapError(() => Effect.ignore(tidy(begun)))
     )
+    const after: Recorded = { ...before, ...next, leftover: placeOf(before) }
+    yield* record(after)
+    yield* tidy(after).pipe(Effect.catch((error) =>
+      Effect.logWarning(
+        `${error.message}. The copy of your signing key from before is still there; the next signature removes it`
+      )
+    ))
+  })
+
+  const changePassphrase = Effect.fn("Identity.changePassphrase")(function*(change: PassphraseChange, act: HumanAct) {
+    yield* withIdentityLock(Effect.gen(function*() {
+      const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
+      const command = yield* checkChange(change, act, identity.keyId)
+      const privateKey = yield* Effect.catchTag(
+        places.open(identity, identity, change.from),
+        "NotOpened",
+        (wrong) => Effect.fail(new KeyLocked({ passphrase: wrong.passphrase, command, overClient: false }))
+      )
+      const pair = { publicKey: identity.publicKey, privateKey }
+      if (Ed25519.sign(pair, []) === undefined) return yield* notItsKey()
+      yield* tidy(identity).pipe(
+        Effect.catchTag("KeychainUnavailable", (cause) =>
+          Effect.fail(
+            new KeyUnavailable({
+              detail: `a copy of it from before could not be removed. ${cause.message}`,
+              remedy: cause.remediation,
+              cause
+            })
+          )),
+        Effect.flatMap((tidied) => replaceCopy(tidied, pair, change.to)),
+        Effect.uninterruptible
+      )
+    }))
   })
 
   return Identity.of({
@@ -225,8 +277,13 @@ export const make = Effect.gen(function*() {
     storedIn: Effect.map(recorded, (identity) => identity?.storedIn),
     ensure,
     sign,
-    opensWith
+    opensWith,
+    locked,
+    proposePassphrase,
+    changePassphrase
   })
 })
 
-export const layer = Layer.effect(Identity, make)
+export const layerWith = (options: Parameters<typeof make>[0]) => Layer.effect(Identity, make(options))
+
+export const layer = layerWith({})

@@ -1,11 +1,19 @@
 // An identity that lives as long as its layer.
-import { Effect, Layer } from "effect"
-import { Identity, KeyUnavailable } from "../../services/identity/Identity.ts"
+import { Effect, Layer, Redacted } from "effect"
+import { Identity, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
+import { normalizePassphrase } from "../../services/identity/passphrase.ts"
 import type { Signer } from "../../services/trust/SignerTrust.ts"
 import * as Ed25519 from "./ed25519.ts"
+import { checkChange, passphraseRequest } from "./key/passphraseChange.ts"
+
+const normalized = (passphrase: Redacted.Redacted | undefined): string | undefined =>
+  passphrase === undefined ? undefined : normalizePassphrase(Redacted.value(passphrase))
+
+const unavailable = (detail: string, remedy: string) => Effect.fail(new KeyUnavailable({ detail, remedy }))
 
 export const make = Effect.sync(() => {
   let identity: { readonly pair: Ed25519.KeyPair; readonly signer: Signer } | undefined
+  let passphrase: string | undefined
 
   const ensure = Effect.sync(() => {
     if (identity === undefined) {
@@ -16,25 +24,39 @@ export const make = Effect.sync(() => {
     return identity.signer
   })
 
+  const existing = Effect.suspend(() =>
+    identity === undefined ? unavailable("there is none yet", "kiwi identity") : Effect.succeed(identity)
+  )
+
+  const open = Effect.fnUntraced(function*(given: Redacted.Redacted | undefined, command: string, overClient: boolean) {
+    const { pair } = yield* existing
+    if (passphrase === undefined || normalized(given) === passphrase) return pair
+    return yield* new KeyLocked({ passphrase: given === undefined ? "missing" : "wrong", command, overClient })
+  })
+
   return Identity.of({
     current: Effect.sync(() => identity?.signer),
-    storedIn: Effect.sync(() => identity === undefined ? undefined : "memory"),
+    storedIn: Effect.sync(() => identity && (passphrase === undefined ? "memory" : "memory (encrypted)")),
     ensure,
-    opensWith: () => Effect.undefined,
+    opensWith: (given) => Effect.sync(() => passphrase === undefined ? undefined : normalized(given) === passphrase),
+    locked: Effect.sync(() => passphrase !== undefined),
+    proposePassphrase: (what) => Effect.map(existing, ({ signer }) => passphraseRequest(what, signer.keyId)),
+    changePassphrase: Effect.fnUntraced(function*(change, act) {
+      const { signer } = yield* existing
+      const command = yield* checkChange(change, act, signer.keyId)
+      yield* open(change.from, command, false)
+      passphrase = normalized(change.to)
+    }),
     sign: (messages, act) =>
-      Effect.suspend(() => {
-        const signatures = act.kind === "sign" && identity !== undefined
-          ? Ed25519.sign(identity.pair, messages)
-          : undefined
-        return signatures === undefined
-          ? Effect.fail(
-            new KeyUnavailable({
-              detail: "it signs only what a person has agreed to sign",
-              remedy: "Ask the person to sign"
-            })
-          )
-          : Effect.succeed(signatures)
-      })
+      act.kind === "sign"
+        ? Effect.flatMap(open(act.passphrase, "kiwi sign tool ID", act.by === "elicitation"), (pair) =>
+          Effect.suspend(() => {
+            const signatures = Ed25519.sign(pair, messages)
+            return signatures === undefined
+              ? unavailable("it is not the key of your identity", "kiwi identity")
+              : Effect.succeed(signatures)
+          }))
+        : unavailable("it signs only what a person has agreed to sign", "Ask the person to sign")
   })
 })
 

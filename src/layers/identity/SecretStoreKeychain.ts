@@ -103,7 +103,11 @@ export const make = Effect.gen(function*() {
         (issue) =>
           issue === "is damaged"
             ? gone
-            : unavailable(name, `its file ${issue}`, "Set KIWI_PASSPHRASE to the passphrase that it was stored with")
+            : unavailable(
+              name,
+              `its file ${issue}`,
+              `Set KIWI_PASSPHRASE to what it was when the secret was stored, or store it anew: kiwi env secret set ${name}`
+            )
       )
     )
   })

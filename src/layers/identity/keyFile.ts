@@ -1,7 +1,8 @@
-// The form of a private key, or of another secret, in a file: plain, for a file that only its owner can read, or sealed by a passphrase
-// (scrypt, AES-256-GCM, bound to the public key or the name).
-import { Effect, Redacted, Result, Schema } from "effect"
+// The form in which a private key, or another secret, is kept: plain, for a place that only its owner can read, or sealed
+// by a passphrase (scrypt, AES-256-GCM, bound to the public key or the name).
+import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
+import { normalizePassphrase } from "../../services/identity/passphrase.ts"
 import type { KeyPair } from "./ed25519.ts"
 
 const Base64Url = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]+$/), Schema.isMaxLength(262_144))
@@ -33,20 +34,22 @@ export type KeyFileIssue =
   | "is encrypted and KIWI_PASSPHRASE is not set"
   | "does not open by this passphrase"
 
-interface Kdf {
+export interface Kdf {
   readonly cost: number
   readonly blockSize: number
   readonly parallelization: number
 }
 
+/** About 0.2 s and 64 MiB. */
 const strength: Kdf = { cost: 2 ** 16, blockSize: 8, parallelization: 1 }
 
 const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
   Effect.callback<Buffer, KeyFileIssue>((resume) => {
     const memory = 256 * kdf.cost * kdf.blockSize
     const damaged = Effect.fail("is damaged" as const)
-    // Normalised, so that one passphrase typed on two keyboards is one.
-    const typed = Redacted.value(passphrase).normalize("NFKC")
+    const typed = normalizePassphrase(Redacted.value(passphrase))
+    // The key derivation pads with zeros, so that a passphrase and the same one with a zero after it would be one.
+    if (typed.includes("\0")) return resume(Effect.fail("does not open by this passphrase"))
     try {
       scrypt(
         typed,
@@ -61,20 +64,24 @@ const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
     }
   })
 
-export const print = Effect.fnUntraced(function*(pair: KeyPair, passphrase: Redacted.Redacted | undefined) {
+export const print = Effect.fnUntraced(function*(
+  pair: KeyPair,
+  passphrase: Redacted.Redacted | undefined,
+  kdf: Kdf = strength
+) {
   const bytes = Redacted.value(pair.privateKey)
   if (passphrase === undefined) {
     return `${JSON.stringify({ version: 1, protection: "none", privateKey: bytes })}\n`
   }
   const [salt, iv] = [randomBytes(16), randomBytes(12)]
-  const key = yield* derive(passphrase, salt, strength)
+  const key = yield* derive(passphrase, salt, kdf)
   const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(pair.publicKey))
   const sealed = Buffer.concat([cipher.update(bytes, "utf8"), cipher.final()])
   return `${
     JSON.stringify({
       version: 1,
       protection: "scrypt-aes-256-gcm",
-      ...strength,
+      ...kdf,
       salt: salt.toString("base64url"),
       iv: iv.toString("base64url"),
       tag: cipher.getAuthTag().toString("base64url"),
@@ -83,6 +90,11 @@ export const print = Effect.fnUntraced(function*(pair: KeyPair, passphrase: Reda
   }\n`
 })
 
+/** Whether the text is a sealed one. */
+export const isSealed = (text: string): boolean =>
+  Option.exists(Schema.decodeOption(KeyFile)(text), ({ protection }) => protection !== "none")
+
+/** A sealed text opens by the passphrase; a plain one opens whatever is given. */
 export const parse = Effect.fnUntraced(function*(
   text: string,
   publicKey: string,

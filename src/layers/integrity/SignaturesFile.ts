@@ -4,7 +4,7 @@
 import { DateTime, Effect, Layer, Option, Result } from "effect"
 import { relative } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
-import { Identity } from "../../services/identity/Identity.ts"
+import { Identity, KeyLocked } from "../../services/identity/Identity.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import { PlanStale, Signatures } from "../../services/integrity/Signatures.ts"
 import type { PlannedSignature, SignedItem, SigningPlan } from "../../services/integrity/Signatures.ts"
@@ -254,7 +254,7 @@ export const make = Effect.gen(function*() {
     yield* history.signed(location, snapshot.digest, hides.some(({ tier }) => tier === "user"))
   })
 
-  const perform = Effect.fnUntraced(function*({ items }: SigningPlan, act: HumanAct) {
+  const perform = Effect.fnUntraced(function*({ items, request }: SigningPlan, act: HumanAct) {
     const writes = yield* Effect.forEach(items, prepare)
     const { keyId } = yield* identity.ensure
     const time = compactTime(yield* DateTime.now)
@@ -262,7 +262,10 @@ export const make = Effect.gen(function*() {
     const signatures = yield* identity.sign(
       items.map(({ location }, index) => signedMessage(claims[index]!, location)),
       act
-    )
+    ).pipe(Effect.catchTag(
+      "KeyLocked",
+      ({ overClient, passphrase }) => Effect.fail(new KeyLocked({ passphrase, overClient, command: request.command }))
+    ))
     yield* Effect.forEach(writes, (write, index) => write({ ...claims[index]!, signature: signatures[index]! }))
     yield* Effect.forEach(items, confirm)
     return items.map(({ item, location, snapshot }): SignedItem => ({

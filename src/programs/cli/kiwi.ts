@@ -36,6 +36,7 @@ import {
   logsCommand
 } from "./commands/evidence.ts"
 import { loadCommand, searchCommand } from "./commands/find.ts"
+import { identityCommand, identityDecryptCommand, identityEncryptCommand } from "./commands/identity.ts"
 import { initCommand } from "./commands/init.ts"
 import {
   lockfileFreezeCommand,
@@ -54,7 +55,6 @@ import { completionsCommand, doctorCommand } from "./commands/machine.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { serveCommand } from "./commands/serve.ts"
 import {
-  identityCommand,
   signCommand,
   trustAddCommand,
   trustGroup,
@@ -136,7 +136,12 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused, R>)
         group: "Decide",
         commands: [
           Command.provide(signCommand, kernel),
-          Command.provide(identityCommand, kernel),
+          Command.provide(identityCommand, kernel).pipe(
+            Command.withSubcommands([
+              Command.provide(identityEncryptCommand, kernel),
+              Command.provide(identityDecryptCommand, kernel)
+            ])
+          ),
           trustGroup.pipe(
             Command.withSubcommands([
               Command.provide(trustProjectCommand, kernel),

@@ -1,6 +1,6 @@
 // Signing: first a plan that a person can read, then exactly that plan.
 import { Context, type Effect, Schema } from "effect"
-import type { KeyUnavailable } from "../identity/Identity.ts"
+import type { KeyLocked, KeyUnavailable } from "../identity/Identity.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { ItemType, Tier } from "../item/ItemId.ts"
@@ -76,5 +76,5 @@ export class Signatures extends Context.Service<Signatures, {
   readonly sign: (
     plan: SigningPlan,
     act: HumanAct
-  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | WriteRefused | LockError>
+  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | KeyLocked | WriteRefused | LockError>
 }>()("kiwi/services/integrity/Signatures") {}

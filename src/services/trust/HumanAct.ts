@@ -1,6 +1,6 @@
 // Acts that only a person performs. A surface that can reach a person provides HumanGate; whoever performs the act
 // takes the HumanAct that it returned and checks that it was given for exactly these bytes.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema } from "effect"
 
 export const HumanActKind = Schema.Literals([
   "sign",
@@ -41,6 +41,8 @@ export interface HumanAct {
   readonly digest: string
   /** How the person was reached. */
   readonly by: "terminal" | "elicitation" | "passphrase" | "embedder"
+  /** What the person typed to open their encrypted signing key. For Identity alone; recorded nowhere. */
+  readonly passphrase?: Redacted.Redacted
 }
 
 /** Only a person may do this, and none could be asked here. */

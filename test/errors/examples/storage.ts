@@ -1,8 +1,9 @@
 // What Kiwi keeps on disk and behind the keychain: the audit, locks, the index, the key, and plain files.
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { ConfigProvider, Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import * as IdentityMemory from "../../../src/layers/identity/IdentityMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
@@ -24,6 +25,10 @@ const send = (url: string, privateHosts: ReadonlyArray<string>) =>
     Outbound,
     (outbound) => outbound.send({ method: "GET", url, headers: {}, body: undefined, privateHosts, maxBytes: 1_000 })
   )
+
+const signRequest = { kind: "sign", title: "", details: "", digest: "", command: "" } as const
+
+const noKeychain = ConfigProvider.layer(ConfigProvider.fromUnknown({ KIWI_KEYCHAIN: "off" }))
 
 export const examples: Examples = {
   AuditUnavailable: {
@@ -77,6 +82,20 @@ export const examples: Examples = {
     )
   },
   KeyUnavailable: {
+    when: "The file of the key was cut off",
+    produce: Effect.gen(function*() {
+      const place = yield* project()
+      yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure), [kernelOf(place), noKeychain])
+        .pipe(Effect.provide(noKeychain))
+      const folder = join(place.home, "keys")
+      for (const name of fs.readdirSync(folder)) fs.writeFileSync(join(folder, name), "{")
+      return yield* Effect.provide(
+        Effect.flip(Effect.flatMap(Identity, (identity) => identity.sign(["x"], agree(signRequest)))),
+        kernelOf(place)
+      )
+    })
+  },
+  KeyLocked: {
     when: "The key was made with a passphrase, and KIWI_PASSPHRASE is not set",
     produce: Effect.gen(function*() {
       const place = yield* project()
@@ -85,12 +104,23 @@ export const examples: Examples = {
       )
       yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure), [kernelOf(place), passphrase])
         .pipe(Effect.provide(passphrase))
-      const request = { kind: "sign", title: "", details: "", digest: "", command: "" } as const
       return yield* Effect.provide(
-        Effect.flip(Effect.flatMap(Identity, (identity) => identity.sign(["x"], agree(request)))),
+        Effect.flip(Effect.flatMap(Identity, (identity) => identity.sign(["x"], agree(signRequest)))),
         kernelOf(place)
       )
     })
+  },
+  PassphraseRefused: {
+    when: "A person types `secret` as the new passphrase of their key",
+    produce: Effect.provide(
+      Effect.gen(function*() {
+        const identity = yield* Identity
+        yield* identity.ensure
+        const act = agree(yield* identity.proposePassphrase("encrypt"))
+        return yield* Effect.flip(identity.changePassphrase({ from: undefined, to: Redacted.make("secret") }, act))
+      }),
+      IdentityMemory.layer
+    )
   },
   KeychainUnavailable: {
     when: "The keychain is turned off",

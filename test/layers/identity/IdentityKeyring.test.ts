@@ -19,11 +19,13 @@ import { secretService } from "../../support/secretService.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const passphrase = "correct horse battery staple"
+/** What real keys cost is a second on a busy machine. */
+const cheap = { cost: 16, blockSize: 8, parallelization: 1 }
 
 /** An identity as a new process would see it. */
 const open = <E>(home: string, keychain: Layer.Layer<Keychain, E>, config: Record<string, string> = {}) => {
   const homeLayer = KiwiHomeNode.layerWith({ home })
-  return IdentityKeyring.layer.pipe(
+  return IdentityKeyring.layerWith({ kdf: cheap }).pipe(
     Layer.provide([homeLayer, keychain, ProcessLockMemory.layer]),
     Layer.provide(Layer.provide(SafeFilesNode.layer, homeLayer)),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(config)))
@@ -42,10 +44,16 @@ const within = <A, E, E2, E3>(
 const keyFile = (home: string) => join(home, "keys", readdirSync(join(home, "keys"))[0]!)
 
 contract("IdentityKeyring in a keychain", fresh(KeychainMemory.layer))
+contract(
+  "IdentityKeyring encrypted in a keychain",
+  fresh(KeychainMemory.layer, { KIWI_PASSPHRASE: passphrase }),
+  passphrase
+)
 contract("IdentityKeyring in a private file", fresh(KeychainMemory.layerUnavailable))
 contract(
   "IdentityKeyring in an encrypted file",
-  fresh(KeychainMemory.layerUnavailable, { KIWI_PASSPHRASE: passphrase })
+  fresh(KeychainMemory.layerUnavailable, { KIWI_PASSPHRASE: passphrase }),
+  passphrase
 )
 
 describe("IdentityKeyring", () => {
@@ -61,7 +69,7 @@ describe("IdentityKeyring", () => {
         logger
       )
       assert.strictEqual(warnings.length, 1)
-      assert.include(warnings[0], "kiwi doctor says how to have it encrypted")
+      assert.include(warnings[0], "kiwi identity encrypt")
       assert.strictEqual(statSync(keyFile(home)).mode & 0o777, 0o600)
       assert.strictEqual(statSync(join(home, "keys")).mode & 0o777, 0o700)
       yield* within(open(home, KeychainMemory.layer), (identity) =>
@@ -100,16 +108,16 @@ describe("IdentityKeyring", () => {
       assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
       for (
         const [config, words] of [
-          [{ KIWI_PASSPHRASE: `${passphrase}.` }, "does not open by this passphrase"],
-          [{ KIWI_PASSPHRASE: "" }, "KIWI_PASSPHRASE is not set"],
-          [{}, "KIWI_PASSPHRASE is not set"]
+          [{ KIWI_PASSPHRASE: `${passphrase}.` }, "does not open by the passphrase in KIWI_PASSPHRASE"],
+          [{ KIWI_PASSPHRASE: "" }, "its passphrase was not given"],
+          [{}, "its passphrase was not given"]
         ] as const
       ) {
         const error = yield* within(
           open(home, KeychainMemory.layerUnavailable, config),
           (i) => Effect.flip(i.sign(["m"], signing))
         )
-        assert.strictEqual(error._tag, "KeyUnavailable")
+        assert.strictEqual(error._tag, "KeyLocked")
         assert.include(error.message, words)
         assert.notInclude(error.message + JSON.stringify(error), passphrase)
       }
@@ -210,17 +218,27 @@ describe("IdentityKeyring", () => {
     }), 30_000)
 })
 
+const realKeychain = (environment: Record<string, string>) =>
+  KeychainOs.layerWith({ environment }).pipe(
+    Layer.provide(NodeServices.layer),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
+  )
+
 describeWith(["secretService"], "IdentityKeyring on a real Secret Service", () => {
+  for (const made of [undefined, passphrase]) {
+    const config: Record<string, string> = made === undefined ? {} : { KIWI_PASSPHRASE: made }
+    contract(
+      `IdentityKeyring ${made === undefined ? "" : "encrypted "}in a real keychain`,
+      Layer.unwrap(Effect.map(secretService, (environment) => fresh(realKeychain(environment), config))),
+      made
+    )
+  }
+
   it.live("keeps its key there, and says so when it is gone", () =>
     Effect.gen(function*() {
       const home = yield* temporary
-      const keychain = (environment: Record<string, string>) =>
-        KeychainOs.layerWith({ environment }).pipe(
-          Layer.provide(NodeServices.layer),
-          Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
-        )
       const signer = yield* Effect.scoped(Effect.gen(function*() {
-        const identity = open(home, keychain(yield* secretService))
+        const identity = open(home, realKeychain(yield* secretService))
         const made = yield* within(identity, (i) => i.ensure)
         const [signature] = yield* within(identity, (i) => i.sign(["m"], signing))
         assert.isTrue(isSignedBy(made.publicKey, "m", signature!))
@@ -228,7 +246,7 @@ describeWith(["secretService"], "IdentityKeyring on a real Secret Service", () =
         assert.isFalse(existsSync(join(home, "keys")))
         return made
       }))
-      const later = open(home, keychain({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${home}/none` }))
+      const later = open(home, realKeychain({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${home}/none` }))
       assert.deepStrictEqual(yield* within(later, (i) => i.ensure), signer)
       assert.include((yield* within(later, (i) => Effect.flip(i.sign(["m"], signing)))).message, "in the keychain")
     }), 30_000)

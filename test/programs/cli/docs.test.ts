@@ -53,8 +53,9 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
   typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
   \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\` or \`KIWI_CALL\`), only the passphrase of your signing key
   counts, and \`--yes\` does not.
-- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`, \`KIWI_PASSPHRASE\` encrypts a signing key that is kept in a
-  file. In the first two \`~\` and relative paths count from your home folder, never from the current one.`
+- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`; in both \`~\` and relative paths count from your home
+  folder, never from the current one. \`KIWI_PASSPHRASE\` opens an encrypted signing key, and encrypts one that is made
+  while it is set.`
 
 it.effect("docs/cli.md says what the help says", () =>
   Effect.gen(function*() {

@@ -112,6 +112,8 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["env", "prune"],
   ["sign"],
   ["identity"],
+  ["identity", "encrypt"],
+  ["identity", "decrypt"],
   ["trust"],
   ["trust", "project"],
   ["trust", "add"],

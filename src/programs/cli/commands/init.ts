@@ -4,18 +4,21 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import { readText } from "../../../layers/files/readRegular.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
+import { Identity, isEncryptedPlace } from "../../../services/identity/Identity.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
 import type { FoundClient, FoundSkill } from "../../clients.ts"
 import { commandLine, kiwiCommand, npxFolder, npxPackages, quote, serveCommand, snippets } from "../../connect.ts"
 import type { Snippet } from "../../connect.ts"
+import { encryptHint } from "../../doctor.ts"
 import { init } from "../../init.ts"
 import type { Initialized } from "../../init.ts"
 import type { ItemState } from "../../itemState.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import * as HumanGateTerminal from "../HumanGateTerminal.ts"
+import { withKeyPassphrase } from "../keyPassphrase.ts"
 import { Output } from "../Output.ts"
 import { caller, root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
@@ -179,8 +182,14 @@ export const initCommand = Command.make("init", {
     const by = yield* caller
     const path = yield* Path.Path
     const target = path.resolve(shell.cwd, Option.getOrElse(Option.orElse(dir, () => project), () => ""))
-    const made = yield* output.busy("Making the project", () =>
-      init(target, by).pipe(Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))))
+    const identity = yield* Identity
+    const before = yield* identity.current
+    const making = init(target, by).pipe(
+      withKeyPassphrase,
+      Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))
+    )
+    // Progress would be drawn over the question for the passphrase.
+    const made = yield* (yield* identity.locked) ? making : output.busy("Making the project", () => making)
     const places = { home: home.userHome, project: made.project, platform: shell.platform }
     const { command, typed } = yield* commands
     const serve = serveCommand(command, made.project)
@@ -193,8 +202,12 @@ export const initCommand = Command.make("init", {
       typed,
       next: nextCommands(made, shell.cwd)
     }
-    yield* output.answer(report, (paint) =>
-      reportText(report, paint, output.width))
+    yield* output.answer(report, (paint) => reportText(report, paint, output.width))
+    const storedIn = yield* identity.storedIn
+    const isPlain = before === undefined && storedIn !== undefined && !isEncryptedPlace(storedIn)
+    if (isPlain && output.isTerminal && !output.json) {
+      yield* output.say(`\nYour signing key was made without a passphrase. ${encryptHint}.`)
+    }
   })).pipe(
     Command.withDescription(
       "Make a folder a project that works at once: three example tools in Python, bash and Node, a directive and a " +

@@ -1,24 +1,22 @@
-// sign, identity and trust: the acts of a person.
+// sign and trust: the acts of a person.
 import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { sha256 } from "../../../layers/identity/sha256.ts"
 import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
-import { Identity } from "../../../services/identity/Identity.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
-import { asHuman } from "../../humanAct.ts"
 import { sign } from "../../sign.ts"
 import { proposeYourself, trustProject, trustSigner, untrustSigner } from "../../trust.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
+import { withKeyPassphrase } from "../keyPassphrase.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, table } from "../text.ts"
+import { indented, table } from "../text.ts"
 import { tierFlag, typeArgument } from "./find.ts"
 
 export const signCommand = Command.make("sign", {
@@ -56,7 +54,7 @@ export const signCommand = Command.make("sign", {
         changedOnly: input.changed,
         freeze: !input.noFreeze
       }, by)
-    ).pipe(withGate(input.yes))
+    ).pipe(withKeyPassphrase, withGate(input.yes))
     if (done.refused.length > 0) yield* output.failed
     yield* output.answer(done, (paint) =>
       table(done.signed.map(({ id, path, type, version }) => [
@@ -110,59 +108,6 @@ export const signCommand = Command.make("sign", {
       { command: "kiwi sign tool '**' --changed", description: "Whatever changed, after looking at the differences" }
     ]),
     withNext(["kiwi run TYPE ID", "use what you signed"], ["kiwi trust add", "let somebody else's signature count"])
-  )
-
-const identityRequest = {
-  kind: "identity",
-  title: "Make a signing key for you on this machine",
-  details: "It is kept in the keychain, or where there is none in Kiwi's own folder.",
-  digest: sha256("identity"),
-  command: "kiwi identity"
-} as const
-
-export const identityCommand = Command.make("identity", {}, () =>
-  Effect.gen(function*() {
-    const output = yield* Output
-    const identity = yield* Identity
-    const by = yield* caller
-    const known = yield* identity.current
-    const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, () => identity.ensure)).pipe(
-      withGate(true)
-    ))
-    const storedIn = yield* identity.storedIn
-    yield* output.answer(
-      {
-        key_id: signer.keyId,
-        public_key: signer.publicKey,
-        name: signer.name,
-        stored_in: storedIn ?? null,
-        made: known === undefined
-      },
-      () =>
-        definitions([
-          ["name", safeLine(signer.name)],
-          ["key id", signer.keyId],
-          ["public key", signer.publicKey],
-          ["private key", safeLine(storedIn ?? "")]
-        ], output.width)
-    )
-    if (output.json) return
-    yield* output.say(
-      `\nSomebody who wants what you sign to count for them types:\n  ${
-        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} --name ${safeLine(signer.name)}`)
-      }`
-    )
-  })).pipe(
-    Command.withDescription(
-      "Show who you are to Kiwi: the key that your signatures are made with, and where its private half is kept. The " +
-        "key is made the first time that you ask or sign."
-    ),
-    Command.withShortDescription("Show your signing key"),
-    Command.withExamples([
-      { command: "kiwi identity" },
-      { command: "kiwi identity --json", description: "The public key, for a program" }
-    ]),
-    withNext(["kiwi trust list", "whose signatures count besides yours"])
   )
 
 export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) =>

@@ -1,0 +1,28 @@
+// What a person agrees to before the passphrase of their signing key changes, and whether a change may be made at all.
+import { Effect, Redacted } from "effect"
+import type { PassphraseChange } from "../../../services/identity/Identity.ts"
+import { passphraseIssue, PassphraseRefused } from "../../../services/identity/passphrase.ts"
+import { type HumanAct, type HumanRequest, HumanRequired } from "../../../services/trust/HumanAct.ts"
+import { sha256 } from "../sha256.ts"
+
+export const passphraseRequest = (what: "encrypt" | "decrypt", keyId: string): HumanRequest => ({
+  kind: "identity",
+  title: what === "encrypt"
+    ? `Encrypt your signing key ${keyId} by a passphrase`
+    : `Remove the passphrase from your signing key ${keyId}`,
+  details: what === "encrypt"
+    ? "Signing asks for the passphrase from then on. Nobody can bring it back if you forget it."
+    : "Whatever runs as you can sign as you from then on.",
+  digest: sha256(JSON.stringify(["identity", what, keyId])),
+  command: `kiwi identity ${what}`
+})
+
+/** Fails unless the act was given for this change of this key, and the new passphrase may be one. Else its command. */
+export const checkChange = Effect.fnUntraced(function*({ to }: PassphraseChange, act: HumanAct, keyId: string) {
+  const { command, digest, kind, title } = passphraseRequest(to === undefined ? "decrypt" : "encrypt", keyId)
+  if (act.kind !== kind || act.digest !== digest) {
+    return yield* new HumanRequired({ kind, title, command })
+  }
+  const issue = to === undefined ? undefined : passphraseIssue(Redacted.value(to))
+  return issue === undefined ? command : yield* new PassphraseRefused({ issue })
+})

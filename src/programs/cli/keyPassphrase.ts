@@ -1,0 +1,67 @@
+// Asks for the passphrase of the signing key: at the controlling terminal, hidden, and nowhere else. It is asked for
+// once the person has agreed, and before anything is locked or written.
+import { Effect, Redacted } from "effect"
+import { Identity } from "../../services/identity/Identity.ts"
+import { passphraseIssue, PassphraseRefused } from "../../services/identity/passphrase.ts"
+import { HumanDeclined, HumanGate } from "../../services/trust/HumanAct.ts"
+import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import type { OpenTerminal } from "./TerminalDevice.ts"
+import { TerminalDevice } from "./TerminalDevice.ts"
+
+const tries = 3
+
+const ask = Effect.fnUntraced(function*(
+  terminal: OpenTerminal,
+  prompt: string,
+  { kind, title }: Pick<HumanRequest, "kind" | "title">
+) {
+  const typed = yield* terminal.readSecret(prompt)
+  yield* terminal.write("\n")
+  return typed === undefined || typed === "" ? yield* new HumanDeclined({ kind, title }) : Redacted.make(typed)
+})
+
+/** The passphrase that the key has; after three that it has not, the last one, which Identity refuses. */
+export const askPresent = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
+  const identity = yield* Identity
+  let typed = yield* ask(terminal, "Passphrase of your signing key: ", request)
+  for (let turn = 1; turn < tries && (yield* identity.opensWith(typed)) !== true; turn++) {
+    yield* terminal.write("That is not it.\n")
+    typed = yield* ask(terminal, "Passphrase of your signing key: ", request)
+  }
+  return typed
+})
+
+/** A new one, typed twice. */
+export const askNew = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
+  const typed = yield* ask(terminal, "New passphrase (at least 8 characters, not shown): ", request)
+  const issue = passphraseIssue(Redacted.value(typed))
+  if (issue !== undefined) return yield* new PassphraseRefused({ issue })
+  const again = yield* ask(terminal, "The same again: ", request)
+  if (Redacted.value(again) === Redacted.value(typed)) return typed
+  return yield* new PassphraseRefused({ issue: "was typed differently the second time" })
+})
+
+/**
+ * Adds the passphrase to an act of signing where the key needs one. Where there is no terminal the act stays as it is,
+ * and Identity says what to do.
+ */
+export const withKeyPassphrase = Effect.provideServiceEffect(
+  HumanGate,
+  Effect.gen(function*() {
+    const gate = yield* HumanGate
+    const identity = yield* Identity
+    const device = yield* TerminalDevice
+    const add = Effect.fnUntraced(function*(request: HumanRequest, act: HumanAct) {
+      const terminal = yield* device.open
+      if (terminal === undefined) return act
+      return { ...act, passphrase: yield* Effect.provideService(askPresent(terminal, request), Identity, identity) }
+    }, Effect.scoped)
+    return HumanGate.of({
+      ask: Effect.fnUntraced(function*(request) {
+        const act = yield* gate.ask(request)
+        const isComplete = act.kind !== "sign" || act.passphrase !== undefined || !(yield* identity.locked)
+        return isComplete ? act : yield* add(request, act)
+      })
+    })
+  })
+)
