@@ -24,6 +24,7 @@ const house: House = {
     "lockfile",
     "outbound",
     "permission",
+    "presence",
     "primitive",
     "process",
     "proxy",
@@ -45,6 +46,7 @@ const house: House = {
   adapters: {
     "src/layers/format/checkForSigning.ts": ["process"],
     "src/layers/identity/KeychainOs.ts": ["process"],
+    "src/layers/presence/LineagePs.ts": ["process"],
     "src/layers/process/childProcess.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],

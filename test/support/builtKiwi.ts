@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { assert } from "vitest"
+import { detached, person as ofThePerson } from "./person.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 
@@ -64,7 +65,8 @@ export const makeWorld = () => {
     TMPDIR: join(root, "tmp"),
     KIWI_HOME: home,
     USER_SPACE: join(root, "user"),
-    KIWI_KEYCHAIN: "off"
+    KIWI_KEYCHAIN: "off",
+    ...ofThePerson
   }
   for (const name of ["person", "tmp"]) fs.mkdirSync(join(root, name))
 
@@ -80,13 +82,20 @@ export const makeWorld = () => {
       child.on("close", (code) => resolve({ code, ...said }))
     })
 
+  let servers = 0
   const listen = async (project: string, more: Record<string, string> = {}) => {
-    const child = start(["serve", "--project", project, "--http", "--no-auth"], more)
+    const pidFile = join(root, `server-${++servers}`)
+    const { args, command } = detached(
+      process.execPath,
+      [kiwi, "serve", "--project", project, "--http", "--no-auth"],
+      pidFile
+    )
+    const child = spawn(command, args, { cwd: root, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] })
     closing.push(
       () =>
         new Promise((resolve) => {
           child.on("close", resolve)
-          child.kill("SIGTERM")
+          process.kill(Number(fs.readFileSync(pidFile, "utf8")), "SIGTERM")
         })
     )
     return new Promise<URL>((resolve, reject) => {
@@ -118,8 +127,7 @@ export const makeWorld = () => {
     if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, own)))
     else {
       const stdio = new StdioClientTransport({
-        command: process.execPath,
-        args: [kiwi, "serve", "--project", project],
+        ...detached(process.execPath, [kiwi, "serve", "--project", project]),
         env: { ...env, ...own },
         stderr: "pipe"
       })

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { person } from "./person.ts"
 import { runOnTerminal } from "./terminal.ts"
 import type { TerminalRun } from "./terminal.ts"
 
@@ -33,6 +34,7 @@ export const makeMachine = () => {
     KIWI_HOME: join(folder, "kiwi"),
     USER_SPACE: join(folder, "user"),
     KIWI_KEYCHAIN: "off",
+    ...person,
     TERM: "xterm",
     LANG: "C.UTF-8"
   }

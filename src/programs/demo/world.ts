@@ -2,7 +2,7 @@
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
 import { Effect, FileSystem, Path, Schema, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
-import { generateKeyPairSync, sign } from "node:crypto"
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
 import { sha256 } from "../../layers/identity/sha256.ts"
@@ -154,7 +154,9 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     ),
     KIWI_HOME: path.join(folder, "home"),
     USER_SPACE: path.join(folder, "user"),
-    KIWI_KEYCHAIN: "off"
+    KIWI_KEYCHAIN: "off",
+    // The person of the demo is played: this is how a command is theirs without a terminal.
+    KIWI_PASSPHRASE: randomBytes(16).toString("hex")
   }
   // The folder is the demo's own and was just made: what fails in it is a defect, as is a Kiwi that cannot be started.
   const write: World["write"] = (file, text) =>

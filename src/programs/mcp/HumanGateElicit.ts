@@ -96,17 +96,36 @@ export interface RequestGate {
   readonly question: Effect.Effect<InputRequired | undefined>
 }
 
+/** What was seen of whoever started the server. */
+export interface Presence {
+  /** Why no answer of a client is a person's; `undefined` where one is. */
+  readonly nobody: string | undefined
+  /** The agent that started the server. */
+  readonly agent: string | undefined
+}
+
 /** The gate of one call. `client` is the name that policy knows the caller by. */
 export const make = Effect.fnUntraced(function*(
   seals: Seals,
-  client: string
+  client: string,
+  presence: Presence = { nobody: undefined, agent: undefined }
 ): Effect.fn.Return<RequestGate, never, McpRequestContext> {
   const context = yield* McpRequestContext
   const session = yield* Effect.serviceOption(McpServerClient)
   let question: InputRequired | undefined
 
-  const act = (request: HumanRequest): HumanAct => ({ kind: request.kind, digest: request.digest, by: "elicitation" })
-  const required = ({ command, kind, title }: HumanRequest) => new HumanRequired({ kind, title, command })
+  const { clientInfo } = context
+  const label = clientInfo === undefined ? "a client" : safeLine(`${clientInfo.name} ${clientInfo.version}`, 80)
+  const seen = `answered in ${label}${presence.agent === undefined ? "" : `, server started by ${presence.agent}`}`
+
+  const act = (request: HumanRequest): HumanAct => ({
+    kind: request.kind,
+    digest: request.digest,
+    by: "elicitation",
+    seen
+  })
+  const required = ({ command, kind, title }: HumanRequest, why?: string) =>
+    new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
   const declined = ({ kind, title }: HumanRequest) => new HumanDeclined({ kind, title })
 
   const askSession = Effect.fnUntraced(function*(
@@ -144,6 +163,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     gate: HumanGate.of({
       ask: Effect.fn("HumanGate.ask")(function*(request) {
+        if (presence.nobody !== undefined) return yield* required(request, presence.nobody)
         if (!canElicit(context.clientCapabilities)) return yield* required(request)
         const message = questionOf(request)
         if (message.length > longestQuestion) {

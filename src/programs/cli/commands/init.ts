@@ -180,7 +180,9 @@ export const initCommand = Command.make("init", {
     const path = yield* Path.Path
     const target = path.resolve(shell.cwd, Option.getOrElse(Option.orElse(dir, () => project), () => ""))
     const made = yield* output.busy("Making the project", () =>
-      init(target, by).pipe(Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))))
+      init(target, by).pipe(
+        Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true, ownBytes: true }))
+      ))
     const places = { home: home.userHome, project: made.project, platform: shell.platform }
     const { command, typed } = yield* commands
     const serve = serveCommand(command, made.project)
@@ -193,8 +195,7 @@ export const initCommand = Command.make("init", {
       typed,
       next: nextCommands(made, shell.cwd)
     }
-    yield* output.answer(report, (paint) =>
-      reportText(report, paint, output.width))
+    yield* output.answer(report, (paint) => reportText(report, paint, output.width))
   })).pipe(
     Command.withDescription(
       "Make a folder a project that works at once: three example tools in Python, bash and Node, a directive and a " +

@@ -4,7 +4,7 @@ import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { withNext } from "../help.ts"
-import { plainServe, projectToServe } from "../plainServe.ts"
+import { plainServe, projectToServe, readPresence } from "../plainServe.ts"
 import { root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
@@ -55,7 +55,8 @@ export const serveCommand = Command.make("serve", {
       port: Option.getOrElse(port, () => 0),
       token: token === undefined ? undefined : Redacted.make(token),
       noAuth,
-      user: shell.user
+      user: shell.user,
+      presence: yield* readPresence("http")
     })
   })).pipe(
     Command.validate(({ host, http, noAuth, port }) =>

@@ -127,7 +127,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     const by = yield* caller
     const known = yield* identity.current
     const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, () => identity.ensure)).pipe(
-      withGate(true)
+      withGate(true, { ownBytes: true })
     ))
     const storedIn = yield* identity.storedIn
     yield* output.answer(

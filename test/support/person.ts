@@ -1,0 +1,30 @@
+// The person of a test. `passphrase` opens their signing key, which `kiwi init` made with it: with it in the environment
+// a command is theirs, wherever the tests run. `detached` starts what has a person in front of it: below nothing that
+// runs the tests, which may be a coding agent's shell.
+
+export const passphrase = "correct horse battery staple"
+
+/** What a person has in the environment who types no answers. */
+export const person = { KIWI_PASSPHRASE: passphrase }
+
+/** Python that leaves the process tree and the session; what follows it runs there. */
+export const leaveTree = `
+import os, time
+_above = os.getpid()
+if os.fork(): os._exit(0)
+os.setsid()
+while os.getppid() == _above: time.sleep(0.002)
+`
+
+const script = `${leaveTree}
+import sys
+if sys.argv[1]:
+    with open(sys.argv[1], "w") as file: file.write(str(os.getpid()))
+os.execvp(sys.argv[2], sys.argv[2:])
+`
+
+/** The same command below nothing. Its process's id is written to `pidFile`: the one that is started is gone at once. */
+export const detached = (command: string, args: ReadonlyArray<string>, pidFile = "") => ({
+  command: "python3",
+  args: ["-c", script, pidFile, command, ...args]
+})
