@@ -21,8 +21,11 @@ interface Options {
   readonly input?: string
 }
 
-/** A machine of one user: a home, and a folder `site` to work in. */
-export const makeMachine = () => {
+/**
+ * A machine of one user: a home, and a folder `site` to work in. The user's key has a passphrase, which is in the
+ * environment, so that commands are theirs without a terminal; `plain`: neither is there.
+ */
+export const makeMachine = (options: { readonly plain?: boolean } = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "kiwi-cli-"))
   const site = join(folder, "site")
   const home = join(folder, "home")
@@ -34,7 +37,7 @@ export const makeMachine = () => {
     KIWI_HOME: join(folder, "kiwi"),
     USER_SPACE: join(folder, "user"),
     KIWI_KEYCHAIN: "off",
-    ...person,
+    ...(options.plain === true ? {} : person),
     TERM: "xterm",
     LANG: "C.UTF-8"
   }
