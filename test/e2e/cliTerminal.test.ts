@@ -158,7 +158,7 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
     assert.strictEqual(code, 0, shown)
     assert.isTrue(isSigned())
     const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
-    const [made] = entries.filter((entry: { readonly act?: string }) => entry.act === "trust-project")
+    const made = entries.find((entry: { readonly act?: string }) => entry.act === "trust-project")
     assert.deepStrictEqual([made.by, made.seen], ["init", "what comes with Kiwi"])
     const { by, outcome, seen } = entries.at(-1)
     assert.deepStrictEqual([by, outcome], ["terminal", "done"])

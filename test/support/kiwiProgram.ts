@@ -25,7 +25,7 @@ interface Options {
  * A machine of one user: a home, and a folder `site` to work in. The user's key has a passphrase, which is in the
  * environment, so that commands are theirs without a terminal; `plain`: neither is there.
  */
-export const makeMachine = (options: { readonly plain?: boolean } = {}) => {
+export const makeMachine = ({ plain = false }: { readonly plain?: boolean } = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "kiwi-cli-"))
   const site = join(folder, "site")
   const home = join(folder, "home")
@@ -37,7 +37,7 @@ export const makeMachine = (options: { readonly plain?: boolean } = {}) => {
     KIWI_HOME: join(folder, "kiwi"),
     USER_SPACE: join(folder, "user"),
     KIWI_KEYCHAIN: "off",
-    ...(options.plain === true ? {} : person),
+    ...(plain ? {} : person),
     TERM: "xterm",
     LANG: "C.UTF-8"
   }

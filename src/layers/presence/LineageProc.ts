@@ -39,7 +39,8 @@ const readProcess = (pid: number): { readonly info: ProcessInfo; readonly parent
     program: attempt(() => readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "")),
     argv: text.replace(/\0+$/, "").split("\0").slice(0, mostArguments),
     session: stat.session,
-    group: stat.group
+    group: stat.group,
+    stdio: attempt(() => [0, 1].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).join(" "))
   }
   const script = scriptOf(info)
   const real = script === undefined

@@ -15,6 +15,8 @@ export interface ProcessInfo {
   /** `undefined` where the system does not tell, as macOS. */
   readonly session: number | undefined
   readonly group: number
+  /** Which stdin and stdout it has, for a comparison; `undefined` where they cannot be seen. */
+  readonly stdio?: string | undefined
 }
 
 export class Lineage extends Context.Service<Lineage, {

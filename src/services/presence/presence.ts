@@ -60,7 +60,7 @@ const shells = /^(sh|bash|dash|zsh|ash|ksh)$/
 const startsOthers = /^(env|npx|npm|pnpm|pnpx|yarn|corepack|bunx|uv|uvx|docker|podman)$/
 const startScripts = /^(npx|npm|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?$/
 
-/** Programs that only start another one and hand it their stdin and stdout. `own`: the script that starts Kiwi. */
+/** Programs that only start another one. `own`: the script that starts Kiwi. */
 const isLauncher = (info: ProcessInfo, own: string): boolean => {
   const [first = "", second = ""] = info.argv
   const program = baseName(info.program ?? first)
@@ -103,7 +103,9 @@ export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): s
   }
   const { agent, at } = found
   if (transport === "http") return `a command of ${agent.name} started this server`
-  const between = lineage.slice(1, at).find((info) => !isLauncher(info, script))
+  // A launcher hands on its stdin and stdout; a client in between, whatever it is called, has others.
+  const { stdio } = lineage[0]!
+  const between = lineage.slice(1, at).find((info) => info.stdio !== stdio || !isLauncher(info, script))
   if (between !== undefined) {
     return `${baseName(between.program ?? between.argv[0] ?? between.name)} is between ${agent.name} and this server`
   }

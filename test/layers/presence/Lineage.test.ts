@@ -7,7 +7,7 @@ import * as LineageNode from "../../../src/layers/presence/LineageNode.ts"
 import * as LineagePs from "../../../src/layers/presence/LineagePs.ts"
 import { Lineage } from "../../../src/services/presence/Lineage.ts"
 
-const read = Effect.flatMap(Lineage, ({ read }) => read)
+const read = Effect.flatMap(Lineage, (lineage) => lineage.read)
 
 describe("Lineage", () => {
   it.live("of this machine begins here and goes on with the parent", () =>

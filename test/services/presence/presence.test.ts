@@ -216,6 +216,15 @@ describe("a server's client", () => {
     })
   }
 
+  it("is a program's where a launcher does not hand on its stdin and stdout", () => {
+    const npx = node("/usr/bin/npx", "kiwi")
+    const ends = (stdio: string | undefined) =>
+      answered([{ ...self, stdio: "pipe:[1] pipe:[2]" }, { ...npx, stdio }, opencode])
+    assert.isUndefined(ends("pipe:[1] pipe:[2]"))
+    assert.isString(ends("pipe:[3] pipe:[2]"))
+    assert.isString(ends(undefined))
+  })
+
   const commands: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo> | undefined, Record<string, string>]> = [
     ["has Claude Code's mark", [self, shell("-c", "x"), claude], { CLAUDE_CODE_CHILD_SESSION: "1" }],
     ["has Codex's", [self, codex], { CODEX_THREAD_ID: "1" }],
