@@ -100,7 +100,11 @@ os.execvp(sys.argv[2], sys.argv[2:])
   it.skipIf(!isThere("tmux"))("signs in a tmux of its own", { timeout: 90_000 }, async () => {
     const done = join(machine.folder, "done")
     const { stderr, stdout } = await asAgent(
-      `${cleaned(`TERM=xterm tmux -L "kiwi-$$" -f /dev/null new-session -d 'kiwi sign tool evil --yes; touch ${done}'`)}
+      `${
+        cleaned(
+          `TMUX_TMPDIR="$HOME" TERM=xterm tmux -L "kiwi-$$" -f /dev/null new-session -d 'kiwi sign tool evil --yes; touch ${done}'`
+        )
+      }
 for _ in $(seq 600); do [ -e ${done} ] && break; sleep 0.1; done`,
       { CLAUDECODE: "1" }
     )
