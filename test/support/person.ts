@@ -1,6 +1,8 @@
 // The person of a test. `passphrase` opens their signing key, which `kiwi init` made with it: with it in the environment
 // a command is theirs, wherever the tests run. `detached` starts what has a person in front of it: below nothing that
 // runs the tests, which may be a coding agent's shell.
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
 
 export const passphrase = "correct horse battery staple"
 
@@ -23,8 +25,28 @@ if sys.argv[1]:
 os.execvp(sys.argv[2], sys.argv[2:])
 `
 
+/** The program itself: a version manager's shim would look at variables and folders of the test. */
+const python = spawnSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).stdout?.trim() ||
+  "python3"
+
 /** The same command below nothing. Its process's id is written to `pidFile`: the one that is started is gone at once. */
 export const detached = (command: string, args: ReadonlyArray<string>, pidFile = "") => ({
-  command: "python3",
+  command: python,
   args: ["-c", script, pidFile, command, ...args]
 })
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Waits for what `detached` started: nobody else is told when it ends. */
+export const ended = async (pidFile: string, turns = 1_000): Promise<void> => {
+  if (turns === 0 || !existsSync(pidFile) || !isRunning(Number(readFileSync(pidFile, "utf8")))) return
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  return ended(pidFile, turns - 1)
+}
