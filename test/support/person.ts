@@ -18,18 +18,40 @@ os.setsid()
 while os.getppid() == _above: time.sleep(0.002)
 `
 
-const script = `${leaveTree}
-import sys
+// What is started stays, for whoever counts on its life, hands signals on and holds none of the streams.
+const script = `
+import os, signal, sys, time
+_read, _write = os.pipe()
+if os.fork() == 0:
+    _above = os.getpid()
+    if os.fork(): os._exit(0)
+    os.setsid()
+    while os.getppid() == _above: time.sleep(0.002)
+    os.write(_write, str(os.getpid()).encode())
+    os.close(_write)
+    os.close(_read)
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.wait()
+os.close(_write)
+pid = int(os.read(_read, 32))
 if sys.argv[1]:
-    with open(sys.argv[1], "w") as file: file.write(str(os.getpid()))
-os.execvp(sys.argv[2], sys.argv[2:])
+    with open(sys.argv[1], "w") as file: file.write(str(pid))
+null = os.open("/dev/null", os.O_RDWR)
+for fd in (0, 1, 2): os.dup2(null, fd)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, lambda number, _: os.kill(pid, number))
+try:
+    while True:
+        os.kill(pid, 0)
+        time.sleep(0.01)
+except OSError: pass
 `
 
 /** The program itself: a version manager's shim would look at variables and folders of the test. */
 const python = spawnSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).stdout?.trim() ||
   "python3"
 
-/** The same command below nothing. Its process's id is written to `pidFile`: the one that is started is gone at once. */
+/** The same command below nothing. Its process's id is written to `pidFile`. */
 export const detached = (command: string, args: ReadonlyArray<string>, pidFile = "") => ({
   command: python,
   args: ["-c", script, pidFile, command, ...args]
