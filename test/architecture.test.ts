@@ -25,6 +25,7 @@ const house: House = {
     "lockfile",
     "outbound",
     "permission",
+    "presence",
     "primitive",
     "process",
     "proxy",
@@ -44,6 +45,7 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
+    "src/layers/presence/LineagePs.ts": ["process"],
     "src/layers/process/childProcess.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],

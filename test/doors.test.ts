@@ -37,6 +37,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/files/readRegular.ts": "the safe reader",
   "src/layers/format/ExtractorsFile.ts": "names in a folder",
   "src/layers/identity/IdentityKeyring.ts": "Kiwi's own home",
+  "src/layers/identity/key/keyPlaces.ts": "Kiwi's own home",
   "src/layers/integrity/ItemHistoryFile.ts": "Kiwi's own home",
   "src/layers/integrity/VerifiedCopiesFile.ts": "Kiwi's own home",
   "src/layers/item/makeCatalog.ts": "names in a folder",
@@ -46,6 +47,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/item/watchTiers.ts": "names in a folder",
   "src/layers/lockfile/lockTree.ts":
     "opens without waiting, looks at what it opened, and reads as much as a lock may have",
+  "src/layers/presence/LineageProc.ts": "/proc",
   "src/layers/primitive/OutputsFile.ts": "opens without waiting, looks at what it opened, and reads a range",
   "src/layers/process/limits.ts": "/proc",
   "src/layers/process/processTree.ts": "/proc",
@@ -56,6 +58,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/workspace/SafeFilesNode.ts": "the safe reader below a root",
   "src/programs/clients.ts": "names in a folder",
   "src/programs/cli/TerminalDevice.ts": "the terminal",
+  "src/programs/cli/homeInUse.ts": "names in Kiwi's own home",
   "src/programs/demo/world.ts": "the demo's own folder",
   "src/programs/notItems.ts": "names in a folder"
 }

@@ -14,24 +14,28 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
 ) {
   const gate = yield* HumanGate
   const audit = yield* AuditLog
-  const record = (by: string, outcome: "agreed" | "done" | "declined" | "failed") =>
+  const record = (
+    { by, seen }: { readonly by: string; readonly seen?: string },
+    outcome: "agreed" | "done" | "declined" | "failed"
+  ) =>
     audit.append({
       kind: "act",
       act: request.kind,
       by,
+      ...(seen === undefined ? {} : { seen }),
       caller,
       title: request.title,
       digest: request.digest,
       outcome
     })
   const act = yield* gate.ask(request).pipe(
-    Effect.tapErrorTag("HumanDeclined", () => record(caller.surface, "declined"))
+    Effect.tapErrorTag("HumanDeclined", () => record({ by: caller.surface }, "declined"))
   )
   return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
-    yield* record(act.by, "agreed")
+    yield* record(act, "agreed")
     const exit = yield* Effect.exit(restore(perform(act)))
     // It is done by now: a record that is lost leaves an agreement without an outcome, and undoes nothing.
-    yield* Effect.ignore(record(act.by, Exit.isSuccess(exit) ? "done" : "failed"))
+    yield* Effect.ignore(record(act, Exit.isSuccess(exit) ? "done" : "failed"))
     return yield* exit
   }))
 })

@@ -200,7 +200,17 @@ export const init = Effect.fn("init")(function*(dir: string, caller: Caller) {
       : yield* Effect.result(Effect.gen(function*() {
         const audit = yield* AuditLog
         const { digest, kind, title } = request
-        yield* audit.append({ kind: "act", act: kind, by: asked.success.by, caller, title, digest, outcome: "done" })
+        const { by, seen } = asked.success
+        yield* audit.append({
+          kind: "act",
+          act: kind,
+          by,
+          ...(seen === undefined ? {} : { seen }),
+          caller,
+          title,
+          digest,
+          outcome: "done"
+        })
         return yield* signStarter(caller)
       }))
     return {

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import type { KernelOptions } from "../../src/layers/Kernel.ts"
+import { person } from "../support/person.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 export const bareServer = new URL("bareServer.mjs", import.meta.url).pathname
@@ -30,7 +31,8 @@ export const makePlace = (): Place => {
     HOME: folder,
     KIWI_HOME: home,
     USER_SPACE: userSpace,
-    KIWI_KEYCHAIN: "off"
+    KIWI_KEYCHAIN: "off",
+    ...person
   }
   const run = (...args: ReadonlyArray<string>) => {
     const { status, stderr } = spawnSync(process.execPath, [kiwi, ...args], { env, encoding: "utf8", cwd: folder })

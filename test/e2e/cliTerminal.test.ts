@@ -1,10 +1,11 @@
 // The built program on a real terminal: questions, colours, and text that would take the terminal over.
 import { assert, it } from "@effect/vitest"
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach } from "vitest"
 import { safeText } from "../../src/services/error/safeText.ts"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
+import { passphrase, person } from "../support/person.ts"
 import { describeWith } from "../support/realParts.ts"
 import { runOnTerminal } from "../support/terminal.ts"
 
@@ -43,15 +44,6 @@ describeWith(["python3"], "the command line on a terminal", () => {
     })
   }
 
-  it("a pipe cannot answer in the person's place", async () => {
-    const piped = await runOnTerminal(
-      ["/bin/sh", "-c", `yes | "${process.execPath}" "${machine.bin}" sign tool hello`],
-      { env: machine.env, cwd: machine.site, answers: [[ask, "n\r"]] }
-    )
-    assert.deepStrictEqual([piped.code, piped.unasked], [1, 0], piped.shown)
-    assert.isFalse(isSigned())
-  })
-
   it("Ctrl-C at the question signs nothing and leaves the terminal alone", async () => {
     const { code } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "\u0003"]] })
     assert.strictEqual(code, 130)
@@ -63,32 +55,6 @@ describeWith(["python3"], "the command line on a terminal", () => {
     assert.strictEqual(code, 0, shown)
     assert.notInclude(shown, "[y/N]")
     assert.isTrue(isSigned())
-  })
-
-  for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"]) {
-    it(`an agent gets nowhere by yes or by --yes, where ${name} is set`, async () => {
-      const env = { [name]: "1" }
-      const typed = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
-      assert.strictEqual(typed.code, 1, typed.shown)
-      assert.include(typed.shown, "HUMAN_REQUIRED")
-      assert.include(typed.shown, `${name} is set`)
-      const flagged = await machine.kiwi(["sign", "tool", "hello", "--yes", "--json"], { env })
-      assert.strictEqual(JSON.parse(flagged.stdout).error.code, "HUMAN_REQUIRED")
-      const trust = await machine.kiwi(["trust", "project", "--yes", "--json"], { env })
-      assert.strictEqual(JSON.parse(trust.stdout).error.code, "HUMAN_REQUIRED")
-      assert.isFalse(isSigned())
-      const ran = await machine.kiwi(["run", "tool", "add", "--params", `{"a": 1, "b": 1}`], { env })
-      assert.strictEqual(ran.code, 0, "what a person signed, it may run")
-    })
-  }
-
-  it("an agent's init writes the files, and neither trusts nor signs", async () => {
-    const env = { CLAUDECODE: "1" }
-    const made = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
-    assert.deepStrictEqual([made.trust, made.signed, made.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
-    assert.include(made.next, "kiwi trust project")
-    const ran = await machine.kiwi(["run", "tool", "add", "--params", "{}", "--json", "--project", "other"])
-    assert.strictEqual(ran.code, 1)
   })
 
   it("colours on a terminal, and not with NO_COLOR", async () => {
@@ -169,36 +135,119 @@ describeWith(["python3"], "the command line on a terminal", () => {
   })
 })
 
+describeWith(["python3"], "a signing key without a passphrase", () => {
+  let machine: Machine
+  beforeEach(async () => {
+    machine = makeMachine({ plain: true })
+    await machine.kiwi(["init"])
+    machine.write(".ai/tools/x/hello.py", python("hello", `print("hello")`))
+  })
+  afterEach(() => machine.remove())
+
+  const isSigned = () => readFileSync(join(machine.site, ".ai/tools/x/hello.py"), "utf8").includes("kiwi-mcp:signed:")
+  const onTerminal = (command: string, reply: string) =>
+    runOnTerminal(["/bin/sh", "-c", command.replace("kiwi", `"${process.execPath}" "${machine.bin}"`)], {
+      env: machine.env,
+      cwd: machine.site,
+      answers: [[ask, reply]]
+    })
+
+  it("is used by a person at the terminal of an editor, and the record says what was seen", async () => {
+    const env = { TERM_PROGRAM: "vscode", CURSOR_TRACE_ID: "1", ZED_TERM: "true" }
+    const { code, shown } = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
+    assert.strictEqual(code, 0, shown)
+    assert.isTrue(isSigned())
+    const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
+    const made = entries.find((entry: { readonly act?: string }) => entry.act === "trust-project")
+    assert.strictEqual(made.by, "init")
+    const { by, outcome, seen } = entries.at(-1)
+    assert.deepStrictEqual([by, outcome], ["terminal", "done"])
+    assert.match(seen, /^answered at \/dev\/pts\/\d+$/)
+  })
+
+  it("is not used from a pipe, to a pipe, nor without a terminal, with --yes or not", async () => {
+    for (const flag of ["", " --yes"]) {
+      const fed = await onTerminal(`yes | kiwi sign tool hello${flag}`, "y\r")
+      assert.include(fed.shown, "stdin is not a terminal")
+      const read = await onTerminal(`kiwi sign tool hello${flag} 2>&1 | cat`, "y\r")
+      assert.include(read.shown, "stdout is not a terminal")
+      const bare = await machine.kiwi(["sign", "tool", "hello", "--json", ...flag.trim().split(" ").filter(Boolean)])
+      assert.strictEqual(JSON.parse(bare.stdout).error.code, "HUMAN_REQUIRED")
+    }
+    assert.isFalse(isSigned())
+  })
+
+  for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "OPENCODE", "AI_AGENT"]) {
+    it(`is not used where ${name} is set, by yes or by --yes`, async () => {
+      const env = { [name]: "1" }
+      const typed = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
+      assert.strictEqual(typed.code, 1, typed.shown)
+      assert.include(typed.shown, "HUMAN_REQUIRED")
+      assert.include(typed.shown, `${name} is set`)
+      const trust = await machine.onTerminal(["trust", "project", "--yes"], { env })
+      assert.include(trust.shown, "HUMAN_REQUIRED")
+      assert.isFalse(isSigned())
+      const ran = await machine.kiwi(["run", "tool", "add", "--params", `{"a": 1, "b": 1}`], { env })
+      assert.strictEqual(ran.code, 0, "what a person signed, it may run")
+    })
+  }
+
+  it("is made by an agent's init in a new home alone", async () => {
+    const env = { CLAUDECODE: "1" }
+    const here = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
+    assert.deepStrictEqual([here.trust, here.signed.length], ["trusted", 5], "the key is there already")
+    renameSync(join(machine.env.KIWI_HOME, "identity.json"), join(machine.folder, "aside"))
+    const made = JSON.parse((await machine.kiwi(["init", "third", "--json"], { env })).stdout)
+    assert.deepStrictEqual([made.trust, made.signed, made.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
+    assert.isFalse(existsSync(join(machine.env.KIWI_HOME, "identity.json")))
+  })
+})
+
 describeWith(["python3"], "a signing key with a passphrase", () => {
   let machine: Machine
   beforeEach(async () => {
-    machine = makeMachine()
-    await machine.kiwi(["init"], { env: { KIWI_PASSPHRASE: "open sesame" } })
+    machine = makeMachine({ plain: true })
+    await machine.kiwi(["init"], { env: person })
     writeFileSync(join(machine.site, ".ai/tools/math/mine.py"), python("mine", `print("x")`).replace(`"x"`, `"math"`))
   })
   afterEach(() => machine.remove())
 
-  it("lets the person sign through an agent's shell by typing it, unseen", async () => {
-    const env = { CLAUDECODE: "1", KIWI_PASSPHRASE: "open sesame" }
-    const right = await machine.onTerminal(["sign", "tool", "mine"], {
-      env,
-      answers: [["Passphrase: ", "y\r"], ["Passphrase: ", "open sesame\r"]]
-    })
-    assert.strictEqual(right.code, 0, right.shown)
-    assert.notInclude(right.shown, "sesame")
+  it("is used by KIWI_PASSPHRASE, below an agent and without a terminal", async () => {
+    const env = { CLAUDECODE: "1", ...person }
+    const signed = await machine.kiwi(["sign", "tool", "mine", "--json"], { env })
+    assert.strictEqual(signed.code, 0, signed.stdout)
     const audit = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout).entries.at(-1)
-    assert.deepStrictEqual([audit.act, audit.by, audit.outcome], ["sign", "passphrase", "done"])
+    assert.deepStrictEqual([audit.act, audit.by, audit.seen, audit.outcome], [
+      "sign",
+      "passphrase",
+      "KIWI_PASSPHRASE",
+      "done"
+    ])
   })
 
-  it("and nobody else", async () => {
-    const env = { AI_AGENT: "x", KIWI_PASSPHRASE: "open sesame" }
+  it("is used for every act, by who types it", async () => {
+    const typed = await machine.onTerminal(["trust", "project"], {
+      env: { CLAUDECODE: "1" },
+      answers: [["Passphrase: ", "y\r"], ["Passphrase: ", `${passphrase}\r`]]
+    })
+    assert.strictEqual(typed.code, 0, typed.shown)
+    assert.notInclude(typed.shown, passphrase)
+  })
+
+  it("and by nobody else", async () => {
+    const env = { AI_AGENT: "x" }
     const wrong = await machine.onTerminal(["sign", "tool", "mine", "--yes"], {
       env,
       answers: [["Passphrase: ", "a\r"], ["Passphrase: ", "b\r"], ["Passphrase: ", "c\r"]]
     })
     assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
     assert.include(wrong.shown, "HUMAN_REQUIRED")
-    const unattended = await machine.kiwi(["sign", "tool", "mine", "--yes", "--json"], { env, input: "open sesame\n" })
-    assert.strictEqual(JSON.parse(unattended.stdout).error.code, "HUMAN_REQUIRED")
+    const atTerminal = await machine.onTerminal(["trust", "project", "--yes"], { answers: [["Passphrase: ", "\r"]] })
+    assert.include(atTerminal.shown, "HUMAN_DECLINED", "a terminal alone is not enough")
+    const guessed = await machine.kiwi(["sign", "tool", "mine", "--yes", "--json"], {
+      env: { KIWI_PASSPHRASE: "guess" },
+      input: `${passphrase}\n`
+    })
+    assert.strictEqual(JSON.parse(guessed.stdout).error.code, "HUMAN_REQUIRED")
   })
 })

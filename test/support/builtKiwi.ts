@@ -2,11 +2,12 @@
 // HTTP. A world has a home and a user space of its own and knows everything that may have been written outside.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { assert } from "vitest"
+import { detached, ended, person as ofThePerson } from "./person.ts"
 import { questionText } from "./questionText.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
@@ -65,7 +66,8 @@ export const makeWorld = () => {
     TMPDIR: join(root, "tmp"),
     KIWI_HOME: home,
     USER_SPACE: join(root, "user"),
-    KIWI_KEYCHAIN: "off"
+    KIWI_KEYCHAIN: "off",
+    ...ofThePerson
   }
   for (const name of ["person", "tmp"]) fs.mkdirSync(join(root, name))
 
@@ -74,6 +76,10 @@ export const makeWorld = () => {
 
   const run = (args: ReadonlyArray<string>, more?: Record<string, string>) =>
     new Promise<CliRun>((resolve) => {
+      // Whoever signs or trusts has a key: without a terminal none is made for it.
+      if ((args[0] === "sign" || args[0] === "trust") && !fs.existsSync(join(home, "identity.json"))) {
+        spawnSync(process.execPath, [kiwi, "identity"], { cwd: root, env })
+      }
       const child = start(args, more)
       const said = { stdout: "", stderr: "" }
       child.stdout.on("data", (data: Buffer) => said.stdout += data.toString())
@@ -81,13 +87,20 @@ export const makeWorld = () => {
       child.on("close", (code) => resolve({ code, ...said }))
     })
 
+  let servers = 0
   const listen = async (project: string, more: Record<string, string> = {}) => {
-    const child = start(["serve", "--project", project, "--http", "--no-auth"], more)
+    const pidFile = join(root, `server-${++servers}`)
+    const { args, command } = detached(
+      process.execPath,
+      [kiwi, "serve", "--project", project, "--http", "--no-auth"],
+      pidFile
+    )
+    const child = spawn(command, args, { cwd: root, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] })
     closing.push(
       () =>
         new Promise((resolve) => {
           child.on("close", resolve)
-          child.kill("SIGTERM")
+          process.kill(Number(fs.readFileSync(pidFile, "utf8")), "SIGTERM")
         })
     )
     return new Promise<URL>((resolve, reject) => {
@@ -115,17 +128,19 @@ export const makeWorld = () => {
         return { action: action as "accept", ...(content === undefined ? {} : { content: content as {} }) }
       })
     }
+    const pidFile = join(root, `server-${++servers}`)
     let said = ""
     if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, own)))
     else {
       const stdio = new StdioClientTransport({
-        command: process.execPath,
-        args: [kiwi, "serve", "--project", project],
+        ...detached(process.execPath, [kiwi, "serve", "--project", project], pidFile),
         env: { ...env, ...own },
         stderr: "pipe"
       })
       stdio.stderr?.on("data", (data: Buffer) => said += data.toString())
       await client.connect(stdio)
+      const close = client.close.bind(client)
+      client.close = () => close().then(() => ended(pidFile))
     }
     closing.push(() => client.close())
     const call = async (tool: string, args: Json = {}) =>

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { person } from "./person.ts"
 import { runOnTerminal } from "./terminal.ts"
 import type { TerminalRun } from "./terminal.ts"
 
@@ -20,8 +21,11 @@ interface Options {
   readonly input?: string
 }
 
-/** A machine of one user: a home, and a folder `site` to work in. */
-export const makeMachine = () => {
+/**
+ * A machine of one user: a home, and a folder `site` to work in. The user's key has a passphrase, which is in the
+ * environment, so that commands are theirs without a terminal; `plain`: neither is there.
+ */
+export const makeMachine = ({ plain = false }: { readonly plain?: boolean } = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "kiwi-cli-"))
   const site = join(folder, "site")
   const home = join(folder, "home")
@@ -33,6 +37,7 @@ export const makeMachine = () => {
     KIWI_HOME: join(folder, "kiwi"),
     USER_SPACE: join(folder, "user"),
     KIWI_KEYCHAIN: "off",
+    ...(plain ? {} : person),
     TERM: "xterm",
     LANG: "C.UTF-8"
   }

@@ -1,8 +1,9 @@
-// Runs a program on a real pseudo-terminal, and answers what it asks there.
+// Runs a program on a real pseudo-terminal, and answers what it asks there, as a person would: below nothing else.
 import { spawn } from "node:child_process"
+import { leaveTree } from "./person.ts"
 
-const script = `
-import json, os, pty, select, signal, sys, time
+const script = `${leaveTree}
+import json, pty, select, signal, sys
 spec = json.loads(sys.argv[1])
 pid, fd = pty.fork()
 if pid == 0:

@@ -18,7 +18,7 @@ interface ProcessStat {
 
 const linux = process.platform === "linux"
 
-const readStat = (pid: number): ProcessStat | undefined => {
+export const readStat = (pid: number): ProcessStat | undefined => {
   let text: string
   try {
     text = Fs.readFileSync(`/proc/${pid}/stat`, "latin1")

@@ -6,6 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { userInfo } from "node:os"
+import { isatty } from "node:tty"
+import * as LineageNode from "../../layers/presence/LineageNode.ts"
 import * as ProjectsOnDemand from "../../layers/ProjectsOnDemand.ts"
 import * as KiwiHomeNode from "../../layers/workspace/KiwiHomeNode.ts"
 import { parsePlainServe, plainServe } from "../cli/plainServe.ts"
@@ -43,6 +45,7 @@ const shell = Layer.sync(Shell, () => ({
   platform: process.platform,
   node: process.versions.node,
   started: { node: process.execPath, script: process.argv[1] ?? "" },
+  stdin: { isTerminal: isatty(0) },
   stdout: toPipe(process.stdout),
   stderr: toPipe(process.stderr),
   protocol: Effect.sync(() => ({ input: process.stdin, output: reserveStdout(process) }))
@@ -61,7 +64,7 @@ const program = plain === undefined
   )
 
 program.pipe(
-  Effect.provide(shell),
+  Effect.provide(Layer.merge(shell, LineageNode.layer)),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     teardown: (exit) => process.exit(Exit.isSuccess(exit) ? Number(exit.value) : 130)

@@ -1,13 +1,17 @@
-// Reaches the person behind a command. On a terminal they are shown what they agree to and answer there, never by a
-// pipe. Without one, typing the command was the act. When the environment says that an agent runs the command, neither
-// a yes nor a flag counts: only the passphrase of the signing key, typed on the terminal.
-import { Effect, Layer, Redacted } from "effect"
+// Reaches the person behind a command. What counts is a terminal that a person can be at, where they are shown what they
+// agree to and answer, or the passphrase of their signing key: in KIWI_PASSPHRASE, whose setting is the act, or typed.
+// Where the key has a passphrase, nothing else counts. `--yes` spares the question, and neither of them.
+import { Effect, type FileSystem, Layer, type Path, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
 import { Identity } from "../../services/identity/Identity.ts"
+import { Lineage } from "../../services/presence/Lineage.ts"
+import { agentSeen, callVariable, whyNotTyped } from "../../services/presence/presence.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { isHomeInUse } from "./homeInUse.ts"
 import { Output } from "./Output.ts"
-import { agentVariable, Shell } from "./Shell.ts"
+import { Shell, variable } from "./Shell.ts"
 import { showQuestion } from "./showQuestion.ts"
 import { TerminalDevice } from "./TerminalDevice.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
@@ -17,18 +21,40 @@ const tries = 3
 
 const noPassphrase = Redacted.make("")
 
-export const make = Effect.fnUntraced(function*(options: {
-  /** `--yes`: the person has answered already. */
+export interface GateOptions {
+  /** `--yes`: do not ask. */
   readonly yes: boolean
-}) {
+  /** Whether the command was told to read data from stdin, so that it need not be a terminal. */
+  readonly stdinIsData?: boolean
+  /**
+   * Whether the act is about bytes that come with Kiwi, or a key that is not there yet: then nobody is needed, unless an
+   * agent would make a key for a home that is somebody's already.
+   */
+  readonly ownBytes?: boolean
+}
+
+export const make = Effect.fnUntraced(function*(options: GateOptions) {
   const identity = yield* Identity
-  const { env } = yield* Shell
+  const { env, stdin, stdout } = yield* Shell
   const device = yield* TerminalDevice
   const output = yield* Output
-  const agent = agentVariable(env)
+  const { home } = yield* KiwiHome
+  // Before the command changes anything: `init` trusts the project that it makes, and signs then.
+  const mayMakeKey = yield* Effect.cached(
+    Effect.gen(function*() {
+      return (yield* identity.current) !== undefined || !(yield* isHomeInUse(home))
+    }).pipe(Effect.provide(yield* Effect.context<FileSystem.FileSystem | Path.Path>()))
+  )
+  const lineage = yield* Lineage
   const paint = output.talkPaint === uncolored ? uncolored : colored
+  const given = variable(env, "KIWI_PASSPHRASE")
 
-  const agreed = ({ digest, kind }: HumanRequest, by: HumanAct["by"]): HumanAct => ({ kind, digest, by })
+  const agreed = ({ digest, kind }: HumanRequest, by: HumanAct["by"], seen: string): HumanAct => ({
+    kind,
+    digest,
+    by,
+    seen
+  })
   const declined = ({ kind, title }: HumanRequest) => new HumanDeclined({ kind, title })
   const required = ({ command, kind, title }: HumanRequest, why: string) =>
     new HumanRequired({ kind, title, command, why })
@@ -37,52 +63,81 @@ export const make = Effect.fnUntraced(function*(options: {
     if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
     yield* terminal.write(`\n${paint.bold("Go ahead?")} [y/N] `)
     const answer = yield* terminal.readLine
-    return /^\s*y(es)?\s*$/i.test(answer ?? "") ? agreed(request, "terminal") : yield* declined(request)
+    return /^\s*y(es)?\s*$/i.test(answer ?? "") ? `answered at ${terminal.name}` : yield* declined(request)
   })
 
-  const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal, because: string) {
+  const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
     if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
-    yield* terminal.write(`\n${because}, so the passphrase of your signing key counts.\n`)
+    yield* terminal.write("\nYour signing key has a passphrase: typing it is your yes.\n")
     for (let turn = 1; turn <= tries; turn++) {
       const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))
       yield* terminal.write("\n")
       if (typed === undefined || typed === "") return yield* declined(request)
-      if ((yield* identity.opensWith(Redacted.make(typed))) === true) return agreed(request, "passphrase")
+      const passphrase = Redacted.make(typed)
+      if ((yield* identity.opensWith(passphrase)) === true) {
+        return { ...agreed(request, "passphrase", `typed at ${terminal.name}`), passphrase }
+      }
       yield* terminal.write("That is not it.\n")
     }
-    return yield* required(request, `${because}, and the passphrase was not right`)
+    return yield* required(request, "the passphrase was not right")
   })
 
   return HumanGate.of({
     ask: Effect.fn("HumanGate.ask")(
       function*(request) {
-        if (agent === undefined) {
-          const terminal = options.yes ? undefined : yield* device.open
-          return terminal === undefined ? agreed(request, "terminal") : yield* askYes(request, terminal)
+        const above = yield* lineage.read
+        const call = callVariable(env)
+        if (call !== undefined) return yield* required(request, `${call} is set: a tool runs this command`)
+        const agent = agentSeen(env, above)
+        if (options.ownBytes === true) {
+          const isSafe = agent === undefined || (yield* mayMakeKey)
+          if (isSafe) return agreed(request, "init", agent ?? "what comes with Kiwi")
         }
-        const because = `${agent} is set: an agent seems to run this command`
-        if ((yield* identity.opensWith(noPassphrase)) === undefined) {
-          return yield* required(request, `${because}, and your signing key has no passphrase to ask for`)
-        }
+        const why = whyNotTyped({
+          env,
+          lineage: above,
+          stdin: options.stdinIsData === true || stdin.isTerminal,
+          stdout: stdout.isTerminal
+        })
+        const opens = yield* identity.opensWith(given === undefined ? noPassphrase : Redacted.make(given))
         const terminal = yield* device.open
-        if (terminal === undefined) {
-          return yield* required(request, `${because}, and there is no terminal to ask for the passphrase on`)
+        if (opens === true) {
+          const asked = why === undefined && terminal !== undefined && !options.yes
+            ? `, ${yield* askYes(request, terminal)}`
+            : ""
+          return agreed(request, "passphrase", `KIWI_PASSPHRASE${asked}`)
         }
-        return yield* askPassphrase(request, terminal, because)
+        if (opens === false) {
+          if (terminal !== undefined) return yield* askPassphrase(request, terminal)
+          return yield* required(
+            request,
+            `your signing key has a passphrase, ${
+              given === undefined ? "KIWI_PASSPHRASE is not set" : "KIWI_PASSPHRASE is not it"
+            }, and there is no terminal to type it on`
+          )
+        }
+        if (why !== undefined) return yield* required(request, why)
+        if (terminal === undefined) return yield* required(request, "there is no terminal to ask on")
+        return agreed(
+          request,
+          "terminal",
+          options.yes ? `--yes at ${terminal.name}` : yield* askYes(request, terminal)
+        )
       },
       Effect.scoped
     )
   })
 })
 
-export const layer = (options: { readonly yes: boolean }) => Layer.effect(HumanGate, make(options))
+export const layer = (options: GateOptions) => Layer.effect(HumanGate, make(options))
 
-/** Lets the person at the terminal answer; `yes`: they have said so with the command. */
-export const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, make({ yes }))
+/** Lets the person at the terminal answer; `yes`: they need not be asked. */
+export const withGate = (yes: boolean, options: Omit<GateOptions, "yes"> = {}) =>
+  Effect.provideServiceEffect(HumanGate, make({ ...options, yes }))
 
 export const yesFlag = Flag.Boolean("yes").pipe(
   Flag.withoutNegation,
   Flag.withAlias("y"),
-  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
+  Flag.withDescription("Do not ask. It still takes a person at a terminal, or the passphrase of your signing key"),
   Flag.withDefault(false)
 )

@@ -23,6 +23,7 @@ export class Shell extends Context.Service<Shell, {
   readonly node: string
   /** The program and the script that were started: how another process can start this Kiwi again. */
   readonly started: { readonly node: string; readonly script: string }
+  readonly stdin: { readonly isTerminal: boolean }
   /** Data. */
   readonly stdout: Pipe
   /** Talk. */
@@ -36,20 +37,3 @@ export const variable = (env: Shell["Service"]["env"], name: string): string | u
   const value = Object.hasOwn(env, name) ? env[name] : undefined
   return value === undefined || value === "" ? undefined : value
 }
-
-/** A tool is given the last two, and none of the others: what it starts is started by an agent all the same. */
-const agentVariables: ReadonlySet<string> = new Set([
-  "CLAUDECODE",
-  "CURSOR_AGENT",
-  "AI_AGENT",
-  "KIWI_PROJECT",
-  "KIWI_CALL"
-])
-
-/** The first variable which says that an agent runs this command, or `undefined`. A guard rail, not a wall. */
-export const agentVariable = (env: Shell["Service"]["env"]): string | undefined =>
-  Object.keys(env).toSorted().find((name) => {
-    if (!agentVariables.has(name) && !name.startsWith("CODEX_")) return false
-    const value = variable(env, name)
-    return value !== undefined && value !== "0" && value.toLowerCase() !== "false"
-  })

@@ -1,12 +1,14 @@
 // The terminal that a person sits at, whatever stdin and stdout are: a pipe can be fed by anybody, the controlling
 // terminal only by whoever types there.
 import { Context, Effect, Layer, Scope } from "effect"
-import { closeSync, constants, openSync } from "node:fs"
+import { closeSync, constants, openSync, readlinkSync } from "node:fs"
 import { ReadStream, WriteStream } from "node:tty"
 
 export interface OpenTerminal {
   /** Its size now; absent or 0 where that is not known. */
   readonly size?: () => { readonly columns: number; readonly rows: number }
+  /** For the record: "/dev/pts/3". */
+  readonly name: string
   readonly write: (text: string) => Effect.Effect<void>
   /** One line without its end; `undefined` when the terminal is gone. */
   readonly readLine: Effect.Effect<string | undefined>
@@ -71,6 +73,16 @@ const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
     return Effect.sync(() => done(undefined))
   })
 
+/** The terminal that stdin is, since the device's own name is the same for everybody. */
+const nameOf = (device: string): string => {
+  try {
+    const name = readlinkSync("/proc/self/fd/0")
+    return name.startsWith("/dev/pts/") || name.startsWith("/dev/tty") ? name : device
+  } catch {
+    return device
+  }
+}
+
 const openDevice = (device: string): OpenTerminal & { readonly close: () => void } => {
   const reading = openSync(device, constants.O_RDONLY | constants.O_NOCTTY)
   let writing: number
@@ -87,6 +99,7 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
   output.on("error", ignore)
   return {
     size: () => ({ columns: output.columns ?? 0, rows: output.rows ?? 0 }),
+    name: nameOf(device),
     write: (text) =>
       Effect.callback((resume) => {
         output.write(text, () => resume(Effect.void))

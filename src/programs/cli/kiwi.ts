@@ -13,6 +13,7 @@ import type { Identity } from "../../services/identity/Identity.ts"
 import type { Keychain } from "../../services/identity/Keychain.ts"
 import type { SecretStore } from "../../services/identity/SecretStore.ts"
 import type { Outbound } from "../../services/outbound/Outbound.ts"
+import type { Lineage } from "../../services/presence/Lineage.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -190,6 +191,7 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused, R>)
 export type Environment =
   | ChildProcessSpawner.ChildProcessSpawner
   | FileSystem.FileSystem
+  | Lineage
   | Path.Path
   | Shell
   | Stdio.Stdio

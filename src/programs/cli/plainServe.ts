@@ -2,6 +2,8 @@
 // waits for it, and the parser with its help, prompts and completions is a sixth of that. What is written in any other
 // way, or wrong, is the parser's.
 import { Effect } from "effect"
+import { Lineage } from "../../services/presence/Lineage.ts"
+import { startedBy, whyNotAnswered } from "../../services/presence/presence.ts"
 import { keyOf } from "./keyOf.ts"
 import { Output } from "./Output.ts"
 import { Shell } from "./Shell.ts"
@@ -36,9 +38,23 @@ export const projectToServe = Effect.fnUntraced(function*(dir: string | undefine
   )
 })
 
+/** Whether a client's answers are a person's: read at the start, since whoever started the server may be gone later. */
+export const readPresence = Effect.fnUntraced(function*(transport: "stdio" | "http") {
+  const { env, started } = yield* Shell
+  const lineage = yield* Effect.flatMap(Lineage, ({ read }) => read)
+  return {
+    nobody: whyNotAnswered({ env, lineage, transport, script: started.script }),
+    agent: startedBy(lineage)
+  }
+})
+
 export const plainServe = Effect.fnUntraced(function*({ client, project }: PlainServe) {
   const shell = yield* Shell
-  const options = { project: yield* projectToServe(project), client: client ?? shell.user }
+  const options = {
+    project: yield* projectToServe(project),
+    client: client ?? shell.user,
+    presence: yield* readPresence("stdio")
+  }
   const { serveStdio } = yield* Effect.promise(() => import("../mcp/serve.ts"))
   yield* serveStdio({ ...options, ...(yield* shell.protocol) })
 })

@@ -176,9 +176,19 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
   {
     title: "It asks for your signature",
     why: "An agent can only ask. Exactly the bytes that you were shown are signed.",
-    play: Effect.fnUntraced(function*({ agent }) {
+    play: Effect.fnUntraced(function*({ agent, world }) {
       const args = { item_id: "order_status" }
       const answer = yield* agent.call("sign", args)
+      // An agent that runs the demo is itself not asked in a person's place.
+      if (answer.error?.code === "HUMAN_REQUIRED") {
+        const refusal = yield* refused(answer, "HUMAN_REQUIRED")
+        yield* world.kiwi("sign", "tool", "order_status", "--project", world.project)
+        return [
+          said("sign", args),
+          ...refusal,
+          { who: "you", text: "kiwi sign tool order_status  (in this demo, you are played)" }
+        ]
+      }
       const [question = "", ...more] = agent.asked()
       yield* expect(more.length === 0 && question.includes("private_hosts"), () => `you were asked: ${question}`)
       const { signed: [one] } = yield* decode(Signed, answer.data)

@@ -1,7 +1,7 @@
 // What the demo happens in: a temporary folder with a home of its own, a project, a stranger's repository, and a small
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
 import { Effect, FileSystem, Option, Path, Schema } from "effect"
-import { generateKeyPairSync, sign } from "node:crypto"
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
 import { sha256 } from "../../layers/identity/sha256.ts"
@@ -164,7 +164,9 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     PATH: searchPath,
     KIWI_HOME: path.join(folder, "home"),
     USER_SPACE: path.join(folder, "user"),
-    KIWI_KEYCHAIN: "off"
+    KIWI_KEYCHAIN: "off",
+    // The person of the demo is played: this is how a command is theirs without a terminal.
+    KIWI_PASSPHRASE: randomBytes(16).toString("hex")
   }
   // The folder is the demo's own and was just made: what fails in it is a defect, as is a Kiwi that cannot be started.
   const write: World["write"] = (file, text) =>

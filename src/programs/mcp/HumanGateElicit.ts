@@ -144,16 +144,34 @@ export interface RequestGate {
   readonly question: Effect.Effect<InputRequired | undefined>
 }
 
+/** What was seen of whoever started the server. */
+export interface Presence {
+  /** Why no answer of a client is a person's; `undefined` where one is. */
+  readonly nobody: string | undefined
+  /** The agent that started the server. */
+  readonly agent: string | undefined
+}
+
 /** The gate of one call. `client` is the name that policy knows the caller by. */
 export const make = Effect.fnUntraced(function*(
   seals: Seals,
-  client: string
+  client: string,
+  presence: Presence = { nobody: undefined, agent: undefined }
 ): Effect.fn.Return<RequestGate, never, McpRequestContext> {
   const context = yield* McpRequestContext
   const session = yield* Effect.serviceOption(McpServerClient)
   let question: InputRequired | undefined
 
-  const act = (request: HumanRequest): HumanAct => ({ kind: request.kind, digest: request.digest, by: "elicitation" })
+  const { clientInfo } = context
+  const label = clientInfo === undefined ? "a client" : safeLine(`${clientInfo.name} ${clientInfo.version}`, 80)
+  const seen = `answered in ${label}${presence.agent === undefined ? "" : `, server started by ${presence.agent}`}`
+
+  const act = (request: HumanRequest): HumanAct => ({
+    kind: request.kind,
+    digest: request.digest,
+    by: "elicitation",
+    seen
+  })
   const required = ({ command, kind, title }: HumanRequest, why?: string) =>
     new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
@@ -194,6 +212,7 @@ export const make = Effect.fnUntraced(function*(
   return {
     gate: HumanGate.of({
       ask: Effect.fn("HumanGate.ask")(function*(request) {
+        if (presence.nobody !== undefined) return yield* required(request, presence.nobody)
         if (!canElicit(context.clientCapabilities)) return yield* required(request)
         const asked = questionOf(request)
         const hidden = hiddenOf(asked, request, context.clientInfo?.name)

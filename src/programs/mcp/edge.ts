@@ -150,6 +150,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
 export interface EdgeOptions {
   /** The name that policy knows this client by. */
   readonly client: string
+  readonly presence?: HumanGateElicit.Presence | undefined
 }
 
 export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {
@@ -178,7 +179,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     )
 
   const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
-    const gate = yield* HumanGateElicit.make(seals, options.client)
+    const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
       const callId = yield* newCallId

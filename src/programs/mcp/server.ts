@@ -7,6 +7,7 @@ import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
 import * as Edge from "./edge.ts"
+import type { Presence } from "./HumanGateElicit.ts"
 import { withProgress } from "./progress.ts"
 import { instructions, tools } from "./tools.ts"
 import type { ListGate } from "./transport/admission.ts"
@@ -17,6 +18,8 @@ export interface ServerOptions {
   readonly project: ProjectKey
   /** The name that policy knows this server's clients by. */
   readonly client: string
+  /** What was seen of whoever started the server. Default: nothing, and its clients are believed. */
+  readonly presence?: Presence | undefined
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }
@@ -37,7 +40,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const registrations = Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer.McpServer
     const project = yield* CallProject.make(options.project)
-    const edge = yield* Edge.make(project, { client: options.client })
+    const edge = yield* Edge.make(project, options)
     for (const tool of tools) {
       yield* server.addTool({
         tool,

@@ -85,6 +85,8 @@ export const AuditAct = Schema.Struct({
   kind: Schema.Literal("act"),
   act: Schema.String,
   by: Schema.String,
+  /** What was seen of the person: the terminal, the client, the variable. */
+  seen: Schema.optionalKey(Schema.String),
   caller: AuditCaller,
   title: Schema.String,
   digest: Schema.String,

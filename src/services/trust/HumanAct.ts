@@ -39,8 +39,10 @@ export interface HumanRequest {
 export interface HumanAct {
   readonly kind: HumanActKind
   readonly digest: string
-  /** How the person was reached. */
-  readonly by: "terminal" | "elicitation" | "passphrase" | "embedder"
+  /** How the person was reached; `init`: nobody was, since the bytes came with Kiwi. */
+  readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "init"
+  /** What was seen of the person, for the record: "answered at /dev/pts/3". */
+  readonly seen?: string
   /** What the person typed to open their encrypted signing key. For Identity alone; recorded nowhere. */
   readonly passphrase?: Redacted.Redacted
 }

@@ -1,13 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, FileSystem, Layer, Path, Redacted } from "effect"
+import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as HumanGateTerminal from "../../../src/programs/cli/HumanGateTerminal.ts"
 import { Output } from "../../../src/programs/cli/Output.ts"
-import { agentVariable, Shell } from "../../../src/programs/cli/Shell.ts"
+import { Shell } from "../../../src/programs/cli/Shell.ts"
 import { TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
 import { safeText } from "../../../src/services/error/safeText.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
-import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
+import type { ProcessInfo } from "../../../src/services/presence/Lineage.ts"
+import type { HumanAct, HumanRequest } from "../../../src/services/trust/HumanAct.ts"
+import { KiwiHome } from "../../../src/services/workspace/KiwiHome.ts"
 import { device, testShell } from "./runCli.ts"
 
 const request: HumanRequest = {
@@ -18,16 +21,36 @@ const request: HumanRequest = {
   command: "kiwi sign tool evil"
 }
 
-const ask = (options: {
+interface Situation extends Partial<HumanGateTerminal.GateOptions> {
   readonly env?: Record<string, string>
-  readonly yes?: boolean
+  /** What is typed on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
+  /** The key's passphrase; a key without one by default, "none" for no key. */
   readonly passphrase?: string
-}) =>
+  readonly noKey?: boolean
+  readonly stdin?: boolean
+  readonly stdout?: boolean
+  /** Everything above this process; "unknown" where it cannot be read. */
+  readonly above?: ReadonlyArray<Partial<ProcessInfo>> | "unknown"
+  /** Files of Kiwi's folder. */
+  readonly home?: ReadonlyArray<string>
+}
+
+const silent = { isTerminal: false, columns: 80, write: () => Effect.void }
+
+const ask = (options: Situation) =>
   Effect.gen(function*() {
     let shown = ""
+    const { above = [{ name: "bash", argv: ["-bash"] }], home = [] } = options
     const layers = Layer.mergeAll(
-      Layer.succeed(Shell, testShell({ env: options.env ?? {} })),
+      Layer.succeed(
+        Shell,
+        testShell({
+          env: options.env ?? {},
+          stdin: { isTerminal: options.stdin ?? true },
+          stdout: { ...silent, isTerminal: options.stdout ?? true }
+        })
+      ),
       Layer.mock(Output, { json: false, paint: uncolored, talkPaint: uncolored, width: 80, isTerminal: false }),
       Layer.succeed(
         TerminalDevice,
@@ -36,49 +59,52 @@ const ask = (options: {
         })
       ),
       Layer.mock(Identity, {
+        current: Effect.succeed(
+          options.noKey === true ? undefined : { keyId: "0".repeat(16), publicKey: "x".repeat(43), name: "me" }
+        ),
         opensWith: (typed) =>
           Effect.succeed(options.passphrase === undefined ? undefined : Redacted.value(typed) === options.passphrase)
+      }),
+      LineageMemory.layerWith(above === "unknown" ? undefined : [{}, ...above]),
+      Layer.succeed(KiwiHome, {
+        home: "/home/me/.kiwi",
+        userSpace: "/home/me/.ai",
+        systemSpace: "/opt/kiwi/.ai",
+        verified: "/home/me/.kiwi/verified",
+        userHome: "/home/me"
+      }),
+      Path.layer,
+      FileSystem.layerNoop({
+        exists: (path) => Effect.succeed(home.some((file) => `/home/me/.kiwi/${file}`.startsWith(path))),
+        readDirectory: () => Effect.succeed(home.map((file) => file.split("/")[1] ?? ""))
       })
     )
-    const gate = yield* Effect.provide(HumanGateTerminal.make({ yes: options.yes ?? false }), layers)
+    const gate = yield* Effect.provide(HumanGateTerminal.make({ yes: false, ...options }), layers)
     const outcome = yield* Effect.result(gate.ask(request))
     return { outcome, shown }
   })
 
-describe("agentVariable", () => {
-  it("finds each of the variables that agents set", () => {
-    for (
-      const name of [
-        "CLAUDECODE",
-        "CURSOR_AGENT",
-        "AI_AGENT",
-        "CODEX_SANDBOX",
-        "CODEX_THREAD_ID",
-        "KIWI_PROJECT",
-        "KIWI_CALL"
-      ]
-    ) {
-      assert.strictEqual(agentVariable({ HOME: "/", [name]: "1" }), name)
-    }
-  })
+const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: string) =>
+  it.effect(name, () =>
+    Effect.gen(function*() {
+      const { outcome } = yield* ask(options)
+      if (outcome._tag === "Failure") return assert.fail(outcome.failure.message)
+      assert.deepStrictEqual(outcome.success, { kind: "sign", digest: "d1", by, seen })
+    }))
 
-  it("finds none where they are empty or say no", () => {
-    assert.isUndefined(agentVariable({ CLAUDECODE: "", AI_AGENT: "0", CURSOR_AGENT: "False", NOT_CODEX_X: "1" }))
-    assert.isUndefined(agentVariable({ CODEX: "1", CLAUDECODES: "1", constructor: "1" }))
-  })
-})
+const needsPerson = (name: string, options: Situation, why: string) =>
+  it.effect(name, () =>
+    Effect.gen(function*() {
+      const { outcome } = yield* ask(options)
+      if (outcome._tag === "Success") return assert.fail(`agreed by ${outcome.success.by}`)
+      assert.strictEqual(outcome.failure._tag, "HumanRequired")
+      assert.include(outcome.failure.message, why)
+      assert.include(outcome.failure.remediation, "kiwi sign tool evil")
+    }))
 
-describe("a person", () => {
+describe("a person at a terminal", () => {
   for (const answer of ["y", "Y", " yes ", "YES"]) {
-    it.effect(`agrees by "${answer}"`, () =>
-      Effect.gen(function*() {
-        const { outcome } = yield* ask({ answers: [answer] })
-        assert.deepStrictEqual(outcome._tag === "Success" && outcome.success, {
-          kind: "sign",
-          digest: "d1",
-          by: "terminal"
-        })
-      }))
+    agrees(`agrees by "${answer}"`, { answers: [answer] }, "terminal", "answered at /dev/pts/7")
   }
 
   for (const answer of ["", "n", "yes please", "ja", "y\u0000", "yy"]) {
@@ -103,47 +129,125 @@ describe("a person", () => {
       assert.strictEqual(safeText(shown), shown)
     }))
 
-  it.effect("is not asked with --yes, nor where there is no terminal", () =>
+  it.effect("is not asked with --yes, and still has to be there", () =>
     Effect.gen(function*() {
-      for (const options of [{ yes: true, answers: ["n"] }, {}]) {
-        const { outcome, shown } = yield* ask(options)
-        assert.deepStrictEqual([outcome._tag, shown], ["Success", ""])
+      const { outcome, shown } = yield* ask({ yes: true, answers: ["n"] })
+      assert.deepStrictEqual([outcome._tag === "Success" && outcome.success.seen, shown], ["--yes at /dev/pts/7", ""])
+    }))
+
+  agrees(
+    "may feed a secret to stdin",
+    { stdin: false, stdinIsData: true, answers: ["y"] },
+    "terminal",
+    "answered at /dev/pts/7"
+  )
+
+  // The integrated terminal of an editor that hosts an agent.
+  for (
+    const [editor, above, env] of [
+      ["VS Code", { name: "code", program: "/usr/share/code/code" }, { TERM_PROGRAM: "vscode" }],
+      ["Cursor", { name: "cursor", program: "/opt/Cursor/cursor" }, { TERM_PROGRAM: "vscode", CURSOR_TRACE_ID: "1" }],
+      ["Windsurf", { name: "windsurf", program: "/usr/share/windsurf/windsurf" }, { TERM_PROGRAM: "vscode" }],
+      ["Zed", { name: "zed-editor", program: "/opt/zed.app/libexec/zed-editor" }, { ZED_TERM: "true" }],
+      ["a JetBrains IDE", { name: "idea", program: "/opt/idea/bin/idea" }, { TERMINAL_EMULATOR: "JetBrains-JediTerm" }]
+    ] as const
+  ) {
+    agrees(
+      `signs in the terminal of ${editor}`,
+      { above: [{ name: "zsh", argv: ["/usr/bin/zsh", "-i"] }, above], env, answers: ["y"] },
+      "terminal",
+      "answered at /dev/pts/7"
+    )
+  }
+})
+
+describe("nobody", () => {
+  for (const yes of [false, true]) {
+    const flag = yes ? ", with --yes" : ""
+    needsPerson(`is at a pipe for stdin${flag}`, { yes, stdin: false, answers: ["y"] }, "stdin is not a terminal")
+    needsPerson(`is at a pipe for stdout${flag}`, { yes, stdout: false, answers: ["y"] }, "stdout is not a terminal")
+    needsPerson(`is where there is no terminal to ask on${flag}`, { yes }, "no terminal")
+    needsPerson(`is known where the parents cannot be read${flag}`, { yes, above: "unknown", answers: ["y"] }, "who")
+    needsPerson(`is below an agent${flag}`, { yes, above: [{ name: "claude" }], answers: ["y"] }, "Claude Code runs")
+    for (const name of ["CLAUDECODE", "OPENCODE", "AGENT", "CODEX_THREAD_ID", "CURSOR_AGENT", "GEMINI_CLI"]) {
+      needsPerson(`is where ${name} is set${flag}`, { yes, env: { [name]: "1" }, answers: ["y"] }, `${name} is set`)
+    }
+  }
+  for (const name of ["KIWI_CALL", "KIWI_PROJECT"]) {
+    needsPerson(
+      `is in a tool, whatever it knows: ${name}`,
+      { env: { [name]: "1", KIWI_PASSPHRASE: "open" }, passphrase: "open", answers: ["y", "open"] },
+      `${name} is set: a tool`
+    )
+  }
+  needsPerson(
+    "is where a passphrase is set for a key that has none",
+    { env: { KIWI_PASSPHRASE: "mine" }, stdin: false },
+    "stdin is not a terminal"
+  )
+  needsPerson(
+    "is where a passphrase is set and there is no key",
+    { env: { KIWI_PASSPHRASE: "mine" }, noKey: true, above: [{ name: "codex" }] },
+    "Codex runs"
+  )
+})
+
+describe("a key with a passphrase", () => {
+  const passphrase = "open sesame"
+  const env = { KIWI_PASSPHRASE: passphrase }
+  const above = [{ name: "bash", argv: ["bash", "-c", "kiwi"] }, { name: "claude" }]
+
+  agrees("is a person's by KIWI_PASSPHRASE", { env, passphrase, stdin: false }, "passphrase", "KIWI_PASSPHRASE")
+  agrees("below an agent too", { env, passphrase, above, answers: ["n"] }, "passphrase", "KIWI_PASSPHRASE")
+  agrees(
+    "who is asked where they can be",
+    { env, passphrase, answers: ["y"] },
+    "passphrase",
+    "KIWI_PASSPHRASE, answered at /dev/pts/7"
+  )
+  agrees("or types it", { passphrase, above, answers: ["y", "guess", passphrase] }, "passphrase", "typed at /dev/pts/7")
+
+  it.effect("and not by a yes, a flag, a guess, or silence", () =>
+    Effect.gen(function*() {
+      for (
+        const options of [
+          { answers: ["y", "yes", "guess", passphrase] },
+          { yes: true, answers: ["y", "y", "y"] },
+          { yes: true },
+          { env: { KIWI_PASSPHRASE: "guess" }, yes: true },
+          { env: { KIWI_PASSPHRASE: "guess" }, answers: ["y", "y", "y"] },
+          { env: { KIWI_PASSPHRASE: "" }, stdin: false },
+          { answers: [""] }
+        ]
+      ) {
+        const { outcome, shown } = yield* ask({ ...options, passphrase })
+        const tag = outcome._tag === "Failure" ? outcome.failure._tag : "agreed"
+        assert.strictEqual(tag, options.answers?.[0] === "" ? "HumanDeclined" : "HumanRequired")
+        assert.notInclude(shown, passphrase)
       }
     }))
 })
 
-describe("an agent", () => {
-  const env = { CLAUDECODE: "1" }
+describe("what comes with Kiwi", () => {
+  const own = { ownBytes: true, yes: true }
+  const above = [{ name: "claude" }]
+  const used = ["projects/1/trust.json"]
 
-  it.effect("is refused where the key has no passphrase, whatever it adds to the command or types", () =>
-    Effect.gen(function*() {
-      for (
-        const options of [{ env }, { env, yes: true }, { env, answers: ["y"] }, { env, yes: true, answers: ["y"] }]
-      ) {
-        const { outcome, shown } = yield* ask(options)
-        assert.strictEqual(shown, "")
-        if (outcome._tag === "Success") return assert.fail("agreed")
-        assert.strictEqual(outcome.failure._tag, "HumanRequired")
-        assert.include(outcome.failure.message, "CLAUDECODE is set")
-        assert.include(outcome.failure.remediation, "kiwi sign tool evil")
-      }
-    }))
-
-  it.effect("is refused without a terminal, although there is a passphrase", () =>
-    Effect.gen(function*() {
-      const { outcome } = yield* ask({ env, yes: true, passphrase: "opensesame" })
-      assert.strictEqual(outcome._tag === "Failure" && outcome.failure._tag, "HumanRequired")
-    }))
-
-  it.effect("gets on by the passphrase alone, in three tries, and a yes is none", () =>
-    Effect.gen(function*() {
-      const right = yield* ask({ env, passphrase: "opensesame", answers: ["y", "guess", "opensesame"] })
-      assert.deepStrictEqual(right.outcome._tag === "Success" && right.outcome.success.by, "passphrase")
-      const wrong = yield* ask({ env, passphrase: "opensesame", answers: ["y", "yes", "guess", "opensesame"] })
-      assert.strictEqual(wrong.outcome._tag === "Failure" && wrong.outcome.failure._tag, "HumanRequired")
-      const none = yield* ask({ env, passphrase: "opensesame", answers: [""] })
-      assert.strictEqual(none.outcome._tag === "Failure" && none.outcome.failure._tag, "HumanDeclined")
-      assert.notInclude(right.shown, "opensesame")
-      assert.strictEqual(safeText(right.shown), right.shown)
-    }))
+  agrees("needs nobody", { ...own, stdin: false }, "init", "what comes with Kiwi")
+  agrees("nor below an agent, in a new home", { ...own, noKey: true, above }, "init", "Claude Code runs this command")
+  agrees("nor where there is a key", { ...own, above, home: used }, "init", "Claude Code runs this command")
+  agrees(
+    "nor in a home where nothing was trusted",
+    { ...own, noKey: true, above, home: ["projects/1/cache"] },
+    "init",
+    "Claude Code runs this command"
+  )
+  for (const home of [used, ["signers.json"], ["keys/item-1.json"]]) {
+    needsPerson(
+      `but an agent makes no key for a home with ${home.join()}`,
+      { ...own, noKey: true, above, home, env: { KIWI_PASSPHRASE: "mine" }, answers: ["y"] },
+      "Claude Code runs"
+    )
+  }
+  needsPerson("nor does a tool", { ...own, env: { KIWI_CALL: "1" } }, "KIWI_CALL is set")
 })

@@ -49,10 +49,11 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
 - Colour appears on a terminal only, and never where \`NO_COLOR\` is set. Text that Kiwi did not write is shown with
   everything escaped that a terminal would act on or hide. Into a pipe, \`kiwi run\` writes a tool's text as it is, and
   whole, however long.
-- Signing, trusting, making a key and storing a secret are acts of a person. On a terminal you are asked there, not on stdin; without one,
-  typing the command is the act. Where the environment shows that an agent runs the command (\`CLAUDECODE\`,
-  \`CODEX_*\`, \`CURSOR_AGENT\`, \`AI_AGENT\`; a tool that Kiwi runs has \`KIWI_PROJECT\` or \`KIWI_CALL\`), only the passphrase of your signing key
-  counts, and \`--yes\` does not.
+- Signing, trusting and storing a secret are acts of a person. What counts is a terminal that a person can be at: it has a
+  controlling terminal, on which the question is shown and answered, stdin and stdout are one too, and no coding agent is
+  in the environment or above the process. Or the passphrase of your signing key, which works without a terminal: set
+  \`KIWI_PASSPHRASE\`, as CI does, or type it. \`--yes\` spares the question and neither of them; anything else is
+  \`HUMAN_REQUIRED\` and says why. [Trust](trust.md#only-a-person) has the details.
 - \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`; in both \`~\` and relative paths count from your home
   folder, never from the current one. \`KIWI_PASSPHRASE\` opens an encrypted signing key, and encrypts one that is made
   while it is set.`

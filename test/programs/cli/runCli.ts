@@ -2,6 +2,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer, Stdio, Stream } from "effect"
 import { PassThrough } from "node:stream"
+import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import { type KernelServices, runKiwi } from "../../../src/programs/cli/kiwi.ts"
 import { type Pipe, Shell } from "../../../src/programs/cli/Shell.ts"
 import { type OpenTerminal, TerminalDevice } from "../../../src/programs/cli/TerminalDevice.ts"
@@ -37,6 +38,7 @@ export const testShell = (parts: Partial<Shell["Service"]>) =>
     platform: "linux",
     node: "24.0.0",
     started: { node: "/usr/bin/node", script: "/opt/kiwi/bin/kiwi.cjs" },
+    stdin: { isTerminal: false },
     stdout: silent,
     stderr: silent,
     protocol: Effect.succeed({ input: new PassThrough(), output: new PassThrough() }),
@@ -50,6 +52,7 @@ export const device = (answers: ReadonlyArray<string> | undefined, show: (text: 
   const left = [...answers ?? []]
   const next = Effect.sync(() => left.shift())
   const terminal: OpenTerminal = {
+    name: "/dev/pts/7",
     write: (text) => Effect.sync(() => show(text)),
     readLine: next,
     readSecret: () => next
@@ -85,7 +88,8 @@ export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): E
         NodeServices.layer,
         Stdio.layerTest({ stdin: Stream.make(new TextEncoder().encode(options.stdin ?? "")) }),
         Layer.succeed(Shell, shell),
-        Layer.succeed(TerminalDevice, terminal)
+        Layer.succeed(TerminalDevice, terminal),
+        LineageMemory.layer
       ))
     )
     return { code, ...written }

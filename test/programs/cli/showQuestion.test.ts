@@ -27,6 +27,7 @@ const show = (
     const left = [...answers]
     const written: Array<string> = []
     const terminal: OpenTerminal = {
+      name: "/dev/pts/0",
       ...(size === undefined ? {} : { size: () => size }),
       write: (text) => Effect.sync(() => written.push(text)),
       readLine: Effect.sync(() => left.shift()),

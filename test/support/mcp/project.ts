@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { detached, person } from "../person.ts"
 import { questionText } from "../questionText.ts"
 
 export const kiwi = new URL("../../../bin/kiwi.cjs", import.meta.url).pathname
@@ -28,7 +29,8 @@ export const makeWorld = (options: { readonly init?: boolean } = {}): World => {
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
     KIWI_HOME: join(folder, "home"),
-    USER_SPACE: join(folder, "user")
+    USER_SPACE: join(folder, "user"),
+    ...person
   }
   const run = (...args: ReadonlyArray<string>) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [kiwi, ...args], {
@@ -82,9 +84,10 @@ export const connect = async (
       return { action: "accept", content: { agree: options.agree === true } }
     })
   }
+  const serve = [kiwi, "serve", ...(options.args ?? ["--project", world.project])]
   const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [kiwi, "serve", ...(options.args ?? ["--project", world.project])],
+    // A person has nothing above their server but their client; anybody else may be where they like.
+    ...(options.agree === undefined ? { command: process.execPath, args: serve } : detached(process.execPath, serve)),
     env: world.env,
     cwd: world.project,
     stderr: "pipe"

@@ -172,7 +172,7 @@ export const secretSetCommand = Command.make("set", {
       Effect.sync(() => (length = Redacted.value(given).length)))
     const stored = yield* inProject(() =>
       setSecret(name, value, by)
-    ).pipe(withGate(yes))
+    ).pipe(withGate(yes, { stdinIsData: stdin }))
     yield* output.answer(
       { stored: { name: stored.name, stored_in: stored.storedIn } },
       (paint) => `${paint.green("stored")} ${safeLine(stored.name)} in the ${stored.storedIn}`

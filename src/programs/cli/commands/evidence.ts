@@ -144,7 +144,13 @@ const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): 
     ]
   }
   return entry.kind === "act"
-    ? [at, outcomeOf(entry.outcome, paint), safeLine(entry.title), "", paint.dim(`by ${safeLine(entry.by)}`)]
+    ? [
+      at,
+      outcomeOf(entry.outcome, paint),
+      safeLine(entry.title),
+      "",
+      paint.dim(`by ${safeLine(entry.by)}${entry.seen === undefined ? "" : `: ${safeLine(entry.seen)}`}`)
+    ]
     : undefined
 }
 

@@ -32,7 +32,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     const by = yield* caller
     const known = yield* identity.current
     const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, () => identity.ensure)).pipe(
-      withGate(true)
+      withGate(true, { ownBytes: true })
     ))
     const storedIn = yield* identity.storedIn
     yield* output.answer(
@@ -80,7 +80,7 @@ const change = Effect.fnUntraced(function*(what: "encrypt" | "decrypt", request:
   const terminal = yield* device.open
   if (terminal === undefined) return yield* noTerminal(request)
   const isEncrypted = isEncryptedPlace((yield* identity.storedIn) ?? "")
-  const from = isEncrypted ? yield* askPresent(terminal, request) : undefined
+  const from = isEncrypted ? act.passphrase ?? (yield* askPresent(terminal, request)) : undefined
   const to = what === "encrypt" ? yield* askNew(terminal, request) : undefined
   return yield* identity.changePassphrase({ from, to }, act)
 }, Effect.scoped)

@@ -186,7 +186,7 @@ export const initCommand = Command.make("init", {
     const before = yield* identity.current
     const making = init(target, by).pipe(
       withKeyPassphrase,
-      Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true }))
+      Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true, ownBytes: true }))
     )
     // Progress would be drawn over the question for the passphrase.
     const made = yield* (yield* identity.locked) ? making : output.busy("Making the project", () => making)

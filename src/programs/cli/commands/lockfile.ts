@@ -7,10 +7,9 @@ import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { LockScope } from "../../../services/lockfile/LockfileStore.ts"
 import type { FrozenLock, FrozenLocks } from "../../../services/lockfile/lockReport.ts"
-import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { freezeLocks, pruneLocks, updateLocks } from "../../lockfile.ts"
 import { withNext } from "../help.ts"
-import * as HumanGateTerminal from "../HumanGateTerminal.ts"
+import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, plural, table, tableWithNotes } from "../text.ts"
@@ -38,20 +37,11 @@ const dryRunFlag = Flag.Boolean("dry-run").pipe(
   Flag.withDefault(false)
 )
 
-const yesFlag = Flag.Boolean("yes").pipe(
-  Flag.withoutNegation,
-  Flag.withAlias("y"),
-  Flag.withDescription("Do not ask. Counts only when you type it: not when an agent runs the command"),
-  Flag.withDefault(false)
-)
-
 const dependentsFlag = Flag.String("dependents-of").pipe(
   Flag.withMetavar("ID"),
   Flag.withDescription("Every tool in whose locked chain this one is, such as all that run by a runtime"),
   Flag.optional
 )
-
-const withGate = (yes: boolean) => Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes }))
 
 export const toolArgument = (description: string) => Argument.String("tool").pipe(Argument.withDescription(description))
 

@@ -5,7 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { parseAllowedHost } from "../../mcp/transport/hosts.ts"
 import { withNext } from "../help.ts"
-import { plainServe, projectToServe } from "../plainServe.ts"
+import { plainServe, projectToServe, readPresence } from "../plainServe.ts"
 import { root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
@@ -68,7 +68,8 @@ export const serveCommand = Command.make("serve", {
       allowedHosts: allowHost,
       token: token === undefined ? undefined : Redacted.make(token),
       noAuth,
-      user: shell.user
+      user: shell.user,
+      presence: yield* readPresence("http")
     })
   })).pipe(
     Command.validate(({ allowHost, host, http, noAuth, port }) =>

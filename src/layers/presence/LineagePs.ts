@@ -1,0 +1,63 @@
+// macOS: one list of all processes by ps. Arguments come joined by blanks; a path with a blank in it loses its end,
+// which costs no more than an agent that is kept there being told by its variables alone.
+import { Effect, Layer } from "effect"
+import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
+import { runOwnChild } from "../process/ownChild.ts"
+
+const mostBytes = 8 * 1_048_576
+const mostArguments = 12
+
+interface Row {
+  readonly info: ProcessInfo
+  readonly parent: number
+}
+
+const parseRow = (line: string): Row | undefined => {
+  const [, pid, parent, group, args = ""] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
+  if (pid === undefined) return undefined
+  return {
+    parent: Number(parent),
+    info: {
+      pid: Number(pid),
+      name: "",
+      program: undefined,
+      argv: args.trim().split(/\s+/).slice(0, mostArguments),
+      session: undefined,
+      group: Number(group)
+    }
+  }
+}
+
+/** What `ps -o pid=,ppid=,pgid=,args=` says of `pid` and those above it; `undefined` where one is missing. */
+export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo> | undefined => {
+  const rows = new Map<number, Row>()
+  for (const line of text.split("\n")) {
+    const row = parseRow(line)
+    if (row !== undefined) rows.set(row.info.pid, row)
+  }
+  const lineage: Array<ProcessInfo> = []
+  for (let at = pid; at > 0;) {
+    const row = rows.get(at)
+    if (row === undefined || lineage.length > rows.size) return undefined
+    lineage.push(row.info)
+    at = row.parent
+  }
+  return lineage
+}
+
+const listProcesses = runOwnChild({
+  program: { file: "/bin/ps", as: "ps" },
+  args: ["-axww", "-o", "pid=,ppid=,pgid=,args="],
+  within: "5 seconds",
+  most: mostBytes
+}).pipe(
+  Effect.map(({ code, stdout }) => code === 0 ? stdout.toString("utf8") : undefined),
+  Effect.orElseSucceed(() => undefined)
+)
+
+export const make = (pid: number) =>
+  Lineage.of({
+    read: Effect.map(listProcesses, (text) => text === undefined ? undefined : parseList(text, pid))
+  })
+
+export const layer = Layer.sync(Lineage, () => make(process.pid))

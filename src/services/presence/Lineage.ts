@@ -1,0 +1,25 @@
+// Who started this process: it, its parent, and so on upwards. What a process is called comes from the process itself
+// and from whoever started it, never from what it started: a command cannot rename the agent above it.
+import { Context, type Effect } from "effect"
+
+export interface ProcessInfo {
+  readonly pid: number
+  /** The kernel's name for it; "" where it is not known. */
+  readonly name: string
+  /** Path of the program file; `undefined` where it is not known, as of another user's process. */
+  readonly program: string | undefined
+  /** The first few of its arguments, its own name first. */
+  readonly argv: ReadonlyArray<string>
+  /** Real path of the script that an interpreter runs, where it is known. */
+  readonly script?: string | undefined
+  /** `undefined` where the system does not tell, as macOS. */
+  readonly session: number | undefined
+  readonly group: number
+  /** Which stdin and stdout it has, for a comparison; `undefined` where they cannot be seen. */
+  readonly stdio?: string | undefined
+}
+
+export class Lineage extends Context.Service<Lineage, {
+  /** This process first, the oldest ancestor last. `undefined` where it cannot be read as a whole. */
+  readonly read: Effect.Effect<ReadonlyArray<ProcessInfo> | undefined>
+}>()("kiwi/services/presence/Lineage") {}

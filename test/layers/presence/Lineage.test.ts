@@ -1,0 +1,66 @@
+// The real process tree of these tests, and what ps says of it.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
+import * as LineageNode from "../../../src/layers/presence/LineageNode.ts"
+import * as LineagePs from "../../../src/layers/presence/LineagePs.ts"
+import { Lineage } from "../../../src/services/presence/Lineage.ts"
+
+const read = Effect.flatMap(Lineage, (lineage) => lineage.read)
+
+describe("Lineage", () => {
+  it.live("of this machine begins here and goes on with the parent", () =>
+    Effect.gen(function*() {
+      const lineage = yield* Effect.provide(read, LineageNode.layer)
+      assert.deepStrictEqual(lineage?.slice(0, 2).map(({ pid }) => pid), [process.pid, process.ppid])
+      assert.isAbove(lineage?.[0]?.group ?? 0, 0)
+      assert.isUndefined(lineage?.find(({ pid }) => pid <= 0))
+    }))
+
+  it.live.runIf(process.platform === "linux")(
+    "by /proc has programs, arguments and sessions",
+    () =>
+      Effect.gen(function*() {
+        const lineage = yield* Effect.provide(read, LineageNode.layer)
+        const [self] = lineage ?? []
+        assert.strictEqual(self?.program, process.execPath)
+        assert.isAbove(self?.session ?? 0, 0)
+        assert.isTrue(lineage?.every(({ argv }) => argv.length <= 12))
+      })
+  )
+
+  it.live.runIf(existsSync("/bin/ps"))("by ps says the same", () =>
+    Effect.gen(function*() {
+      const byPs = yield* LineagePs.make(process.pid).read
+      assert.deepStrictEqual(byPs?.slice(0, 2).map(({ pid }) => pid), [process.pid, process.ppid])
+      const byProc = process.platform === "linux" ? yield* Effect.provide(read, LineageNode.layer) : byPs
+      assert.deepStrictEqual(byPs?.map(({ group, pid }) => [pid, group]), byProc?.map(({ group, pid }) => [pid, group]))
+    }))
+
+  it("by ps of a Mac", () => {
+    const text = [
+      "    1     0     1 /sbin/launchd",
+      "  500     1   500 /System/Applications/Utilities/Terminal.app/Contents/MacOS/Terminal",
+      "  600   500   600 -zsh",
+      "  700   600   700 claude --resume",
+      "  800   700   800 /bin/zsh -c kiwi sign tool add",
+      "  801   800   800 node /opt/homebrew/bin/kiwi sign tool add",
+      ""
+    ].join("\n")
+    const lineage = LineagePs.parseList(text, 801)
+    assert.deepStrictEqual(lineage?.map(({ pid }) => pid), [801, 800, 700, 600, 500, 1])
+    assert.deepStrictEqual(lineage?.[2]?.argv, ["claude", "--resume"])
+    assert.isUndefined(LineagePs.parseList(text, 802))
+    assert.isUndefined(LineagePs.parseList(text.replace("  600 ", "  601 "), 801), "a parent is missing")
+    assert.isUndefined(LineagePs.parseList("  5 6 1 a\n  6 5 1 b", 5), "a ring")
+    assert.isUndefined(LineagePs.parseList("", 1))
+  })
+
+  it.effect("in memory is what it is told", () =>
+    Effect.gen(function*() {
+      assert.isUndefined(yield* Effect.provide(read, LineageMemory.layerWith(undefined)))
+      const lineage = yield* Effect.provide(read, LineageMemory.layerWith([{}, { name: "claude" }]))
+      assert.deepStrictEqual(lineage?.map(({ name }) => name), ["", "claude"])
+    }))
+})
