@@ -17,6 +17,7 @@ import { frameworks } from "./libraries/frameworks.ts"
 import { official } from "./libraries/official.ts"
 import { findPart } from "./parts.ts"
 import type { Part } from "./parts.ts"
+import { driveSigning } from "./signing/drive.ts"
 import { makeWorld } from "./world.ts"
 
 const { values } = parseArgs({
@@ -33,6 +34,7 @@ const transports = ["stdio", "http"] as const
 const missing: Array<{ readonly client: string; readonly why: string }> = []
 const libraries: Array<Row> = []
 const agents: Array<Row> = []
+const signing: Array<Row> = []
 
 /** Tests one client over each transport, if it is wanted and there. */
 const withPart = async (
@@ -60,16 +62,27 @@ try {
     })
   }
   // Agents wait more than they work.
-  await Promise.all([claudeCode, codex, opencode, qwenCode].map((agent) =>
-    withPart(agent.client, agent.packages, transports, async (part, transport) => {
-      agents.push(await driveAgent(agent, part, transport, world))
-    })
-  ))
+  await Promise.all(
+    [claudeCode, codex, opencode, qwenCode].map((agent) =>
+      withPart(agent.client, agent.packages, transports, async (part, transport) => {
+        agents.push(await driveAgent(agent, part, transport, world))
+        if (transport === "stdio") signing.push(await driveSigning(agent, part, world))
+      })
+    )
+  )
   await withPart("Gemini CLI", geminiPackages, transports, async (part, transport) => {
     agents.push(await checkGemini(part, transport, world))
   })
 } finally {
   await world.close()
 }
-printTable("client", libraries)
-printTable("agent", agents)
+
+if (values.json) console.log(JSON.stringify({ clients: libraries, agents, signing, missing }, null, 2))
+else {
+  printTable("client", libraries)
+  printTable("agent", agents)
+  printTable("an agent's shell tries to sign", signing)
+  for (const { client, why } of missing) console.log(`${client} was left out: ${why}`)
+}
+const outcomes = [...libraries, ...agents, ...signing].flatMap((row) => Object.values(row.outcomes))
+process.exitCode = outcomes.some(({ state }) => state === "FAILED") ? 1 : 0

@@ -58,7 +58,9 @@ export const driveAgent = async (agent: Agent, part: Part, transport: Transport,
     const names = model.offered().filter(isOfKiwi).map(({ name }) => name.split("_").at(-1) ?? "")
     expect(names.length > 0, `no tool of Kiwi reached the model: ${oneLine(said)}`)
     const [search = "", execute = "", slow = ""] = model.results()
-    outcomes["list"] = names.toSorted().join() === five.join() ? ok() : failed(`the model was shown ${names.join(", ")}`)
+    outcomes["list"] = names.toSorted().join() === five.join()
+      ? ok()
+      : failed(`the model was shown ${names.join(", ")}`)
     outcomes["search"] = /"id"\s*:\s*"add"/.test(plain(search)) ? ok() : failed(`no add in ${oneLine(search)}`)
     outcomes["execute"] = sumOf(execute) === "42" ? ok() : failed(`19 + 23 came back as ${oneLine(execute)}`)
     const reports = recording?.read().split("notifications/progress").length ?? 0

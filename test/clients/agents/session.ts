@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { until } from "../../support/mcp/project.ts"
 import type { Transport } from "../flows.ts"
 import { within } from "../flows.ts"
 import { isOfKiwi } from "../model/script.ts"
@@ -9,7 +10,6 @@ import type { Step } from "../model/script.ts"
 import { startModel } from "../model/server.ts"
 import type { Model } from "../model/server.ts"
 import type { Part } from "../parts.ts"
-import { until } from "../../support/mcp/project.ts"
 import { openTerminal, pause } from "../terminal.ts"
 import type { Terminal } from "../terminal.ts"
 import type { Target, World } from "../world.ts"
@@ -22,6 +22,13 @@ export interface Run {
   readonly transport: Transport
   readonly steps: ReadonlyArray<Step>
   readonly target?: Target
+}
+
+/** Whatever would go further ends at a port where nobody listens, at once. */
+const onlyLoopback = {
+  HTTP_PROXY: "http://127.0.0.1:9",
+  HTTPS_PROXY: "http://127.0.0.1:9",
+  NO_PROXY: "127.0.0.1,localhost"
 }
 
 /** Everything that was started with this home, whatever session it has moved to. */
@@ -52,6 +59,8 @@ const killAll = async (home: string) => {
 const prepare = async ({ agent, part, steps, target, transport, world }: Run) => {
   const model = await startModel(steps)
   const { home, write } = world.home(agent.client.replaceAll(" ", "-").toLowerCase())
+  // A login shell forgets the PATH that it was given.
+  write(".bash_profile", `export PATH='${world.env.PATH}'\n`)
   const started = agent.start({
     part,
     world,
@@ -64,7 +73,7 @@ const prepare = async ({ agent, part, steps, target, transport, world }: Run) =>
   return {
     model,
     started,
-    env: { ...world.env, HOME: home, ...started.env },
+    env: { ...world.env, HOME: home, ...onlyLoopback, ...started.env },
     close: async () => {
       await killAll(home)
       await model.close()
@@ -75,7 +84,8 @@ const prepare = async ({ agent, part, steps, target, transport, world }: Run) =>
 /** Starts the agent with its prompt; `during` may watch and interrupt it. */
 export const headless = async (
   run: Run,
-  during?: (agent: { readonly interrupt: () => void }) => Promise<void>
+  during?: (agent: { readonly interrupt: () => void }) => Promise<void>,
+  seconds = 120
 ): Promise<{ readonly model: Model; readonly said: string }> => {
   const { close, env, model, started } = await prepare(run)
   try {
@@ -93,8 +103,9 @@ export const headless = async (
       child.on("close", () => resolve())
     })
     await Promise.all([
-      during?.({ interrupt: () => void child.kill("SIGINT") }),
-      during === undefined ? within(120, run.agent.client, over) : undefined
+      // As Ctrl-C does it: to everything in the foreground.
+      during?.({ interrupt: () => void process.kill(-Number(child.pid), "SIGINT") }),
+      during === undefined ? within(seconds, run.agent.client, over) : undefined
     ])
     return { model, said }
   } finally {

@@ -110,13 +110,13 @@ const mcporter: Subject = {
   open: ({ part, target, transport, world }) => {
     const { home, write } = world.home("mcporter")
     const config = write("config/mcporter.json", { ...mcpServers(target, transport, false), imports: [] })
-    const mcporter = [part.bin("mcporter"), "--config", config]
+    const base = [part.bin("mcporter"), "--config", config]
     return Promise.resolve(
       commandSession(
         world,
         home,
-        [...mcporter, "list", "kiwi", "--json"],
-        (tool, input) => [...mcporter, "call", `kiwi.${tool}`, "--args", JSON.stringify(input), "--output", "raw"]
+        [...base, "list", "kiwi", "--json"],
+        (tool, input) => [...base, "call", `kiwi.${tool}`, "--args", JSON.stringify(input), "--output", "raw"]
       )
     )
   }

@@ -31,8 +31,10 @@ const today = (mode: "legacy" | "auto"): Subject => ({
   asks: true,
   open: async ({ person, target, transport, world }) => {
     const client = new Client(info, { versionNegotiation: { mode }, capabilities })
-    client.setRequestHandler("elicitation/create", ({ params }) =>
-      person.agree(params.message, Object(params)["requestedSchema"]))
+    client.setRequestHandler(
+      "elicitation/create",
+      ({ params }) => person.agree(params.message, Object(params)["requestedSchema"])
+    )
     await client.connect(
       transport === "http"
         ? new StreamableHTTPClientTransport(new URL(target.url), { requestInit: { headers: target.headers } })
@@ -54,8 +56,10 @@ const today = (mode: "legacy" | "auto"): Subject => ({
 
 const older = async (transport: OlderTransport, person: Person, more?: () => void): Promise<Session> => {
   const client = new OlderClient(info, { capabilities })
-  client.setRequestHandler(ElicitRequestSchema, ({ params }) =>
-    person.agree(params.message, Object(params)["requestedSchema"]))
+  client.setRequestHandler(
+    ElicitRequestSchema,
+    ({ params }) => person.agree(params.message, Object(params)["requestedSchema"])
+  )
   await client.connect(transport)
   return {
     names: async () => (await client.listTools()).tools.map(({ name }) => name),

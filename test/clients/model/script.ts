@@ -25,7 +25,7 @@ export type Reply =
 
 export const isOfKiwi = ({ name, namespace = "" }: Offered): boolean => /kiwi/.test(namespace + name)
 
-const shells = ["Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell"]
+const shells = new Set(["Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell"])
 
 const shellInput = (offered: Offered, command: string, pty: boolean) => {
   const properties = Object(offered.parameters["properties"])
@@ -44,13 +44,15 @@ export const reply = (steps: ReadonlyArray<Step>, { offered, results }: Conversa
   const step = steps[results.length]
   if (step === undefined || offered.length === 0) return { say: "That is all." }
   if ("shell" in step) {
-    const shell = offered.find(({ name }) => shells.includes(name))
+    const shell = offered.find(({ name }) => shells.has(name))
     if (shell === undefined) return { say: `There is no shell among ${offered.map(({ name }) => name).join(", ")}.` }
     return { call: shell, input: shellInput(shell, step.shell, step.pty ?? false) }
   }
   const found = offered.find((tool) =>
     isOfKiwi(tool) && (tool.name === step.tool || tool.name.endsWith(`_${step.tool}`))
   )
-  if (found === undefined) return { say: `There is no ${step.tool} among ${offered.map(({ name }) => name).join(", ")}.` }
+  if (found === undefined) {
+    return { say: `There is no ${step.tool} among ${offered.map(({ name }) => name).join(", ")}.` }
+  }
   return { call: found, input: step.input }
 }
