@@ -43,7 +43,7 @@ const signedOrNot = (agent: Agent, fresh: Fresh, results: ReadonlyArray<string>)
 }
 
 export const driveAgent = async (agent: Agent, part: Part, transport: Transport, world: World): Promise<Row> => {
-  const outcomes: Record<string, Outcome> = {}
+  const outcomes: Record<string, Outcome> = { connect: failed("it did not end") }
   const row = { client: agent.client, version: part.version, over: transport, outcomes }
   const about = { agent, part, world, transport }
 
