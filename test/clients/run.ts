@@ -55,6 +55,9 @@ const withPart = async (
 }
 
 const world = await makeWorld()
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void world.close().finally(() => process.exit(1)))
+}
 try {
   for (const subject of [...official, ...commands, ...frameworks]) {
     await withPart(subject.client, subject.packages, subject.over, async (part, transport) => {

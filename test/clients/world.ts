@@ -8,7 +8,7 @@ import { start } from "../conformance/suite.ts"
 import { kiwi, processesWith, pythonTool, until } from "../support/mcp/project.ts"
 import { oneLine, Wrong } from "./flows.ts"
 import { nodeFolder } from "./parts.ts"
-import { openTerminal } from "./terminal.ts"
+import { openTerminal, pause } from "./terminal.ts"
 
 export interface Target {
   readonly command: string
@@ -39,6 +39,31 @@ for n in range(8):
 /** The same text with its input schema. */
 const withMark = (text: string) =>
   text.replace(`{"n": {"type": "number"}}`, `{"mark": {"type": "string"}}, "required": ["mark"]`)
+
+/** Everything that was started with this home or one below it, whatever session it has moved to. */
+const processesOf = (home: string): ReadonlyArray<number> =>
+  fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      const variables = fs.readFileSync(join("/proc", name, "environ"), "utf8").split("\0")
+      const inside = variables.some((line) => line === `HOME=${home}` || line.startsWith(`HOME=${home}/`))
+      return inside ? [Number(name)] : []
+    } catch {
+      return []
+    }
+  })
+
+export const killAll = async (home: string): Promise<void> => {
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    for (const pid of processesOf(home)) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It has ended.
+      }
+    }
+    if (signal === "SIGTERM" && processesOf(home).length > 0) await pause(1000)
+  }
+}
 
 export const makeWorld = async () => {
   const root = fs.realpathSync.native(fs.mkdtempSync(join(tmpdir(), "kiwi-clients-")))
@@ -133,6 +158,7 @@ export const makeWorld = async () => {
     },
     close: async () => {
       await listening.stop()
+      await killAll(root)
       fs.rmSync(root, { recursive: true, force: true, maxRetries: 5 })
     }
   }

@@ -1,7 +1,5 @@
 // One run of one agent with one script, bounded in time; nothing of it is left at the end.
 import { spawn } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
 import { until } from "../../support/mcp/project.ts"
 import type { Transport } from "../flows.ts"
 import { within } from "../flows.ts"
@@ -12,6 +10,7 @@ import type { Model } from "../model/server.ts"
 import type { Part } from "../parts.ts"
 import { openTerminal, pause } from "../terminal.ts"
 import type { Terminal } from "../terminal.ts"
+import { killAll } from "../world.ts"
 import type { Target, World } from "../world.ts"
 import type { Agent } from "./Agent.ts"
 
@@ -29,31 +28,6 @@ const onlyLoopback = {
   HTTP_PROXY: "http://127.0.0.1:9",
   HTTPS_PROXY: "http://127.0.0.1:9",
   NO_PROXY: "127.0.0.1,localhost"
-}
-
-/** Everything that was started with this home, whatever session it has moved to. */
-const processesOf = (home: string): ReadonlyArray<number> =>
-  readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      return readFileSync(join("/proc", name, "environ"), "utf8").split("\0").includes(`HOME=${home}`)
-        ? [Number(name)]
-        : []
-    } catch {
-      return []
-    }
-  })
-
-const killAll = async (home: string) => {
-  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    for (const pid of processesOf(home)) {
-      try {
-        process.kill(pid, signal)
-      } catch {
-        // It has ended.
-      }
-    }
-    if (signal === "SIGTERM" && processesOf(home).length > 0) await pause(1000)
-  }
 }
 
 const prepare = async ({ agent, part, steps, target, transport, world }: Run) => {

@@ -36,7 +36,7 @@ export interface Subject {
   /** Flows that this client has no means for, and why. */
   readonly lacks?: Readonly<Partial<Record<Flow, string>>>
   /** Where it tells the server nothing about a call that was cancelled: closing it ends the call. */
-  readonly cancelsByClosing?: Transport
+  readonly cancelsByClosing?: ReadonlyArray<Transport>
   /** Whether it passes a question of the server on to a person. */
   readonly asks: boolean
   readonly open: (options: {

@@ -128,6 +128,8 @@ const mcpc: Subject = {
   over: ["stdio", "http"],
   asks: false,
   lacks: { progress: noListener },
+  // Its session is a process of its own, which hears nothing of a Ctrl-C.
+  cancelsByClosing: ["stdio", "http"],
   open: async ({ part, target, transport, world }) => {
     const { home, write } = world.home("mcpc")
     const config = write("mcp.json", mcpServers(target, transport, false))

@@ -25,7 +25,7 @@ const aiSdk: Subject = {
   over: ["stdio", "http"],
   asks: true,
   lacks: { progress: "its tools take no listener" },
-  cancelsByClosing: "stdio",
+  cancelsByClosing: ["stdio"],
   open: async ({ part, person, target, transport, world }) => {
     const { createMCPClient, ElicitationRequestSchema } = await part.load("@ai-sdk/mcp") as AiSdk
     const { Experimental_StdioMCPTransport: Stdio } = await part.load("@ai-sdk/mcp", "./mcp-stdio") as {
