@@ -22,3 +22,17 @@ it("docs/mcp.md has the revisions of both transports", () => {
 it("docs/mcp.md has the limits", () => {
   assert.include(page, `${maxMessageBytes / 1024 / 1024} MiB and ${maxDepth} levels`)
 })
+
+it("docs/mcp.md names the clients that `npm run clients` drives, in their versions", () => {
+  const read = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"))
+  const own = ["@modelcontextprotocol/client", "@modelcontextprotocol/sdk", "@modelcontextprotocol/inspector"]
+  const { dependencies, devDependencies } = read("../../../package.json")
+  const driven = {
+    ...read("../../clients/package.json").dependencies,
+    ...Object.fromEntries(own.map((name) => [name, { ...dependencies, ...devDependencies }[name]]))
+  }
+  const rows = page.split("## Clients that were tried")[1]?.split("\n## ")[0]?.split("\n| ") ?? []
+  for (const [name, version] of Object.entries<string>(driven)) {
+    assert.isTrue(rows.some((row) => row.includes(`\`${name}\``) && row.includes(version)), `${name} ${version}`)
+  }
+})
