@@ -250,9 +250,9 @@ const noCycles: Rule = (modules) => {
 
 const domainsAreSmall: Rule = (modules) => {
   const folders = new Map<string, number>()
-  for (const { domain, layer } of modules) {
+  for (const { domain, path } of modules) {
     if (domain === undefined) continue
-    const folder = `src/${layer}/${domain}`
+    const folder = posix.dirname(path)
     folders.set(folder, (folders.get(folder) ?? 0) + 1)
   }
   return [...folders].flatMap(([folder, count]) =>

@@ -241,6 +241,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         stdin: plan.stdin,
         grace: options.grace
       }
+      if (input.confirm !== undefined) yield* input.confirm
       yield* report.start
       const exit = yield* host.run(spec, {
         stdout: (chunk) => {
