@@ -2,7 +2,7 @@
 // run: unsigned, tampered or foreign links are refused before a lock is made of them.
 import { Duration, Effect, Layer, Option, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { ChainResolver } from "../../services/chain/ChainResolver.ts"
+import { ChainResolver, type ResolveError } from "../../services/chain/ChainResolver.ts"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
@@ -41,6 +41,14 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 type Interpreter = Parameters<typeof freeze>[0]["interpreter"]
+
+/** Whether the file that an error is about lies there. */
+const isAbout = (tier: string, error: ResolveError): boolean =>
+  error._tag === "ItemAmbiguous"
+    ? error.candidates.some((place) => place.startsWith(tier))
+    : "failedAt" in error
+    ? error.failedAt.configPath.startsWith(tier)
+    : "item" in error && error.item.startsWith(tier)
 
 const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.tool.location.tier === "system")
 
@@ -183,7 +191,10 @@ export const make = Effect.gen(function*() {
 
   /** The chain as it would run: resolved, of a trusted project, every link verified. */
   const resolve = Effect.fnUntraced(function*({ id, tier }: LockQuery, packages?: InstalledSet) {
-    const { chain } = yield* chains.resolve({ id, tier })
+    const { chain } = yield* chains.resolve({ id, tier }).pipe(
+      // What is wrong with a file quotes it, and nobody listens to a restricted project.
+      Effect.tapError((error) => isAbout("project:", error) ? trust.require : Effect.void)
+    )
     if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
     for (const link of chain.links) yield* verifier.verify(link.snapshot)
     const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))

@@ -73,7 +73,9 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
         ? () => ofInstalls(root)
         : () => []
     }
-    return files.executable(path.join(folder, "volta-shim")) === undefined ? undefined : () => ofVolta(root)
+    return files.stampOf(path.join(root, "tools", "user", "platform.json")) === undefined
+      ? undefined
+      : () => ofVolta(root)
   }
   const known = new Map<string, Targets | undefined>()
 
