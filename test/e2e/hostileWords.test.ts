@@ -17,7 +17,21 @@ import { agrees, makeWorld, type World } from "../support/builtKiwi.ts"
 import { buildHostileClone, canaryWord, plantCanaries } from "../support/hostileClone.ts"
 
 const items: ReadonlyArray<string> = [
-  ...["type", "executor", "range", "version", "category", "syntax", "keys", "yaml", "front", "needs", "module", "folder", "signed"]
+  ...[
+    "type",
+    "executor",
+    "range",
+    "version",
+    "category",
+    "syntax",
+    "keys",
+    "yaml",
+    "front",
+    "needs",
+    "module",
+    "folder",
+    "signed"
+  ]
     .map((name) => `c_${name}`),
   "c_broken",
   "mine"

@@ -46,8 +46,10 @@ const venv = (at: Place, ...parts: ReadonlyArray<string>) => join(at.project, ".
 
 /** Of an environment whose `bin/python` is a link out of the project, as venv makes it. */
 const pythonAttacks: ReadonlyArray<Attack> = [
-  ["a script in its place", (at) =>
-    replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))],
+  [
+    "a script in its place",
+    (at) => replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))
+  ],
   ["another file beside that it leads to", (at) => {
     put(venv(at, "bin/python0"), evil(at), 0o755)
     replace(venv(at, "bin/python"), () => fs.symlinkSync("python0", venv(at, "bin/python")))
@@ -59,7 +61,10 @@ const pythonAttacks: ReadonlyArray<Attack> = [
   }],
   ["a link to another program outside", (at) => {
     put(join(at.world.root, "elsewhere/python3"), evil(at), 0o755)
-    replace(venv(at, "bin/python"), () => fs.symlinkSync(join(at.world.root, "elsewhere/python3"), venv(at, "bin/python")))
+    replace(
+      venv(at, "bin/python"),
+      () => fs.symlinkSync(join(at.world.root, "elsewhere/python3"), venv(at, "bin/python"))
+    )
   }],
   ["a link outside that leads back into the project", (at) => {
     put(join(at.project, "tools/py"), evil(at), 0o755)
@@ -129,7 +134,11 @@ const makePlace = async (node: boolean): Promise<Place> => {
   const made = spawnSync("python3", ["-m", "venv", "--without-pip", ".venv"], { cwd: project, encoding: "utf8" })
   assert.strictEqual(made.status, 0, made.stderr)
   if (node) {
-    put(join(project, "node_modules/node/bin/node"), `#!/bin/sh\nexec '${process.execPath}' "$@"\n${"#".repeat(500)}\n`, 0o755)
+    put(
+      join(project, "node_modules/node/bin/node"),
+      `#!/bin/sh\nexec '${process.execPath}' "$@"\n${"#".repeat(500)}\n`,
+      0o755
+    )
     fs.mkdirSync(join(project, "node_modules/.bin"))
     fs.symlinkSync("../node/bin/node", join(project, "node_modules/.bin/node"))
   }
@@ -140,7 +149,8 @@ const makePlace = async (node: boolean): Promise<Place> => {
   return { world, project, canary }
 }
 
-const setMode = (world: World, mode: string) => put(join(world.root, "user/config/kiwi.yaml"), `lockfile:\n  mode: ${mode}\n`)
+const setMode = (world: World, mode: string) =>
+  put(join(world.root, "user/config/kiwi.yaml"), `lockfile:\n  mode: ${mode}\n`)
 
 describe("an interpreter of a trusted project that is not as a person was shown it", () => {
   let pristine: Place
@@ -173,7 +183,13 @@ describe("an interpreter of a trusted project that is not as a person was shown 
         fs.rmSync(join(at.project, name), { recursive: true, force: true })
         fs.cpSync(join(kept, name), join(at.project, name), { recursive: true, verbatimSymlinks: true })
       }
-      for (const name of [kept, at.canary, ...["outer", "other", "bins", "elsewhere", "user/config"].map((n) => join(at.world.root, n))]) {
+      for (
+        const name of [
+          kept,
+          at.canary,
+          ...["outer", "other", "bins", "elsewhere", "user/config"].map((n) => join(at.world.root, n))
+        ]
+      ) {
         fs.rmSync(name, { recursive: true, force: true })
       }
       for (const name of ["tools", "old", "lib"]) fs.rmSync(join(at.project, name), { recursive: true, force: true })

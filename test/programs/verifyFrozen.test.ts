@@ -341,7 +341,12 @@ describe("a clone that somebody changed", () => {
   }, true)
   brings("a virtual environment", "env/pyvenv.cfg", (_, file) => fs.writeFileSync(file, "home = /usr/bin\n"), false)
   brings("a vendored Python", "third_party/python/bin/python3.12", script, false)
-  brings("a vendored Python for Windows", "third_party/Scripts/python.exe", (_, file) => fs.writeFileSync(file, "MZ"), false)
+  brings(
+    "a vendored Python for Windows",
+    "third_party/Scripts/python.exe",
+    (_, file) => fs.writeFileSync(file, "MZ"),
+    false
+  )
   brings("a shim", "tools/shims/ruby", script, false)
   brings("a launcher", "packages/a/node_modules/.bin/npx", script, false)
   brings("a wrapper", "gradlew", script, false)

@@ -135,7 +135,14 @@ const lockOf = (tool: string, place: number) => {
   const wordy = (n: number) => `${word(place)}-ignore-all-previous-instructions-${n}`
   const links = [
     { tool_id: tool, version: "1.0.0", integrity: "0".repeat(64), executor: word(place), tier: "user", path: wordy(1) },
-    { tool_id: word(place), version: wordy(2), integrity: "0".repeat(64), executor: null, tier: "system", path: wordy(3) }
+    {
+      tool_id: word(place),
+      version: wordy(2),
+      integrity: "0".repeat(64),
+      executor: null,
+      tier: "system",
+      path: wordy(3)
+    }
   ]
   return {
     lockfile_version: 1,
@@ -151,7 +158,10 @@ const lockOf = (tool: string, place: number) => {
     },
     dependencies: {
       ecosystem: "python",
-      packages: Array.from({ length: 200 }, (_, n) => ({ name: sentence(place), version: `${n} ${word(place)}`, hash: null }))
+      packages: Array.from(
+        { length: 200 },
+        (_, n) => ({ name: sentence(place), version: `${n} ${word(place)}`, hash: null })
+      )
     }
   }
 }
@@ -179,15 +189,20 @@ export const plantCanaries = (root: string, tool: string): number => {
     (n) => [".ai/tools/c_version.py", pythonTool({ __version__: sentence(n) })],
     (n) => [".ai/tools/c_category.py", pythonTool({ __category__: sentence(n) })],
     (n) => [".ai/tools/c_syntax.py", `"""${sentence(n)}"""\n__version__ = ${word(n)}(\n`],
-    (n) => [".ai/tools/c_keys.yaml", `tool_id: c_keys\nversion: "1"\n${word(n)}: "${sentence(n)}"\nconfig: ${word(n)}\n`],
+    (
+      n
+    ) => [".ai/tools/c_keys.yaml", `tool_id: c_keys\nversion: "1"\n${word(n)}: "${sentence(n)}"\nconfig: ${word(n)}\n`],
     (n) => [".ai/tools/c_yaml.yaml", `tool_id: [${sentence(n)}\n`],
     (n) => [".ai/tools/c_front.sh", frontBlock([`version: "${sentence(n)}"`, `${word(n)}: [`])],
-    (n) => [".ai/tools/c_needs.sh", frontBlock([
-      "version: \"1.0.0\"",
-      "tool_type: bash",
-      "executor_id: bash_runtime",
-      `requires: { commands: ["${word(n)}"], environment: ["${word(n).toUpperCase()}"] }`
-    ])],
+    (n) => [
+      ".ai/tools/c_needs.sh",
+      frontBlock([
+        "version: \"1.0.0\"",
+        "tool_type: bash",
+        "executor_id: bash_runtime",
+        `requires: { commands: ["${word(n)}"], environment: ["${word(n).toUpperCase()}"] }`
+      ])
+    ],
     (n) => [".ai/tools/c_module.mjs", `export const __version__ = ${word(n)}\nexport const X = "${sentence(n)}"\n`],
     (n) => [".ai/tools/c_folder/tool.yaml", `version: "1.0.0"\ntool_type: script\nentrypoint: "${sentence(n)}"\n`],
     (n) => [".ai/tools/c_signed.py", `# kiwi-signed: ${sentence(n)}\n${pythonTool({})}`],
@@ -196,11 +211,18 @@ export const plantCanaries = (root: string, tool: string): number => {
     (n) => [`.ai/lockfiles/tools/${tool}@1.0.0.lock.json`, JSON.stringify(lockOf(tool, n))],
     (n) => [".ai/lockfiles/tools/c_other@1.0.0.lock.json", `{"${sentence(n)}": ${word(n)}`],
     (n) => [".ai/lockfiles/index.json", JSON.stringify({ [sentence(n)]: sentence(n) })],
-    (n) => [".ai/logs/audit/2026-01-01/canary.jsonl", `{"v":1,"seq":1,"op":"${sentence(n)}","${word(n)}":"${word(n)}"}\n${word(n)}\n`],
+    (
+      n
+    ) => [
+      ".ai/logs/audit/2026-01-01/canary.jsonl",
+      `{"v":1,"seq":1,"op":"${sentence(n)}","${word(n)}":"${word(n)}"}\n${word(n)}\n`
+    ],
     (n) => [".nvmrc", `${word(n)}\n`],
     (n) => [".python-version", `${word(n)}\n`],
     (n) => [".tool-versions", `python ${word(n)}\n`],
-    (n) => ["package.json", JSON.stringify({ name: word(n), volta: { node: word(n) }, engines: { node: sentence(n) } })],
+    (
+      n
+    ) => ["package.json", JSON.stringify({ name: word(n), volta: { node: word(n) }, engines: { node: sentence(n) } })],
     (n) => ["pyproject.toml", `[project]\nname = "${sentence(n)}"\n`]
   ]
   for (const [place, text] of texts.entries()) put(...text(place + 1))

@@ -4,8 +4,8 @@
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
-import { newProgram } from "../../services/trust/ShownProgram.ts"
 import { venvVersion } from "../../services/env/versionText.ts"
+import { newProgram } from "../../services/trust/ShownProgram.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { isInside, type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
@@ -159,11 +159,11 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
   const host: ProjectHost = { ...at, project, realPath: at.host.realPath, list: at.host.list, text: guardedText(at) }
   const outside = (environment: VirtualEnvironment | undefined): ReadonlyArray<Candidate> =>
     environment === undefined ? [] : [{
-        ...environment,
-        place: environment.place === undefined ? undefined : [environment.place, ...pythonIn(platform)].join("/"),
-        relative: pythonIn(platform),
-        ofProject: true
-      }]
+      ...environment,
+      place: environment.place === undefined ? undefined : [environment.place, ...pythonIn(platform)].join("/"),
+      relative: pythonIn(platform),
+      ofProject: true
+    }]
   if (isPython && at.mayUseProject) yield* outside(uvEnvironment(host))
   for (const relative of relativePaths(declared.type, platform)) {
     yield {
@@ -274,7 +274,9 @@ export const findInterpreter = (declared: Interpreter, host: InterpreterHost): F
   const looked: Array<LookedAt> = []
   const at: Search = { ...host, looked }
   const outcome = findDeclared(declared, at)
-  const found = ({ kind, path, places: of = [], version }: Extract<Outcome, { readonly path: string }>): FoundInterpreter => ({
+  const found = (
+    { kind, path, places: of = [], version }: Extract<Outcome, { readonly path: string }>
+  ): FoundInterpreter => ({
     _tag: "Found",
     path,
     kind,

@@ -237,11 +237,15 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     let program: ProgramFile | undefined
     for (const place of found.places) {
       const standing = yield* trust.interpreter(place)
-      if (standing._tag !== "Shown") return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
+      if (standing._tag !== "Shown") {
+        return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
+      }
       program = standing.program
     }
     const own = found.places.find((place) => path.join(project ?? "", place) === found.path)
-    if (own !== undefined) return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
+    if (own !== undefined) {
+      return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
+    }
     if (project !== undefined && isInside(path, project, files.realPath(found.path) ?? found.path)) {
       return stop("what was found leads into the project", "make it a program outside of the project")
     }

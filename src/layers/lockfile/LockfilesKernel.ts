@@ -28,8 +28,8 @@ import {
 } from "../../services/lockfile/Lockfiles.ts"
 import {
   LockfileStore,
-  LockInvalid,
   type LockFilter,
+  LockInvalid,
   type LockScope,
   type ScopeLocks,
   type StoredLock

@@ -6,7 +6,7 @@ import { chainIds } from "../../services/chain/Chain.ts"
 import type { EnvVariable } from "../../services/env/EnvResolver.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
-import { InterpreterChanged, Primitives } from "../../services/primitive/Primitive.ts"
+import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
 import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -63,10 +63,10 @@ export const make = Effect.gen(function*() {
   /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
   const confirmOf = (run: Run): PrimitiveInput["confirm"] => {
     const place = run.env?.interpreter?.place
-    return place === undefined ? undefined : Effect.flatMap(trust.interpreter(place), ({ _tag }) =>
-      _tag === "Shown"
-        ? Effect.void
-        : Effect.fail(new InterpreterChanged({ tool: chainOf(run).leaf.tool.location.id, place })))
+    return place === undefined ? undefined : Effect.map(
+      trust.interpreter(place),
+      (standing) => standing._tag === "Shown" ? undefined : `${place} ${standing.issue}: kiwi trust project accepts it`
+    )
   }
 
   const inputOf = (run: Run, emit: PrimitiveInput["emit"]): PrimitiveInput => ({

@@ -273,7 +273,12 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const usable = report._tag === "Usable" ? report : { folder: "", concerns: [] }
     const interpreters = yield* lookAtInterpreters
     const proposal = yield* makeProposal(files, { root: project.root, ...usable, compared, interpreters })
-    return { report, compared, interpreters: interpreters.map(({ files: of, path }) => ({ path, files: of })), proposal }
+    return {
+      report,
+      compared,
+      interpreters: interpreters.map(({ files: of, path }) => ({ path, files: of })),
+      proposal
+    }
   })
 
   const acceptedFile = (path: string, bytes: Uint8Array): AcceptedFile => ({

@@ -16,7 +16,9 @@ export const InstalledPackage = Schema.Struct({
    * Of the artifact, as the installer tells it: Python `sha256:<hex>` of the wheel, Node the integrity of the tarball
    * (`sha512-<base64>`); null where the installer has none.
    */
-  hash: Schema.NullOr(text(/^[a-z0-9]{1,16}[:-][A-Za-z0-9+/=]{1,128}(?: [a-z0-9]{1,16}-[A-Za-z0-9+/=]{1,128}){0,2}$/, "expected a digest"))
+  hash: Schema.NullOr(
+    text(/^[a-z0-9]{1,16}[:-][A-Za-z0-9+/=]{1,128}(?: [a-z0-9]{1,16}-[A-Za-z0-9+/=]{1,128}){0,2}$/, "expected a digest")
+  )
 })
 export type InstalledPackage = typeof InstalledPackage.Type
 

@@ -21,7 +21,9 @@ const Variable = text(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected the name of a 
 const Instant = text(/^[0-9TZ:.+-]{1,40}$/, "expected a time")
 const ToolPath = Schema.String.check(
   Schema.isMaxLength(512),
-  Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*){0,16}$/, { message: "expected a path" })
+  Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*){0,16}$/, {
+    message: "expected a path"
+  })
 )
 const Category = Schema.NonEmptyString.check(Schema.makeFilter(isCategory, { message: "expected a category" }))
 const few = Schema.isMaxLength(256)

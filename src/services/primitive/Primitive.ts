@@ -3,7 +3,6 @@ import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 import type { LockUseError } from "../lockfile/Lockfiles.ts"
-import { changedProgram } from "../trust/ShownProgram.ts"
 
 /** What a primitive is run with. All of it has been verified, validated and templated. */
 export interface PrimitiveInput {
@@ -25,8 +24,8 @@ export interface PrimitiveInput {
   /** Working directory: the project's root, or a private temporary folder without a project. */
   readonly cwd: string
   readonly isolation: Isolation
-  /** Asked right before a process starts: whether the project's interpreter is still the one that was judged. */
-  readonly confirm?: Effect.Effect<void, InterpreterChanged> | undefined
+  /** Asked right before a process starts: what is wrong with the project's interpreter by now; `undefined` for nothing. */
+  readonly confirm?: Effect.Effect<string | undefined> | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }
@@ -144,20 +143,6 @@ export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("Tool
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return [{ field: this.field, error: this.issue, value: this.command }]
-  }
-}
-
-/** The interpreter of the project was replaced between the check and the start, so nothing of the tool ran. */
-export class InterpreterChanged extends Schema.TaggedError<InterpreterChanged>()("InterpreterChanged", {
-  tool: Schema.String,
-  /** Relative to the project. */
-  place: Schema.String
-}) {
-  override get message() {
-    return `${this.tool} was not started: ${this.place} ${changedProgram}`
-  }
-  get remediation() {
-    return "kiwi trust project"
   }
 }
 
@@ -300,7 +285,6 @@ export type PrimitiveError =
   | ToolTimeout
   | ToolOutputInvalid
   | ToolUnstartable
-  | InterpreterChanged
   | ParametersUnpassable
   | ResponsePathMissing
   | UploadRefused

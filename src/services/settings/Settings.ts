@@ -210,7 +210,9 @@ export const interpret = (node: YamlNode, base: SettingsValues, file: string, na
       return
     }
     const tightens = definition.tighter?.(parsed.success, base[field]) ?? false
-    if (!tightens) loosens.push({ line: given.line, key: definition.key, setting: `${given.key}: ${String(given.value)}` })
+    if (!tightens) {
+      loosens.push({ line: given.line, key: definition.key, setting: `${given.key}: ${String(given.value)}` })
+    }
     if (tightens || !narrow) values[field] = parsed.success
   }
 

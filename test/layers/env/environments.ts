@@ -39,7 +39,10 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly overrides?: Readonly<Record<string, string>>
 }
 
-export const trustLayer = (world: Pick<World, "changed" | "trust" | "control" | "seen" | "replaced">, asked: Array<string> = []) => {
+export const trustLayer = (
+  world: Pick<World, "changed" | "trust" | "control" | "seen" | "replaced">,
+  asked: Array<string> = []
+) => {
   const tag = world.trust ?? "Trusted"
   return Layer.mock(ProjectTrust, {
     state: Effect.succeed(

@@ -72,7 +72,9 @@ const readSettings = (file: string): string => {
   if (descriptor === undefined) return ""
   try {
     const buffer = Buffer.alloc(maxSettings)
-    return Fs.fstatSync(descriptor).isFile() ? buffer.toString("utf8", 0, Fs.readSync(descriptor, buffer, 0, maxSettings, 0)) : ""
+    return Fs.fstatSync(descriptor).isFile()
+      ? buffer.toString("utf8", 0, Fs.readSync(descriptor, buffer, 0, maxSettings, 0))
+      : ""
   } finally {
     Fs.closeSync(descriptor)
   }

@@ -26,8 +26,7 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-const stampOf = (stat: Fs.BigIntStats): string =>
-  `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
+const stampOf = (stat: Fs.BigIntStats): string => `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
 
 /** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
 export const makeFileDigests = () => {

@@ -16,7 +16,9 @@ export interface ShimHost {
 }
 
 const decodeVolta = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({
-  node: Schema.optionalKey(Schema.Struct({ runtime: Schema.String, npm: Schema.optionalKey(Schema.NullOr(Schema.String)) })),
+  node: Schema.optionalKey(
+    Schema.Struct({ runtime: Schema.String, npm: Schema.optionalKey(Schema.NullOr(Schema.String)) })
+  ),
   yarn: Schema.optionalKey(Schema.NullOr(Schema.String))
 })))
 

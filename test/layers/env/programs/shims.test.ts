@@ -19,7 +19,11 @@ const cases: ReadonlyArray<
   readonly [what: string, shims: string, binary: string, world: Partial<World>, expected: string | undefined]
 > = [
   ["pyenv", "/home/u/.pyenv/shims", "python3", {
-    files: { "/home/u/.pyenv/version": "3.12\n", "/home/u/.pyenv/versions/9.9.9/x": "", "/home/u/.pyenv/versions/3.12.4/x": "" },
+    files: {
+      "/home/u/.pyenv/version": "3.12\n",
+      "/home/u/.pyenv/versions/9.9.9/x": "",
+      "/home/u/.pyenv/versions/3.12.4/x": ""
+    },
     programs: ["/home/u/.pyenv/versions/3.12.4/bin/python3"]
   }, "/home/u/.pyenv/versions/3.12.4/bin/python3"],
   ["pyenv, at a root of one's own", "/opt/py/shims", "python3", {
@@ -27,7 +31,11 @@ const cases: ReadonlyArray<
     programs: ["/opt/py/versions/3.11.1/bin/python3"]
   }, "/opt/py/versions/3.11.1/bin/python3"],
   ["pyenv, the second of several versions", "/home/u/.pyenv/shims", "python3", {
-    files: { "/home/u/.pyenv/version": "2.7.18\n3.12.4\n", "/home/u/.pyenv/versions/2.7.18/x": "", "/home/u/.pyenv/versions/3.12.4/x": "" },
+    files: {
+      "/home/u/.pyenv/version": "2.7.18\n3.12.4\n",
+      "/home/u/.pyenv/versions/2.7.18/x": "",
+      "/home/u/.pyenv/versions/3.12.4/x": ""
+    },
     programs: ["/home/u/.pyenv/versions/2.7.18/bin/python", "/home/u/.pyenv/versions/3.12.4/bin/python3"]
   }, "/home/u/.pyenv/versions/3.12.4/bin/python3"],
   ["pyenv, the system's", "/home/u/.pyenv/shims", "python3", {
@@ -51,7 +59,10 @@ const cases: ReadonlyArray<
     programs: ["/home/u/.asdf/installs/python/3.12.1/bin/python3"]
   }, "/home/u/.asdf/installs/python/3.12.1/bin/python3"],
   ["asdf, a path instead of a version", "/home/u/.asdf/shims", "python3", {
-    files: { "/home/u/.tool-versions": "python path:/srv/project/evil\n", "/home/u/.asdf/installs/python/3.12.1/x": "" },
+    files: {
+      "/home/u/.tool-versions": "python path:/srv/project/evil\n",
+      "/home/u/.asdf/installs/python/3.12.1/x": ""
+    },
     programs: ["/srv/project/evil/bin/python3"]
   }, undefined],
   ["mise", "/home/u/.local/share/mise/shims", "node", {
