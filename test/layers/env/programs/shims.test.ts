@@ -13,7 +13,7 @@ const clone = {
   "/srv/project/mise.toml": "[tools]\nnode = \"path:/srv/project/evil\"\n",
   "/srv/project/package.json": "{\"volta\":{\"node\":\"9.9.9\"}}"
 }
-const none = { files: {}, programs: [], links: {} }
+const none: Required<Pick<World, "files" | "programs" | "links">> = { files: {}, programs: [], links: {} }
 
 const cases: ReadonlyArray<
   readonly [what: string, shims: string, binary: string, world: Partial<World>, expected: string | undefined]
