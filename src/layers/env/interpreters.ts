@@ -102,7 +102,7 @@ const unseenIssue = (place: string) => `${place} ${newProgram}: ${acceptCommand}
 const relativePaths = (type: Searched["type"], platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
   type === "venv_python"
     ? [[".venv", ...pythonIn(platform)]]
-    : nodeIn(platform).map((inside) => ["node_modules", ...inside])
+    : nodeIn(platform).map((inside) => ["node_modules"].concat(inside))
 
 const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: InterpreterKind): Outcome => {
   const where = `${names.join(" and ")} on PATH`

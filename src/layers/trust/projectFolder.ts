@@ -135,8 +135,9 @@ export interface InterpreterPlace {
   readonly path: string
 }
 
-const programsIn = (kind: "Python" | "Node", folder: string): ReadonlyArray<InterpreterPlace> =>
-  (kind === "Python" ? [pythonIn(here)] : nodeIn(here)).map((inside) => ({ kind, path: [folder, ...inside].join("/") }))
+const programsIn = (language: "Python" | "Node", folder: string): ReadonlyArray<InterpreterPlace> =>
+  (language === "Python" ? [pythonIn(here)] : nodeIn(here))
+    .map((inside) => ({ kind: language, path: [folder, ...inside].join("/") }))
 
 /** Every place in which EnvResolver looks for an interpreter of the project, or for the version of one. */
 const interpreters: ReadonlyArray<InterpreterPlace> = [
