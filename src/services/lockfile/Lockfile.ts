@@ -14,7 +14,7 @@ const ChainHash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{12}$/, { messa
 // length, with no room for a sentence.
 const text = (pattern: RegExp, message: string) => Schema.String.check(Schema.isPattern(pattern, { message }))
 const ToolId = Schema.String.check(Schema.makeFilter(isItemId, { message: "expected the id of an item" }))
-const Version = text(/^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$/, "expected a version")
+const Version = text(/^[0-9A-Za-z][0-9A-Za-z.+_-]{0,127}$/, "expected a version")
 const InterpreterVersion = text(/^[0-9A-Za-z][0-9A-Za-z.+_/-]{0,63}$/, "expected a version")
 const Command = text(/^[A-Za-z0-9_./][A-Za-z0-9._+/-]{0,127}$/, "expected the name of a command")
 const Variable = text(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected the name of a variable")
