@@ -24,6 +24,7 @@ import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
 import { standingOf } from "./itemState.ts"
+import { unquoted } from "./unquoted.ts"
 import { version } from "./version.ts"
 
 export interface Finding {
@@ -232,7 +233,7 @@ const checkItems = Effect.gen(function*() {
       `kiwi sign ${type} '**' --changed${tier === "user" ? " --tier user" : ""}`
     )
   )
-  const all = [...problems, ...wrong]
+  const all = [...problems, ...wrong].map(yield* unquoted)
   const unread = own.length - mostRead
   return [
     ok(

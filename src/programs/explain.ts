@@ -56,8 +56,12 @@ export interface Explanation {
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
 
-const shownInterpreter = ({ version, ...rest }: ResolvedInterpreter) =>
-  version === undefined ? rest : { ...rest, version }
+const shownInterpreter = ({ kind, path, variable, version }: ResolvedInterpreter) => ({
+  variable,
+  path,
+  kind,
+  ...(version === undefined ? {} : { version })
+})
 
 const fromTrace = (trace: Trace) => ({
   checks: [

@@ -13,6 +13,7 @@ import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import { showLock } from "../services/lockfile/lockReport.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import { asHuman } from "./humanAct.ts"
+import { unquoted } from "./unquoted.ts"
 
 export interface SignInput {
   /** An id, `category/id`, or a glob over them. */
@@ -87,7 +88,9 @@ const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller) {
   const lockfiles = yield* Lockfiles
   const signatures = yield* Signatures
-  const plan = yield* signatures.plan(input)
+  const told = yield* unquoted
+  const made = yield* Effect.mapError(signatures.plan(input), told)
+  const plan = { ...made, refused: made.refused.map(({ error, item }) => ({ item, error: told(error) })) }
   if (plan.items.length === 0) return { signed: [], refrozen: [], refused: refusals(plan) } satisfies Signed as Signed
   const { locks, signed } = yield* asHuman(plan.request, caller, (act) =>
     Effect.gen(function*() {

@@ -1,8 +1,11 @@
 // `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
 // For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
-import { Effect, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
+import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { variable } from "../layers/process/variable.ts"
+import { interpreterPlaces as placesOf } from "../layers/trust/projectFolder.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
@@ -161,6 +164,39 @@ const queryOf = ({ location: { category, id } }: Tool) => ({
   tier: "project" as const
 })
 
+/** Interpreters and launchers in the whole tree; those below `.ai/scripts` are told with what nobody can sign there. */
+const broughtPrograms = Effect.fnUntraced(function*(project: string) {
+  const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
+  const places = new Set(
+    placesOf(project, named).flatMap(({ kind, path }) => kind === "version" ? [] : [path])
+  )
+  const inScripts = new Set([...interpreterPlaces].map((place) => `.ai/${place}`))
+  const { cut, more, programs } = yield* checkoutPrograms(project, places, inScripts)
+  const rows = (counting: boolean) =>
+    programs.filter(({ counts }) => counts === counting).map(({ is, path }): FrozenProblem => ({
+      item: path,
+      problem: counting ? "interpreter" : "program",
+      code: "CHECKOUT_PROGRAM",
+      message: counting
+        ? `It is ${is}, and tools of the project would run by it`
+        : `It is ${is}, called like a program that runs code`,
+      remediation: counting
+        ? `Keep it out of the repository (git rm -r --cached ${path.split("/", 1)[0]}), and make it after this check`
+        : "Look at it whenever it changes, or keep it out of the repository"
+    }))
+  const rest = (item: string, message: string): FrozenProblem => ({
+    item,
+    problem: "program",
+    code: "CHECKOUT_PROGRAM",
+    message,
+    remediation: "Check a fresh clone, before anything is installed into it"
+  })
+  return {
+    problems: [...rows(true), ...(cut ? [rest(".", "The tree is too large to be looked at to its end")] : [])],
+    warnings: [...rows(false), ...(more === 0 ? [] : [rest(".", `${more} more programs are not named here`)])]
+  }
+})
+
 const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string) {
   const chains = yield* ChainResolver
   const store = yield* LockfileStore
@@ -205,10 +241,11 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         ? `Keep it out of the repository (git rm -r --cached .ai/${path}), and make it after this check`
         : "Move it out of .ai, or look at it whenever it changes"
     }))
+  const brought = yield* broughtPrograms(project)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values(), ...unsignable(true)].toSorted((a, b) =>
+    problems: [...problems.values(), ...unsignable(true), ...brought.problems].toSorted((a, b) =>
       a.item < b.item ? -1 : a.item > b.item ? 1 : 0
     ),
     warnings: [
@@ -219,7 +256,8 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
         remediation: "Delete the file, or bring the tool back"
       })),
-      ...unsignable(false)
+      ...unsignable(false),
+      ...brought.warnings
     ]
   }
 })

@@ -311,6 +311,58 @@ describe("a clone that somebody changed", () => {
     ["interpreter: project:scripts/.venv", "interpreter: project:scripts/node_modules"]
   )
 
+  const brings = (what: string, path: string, make: (root: string, file: string) => void, counts: boolean) =>
+    it.live(`brings ${what}`, () =>
+      Effect.gen(function*() {
+        const { check, root, trust } = yield* clone
+        const file = join(root, path)
+        fs.mkdirSync(dirname(file), { recursive: true })
+        make(root, file)
+        const { ok, problems, warnings } = yield* check({ trust })
+        const named = (all: ReadonlyArray<{ readonly item: string }>) => all.filter(({ item }) => item === path).length
+        assert.deepStrictEqual([ok, named(problems), named(warnings)], counts ? [false, 1, 0] : [true, 0, 1])
+      }))
+  const script = (_: string, file: string) => fs.writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 })
+  brings("a Python in .venv", ".venv/bin/python", script, true)
+  brings("a link out of it in .venv", ".venv/bin/python", (_, file) => fs.symlinkSync("/usr/bin/env", file), true)
+  brings("a Node in node_modules", "node_modules/.bin/node", script, true)
+  brings("a .venv that is a link", ".venv/bin/python", (root, file) => {
+    fs.rmSync(join(root, ".venv"), { recursive: true })
+    fs.mkdirSync(join(root, "env/bin"), { recursive: true })
+    script(root, join(root, "env/bin/python"))
+    fs.symlinkSync("env", join(root, ".venv"))
+    assert.isTrue(fs.existsSync(file))
+  }, true)
+  brings("a virtual environment that leads into it", "deep/er/env/pyvenv.cfg", (root, file) => {
+    fs.writeFileSync(file, `home = ${root}/vendor\n`)
+  }, true)
+  brings("a virtual environment that leads into it by a relative path", "env/pyvenv.cfg", (_, file) => {
+    fs.writeFileSync(file, "home=../vendor\n")
+  }, true)
+  brings("a virtual environment", "env/pyvenv.cfg", (_, file) => fs.writeFileSync(file, "home = /usr/bin\n"), false)
+  brings("a vendored Python", "third_party/python/bin/python3.12", script, false)
+  brings(
+    "a vendored Python for Windows",
+    "third_party/Scripts/python.exe",
+    (_, file) => fs.writeFileSync(file, "MZ"),
+    false
+  )
+  brings("a shim", "tools/shims/ruby", script, false)
+  brings("a launcher", "packages/a/node_modules/.bin/npx", script, false)
+  brings("a wrapper", "gradlew", script, false)
+  brings("a link called as a shell", "x/bash", (_, file) => fs.symlinkSync("../y", file), false)
+  brings("a folder of programs by a link", "x/bin", (_, file) => fs.symlinkSync("/usr/bin", file), false)
+  brings("the search path of a Python", "x/python._pth", (_, file) => fs.writeFileSync(file, "lib\n"), false)
+
+  it.live("brings nothing by that name that is no program", () =>
+    Effect.gen(function*() {
+      const { check, root, trust } = yield* clone
+      fs.mkdirSync(join(root, "docs/python"), { recursive: true })
+      fs.writeFileSync(join(root, "docs/python/node"), "a text\n")
+      const { ok, warnings } = yield* check({ trust })
+      assert.deepStrictEqual([ok, warnings], [true, []])
+    }))
+
   it.live("is signed by a key that only it proposes", () =>
     Effect.gen(function*() {
       const { check, machine, root, trust, write } = yield* clone

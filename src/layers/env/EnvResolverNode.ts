@@ -6,13 +6,14 @@ import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import * as HostFiles from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
+import { platformOf } from "./virtualEnvironments.ts"
 
 export const make = Effect.gen(function*() {
   const os = platform()
   return yield* makeEnvResolver.make({
     files: HostFiles.node,
     path: os === "win32" ? Path.win32 : Path.posix,
-    platform: os === "win32" ? "windows" : os === "darwin" ? "macos" : "linux"
+    platform: platformOf(os)
   })
 })
 

@@ -3,15 +3,18 @@
 // search: falling back to another would run the tool with what it was not made for, and without a word.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import type { LookedAt } from "../../services/env/EnvResolver.ts"
-import type { InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
+import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
 import { venvVersion } from "../../services/env/versionText.ts"
+import { newProgram } from "../../services/trust/ShownProgram.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { isInside, type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
 import {
+  nodeIn,
   type Platform,
   poetryEnvironment,
   type ProjectHost,
+  pythonIn,
   uvEnvironment,
   type VirtualEnvironment
 } from "./virtualEnvironments.ts"
@@ -41,6 +44,11 @@ export type FoundInterpreter =
       readonly path: string
       readonly kind: InterpreterKind
       readonly version: string | undefined
+      /** Files of the project that it was found by: itself, or what asked for its version. */
+      readonly places: ReadonlyArray<string>
+      /** Set by who asks whether a person was shown it; see ResolvedInterpreter. */
+      readonly place?: string
+      readonly program?: InterpreterFile | undefined
     }
     | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
   )
@@ -50,7 +58,12 @@ type Place = "project" | "kiwi" | "user" | "system"
 
 /** How a search ends: at a program, at something that nobody was shown, or not at all. */
 type Outcome =
-  | { readonly path: string; readonly kind: InterpreterKind; readonly version?: string | undefined }
+  | {
+    readonly path: string
+    readonly kind: InterpreterKind
+    readonly version?: string | undefined
+    readonly places?: ReadonlyArray<string>
+  }
   | { readonly stop: string; readonly remedy?: string | undefined }
   | undefined
 
@@ -81,19 +94,15 @@ const onPath = { venv_python: ["python3", "python"], node_modules: ["node"] } as
 
 const nothing = "nothing there that runs"
 
-export const unseenIssue = (place: string) =>
-  `${place} is there, but nobody has been shown it since the project was trusted: kiwi trust project accepts it`
+export const acceptCommand = "kiwi trust project"
 
-const inVenv = (platform: Platform) => platform === "windows" ? ["Scripts", "python.exe"] : ["bin", "python"]
+const unseenIssue = (place: string) => `${place} ${newProgram}: ${acceptCommand} accepts it`
 
 /** Files that stand for the interpreter, from the folder that is searched, the likeliest first. */
 const relativePaths = (type: Searched["type"], platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
   type === "venv_python"
-    ? [[".venv", ...inVenv(platform)]]
-    : platform === "windows"
-    // npm's shim is node.cmd; the program that it would start lies in the package.
-    ? [["node_modules", ".bin", "node.exe"], ["node_modules", "node", "bin", "node.exe"]]
-    : [["node_modules", ".bin", "node"]]
+    ? [[".venv", ...pythonIn(platform)]]
+    : nodeIn(platform).map((inside) => ["node_modules"].concat(inside))
 
 const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: InterpreterKind): Outcome => {
   const where = `${names.join(" and ")} on PATH`
@@ -121,12 +130,12 @@ const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
   }
   if (place !== undefined && !at.isSeen(place)) {
     look("nobody has been shown it")
-    return { stop: unseenIssue(place), remedy: "kiwi trust project" }
+    return { stop: unseenIssue(place), remedy: acceptCommand }
   }
   const settings = kind.endsWith("node")
     ? undefined
     : at.text(at.path.join(at.path.dirname(at.path.dirname(file)), "pyvenv.cfg"))
-  return { path: file, kind, version: venvVersion(settings) }
+  return { path: file, kind, version: venvVersion(settings), places: place === undefined ? [] : [place] }
 }
 
 const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
@@ -149,7 +158,12 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
   const isPython = declared.type === "venv_python"
   const host: ProjectHost = { ...at, project, realPath: at.host.realPath, list: at.host.list, text: guardedText(at) }
   const outside = (environment: VirtualEnvironment | undefined): ReadonlyArray<Candidate> =>
-    environment === undefined ? [] : [{ ...environment, relative: inVenv(platform), ofProject: true }]
+    environment === undefined ? [] : [{
+      ...environment,
+      place: environment.place === undefined ? undefined : [environment.place, ...pythonIn(platform)].join("/"),
+      relative: pythonIn(platform),
+      ofProject: true
+    }]
   if (isPython && at.mayUseProject) yield* outside(uvEnvironment(host))
   for (const relative of relativePaths(declared.type, platform)) {
     yield {
@@ -157,7 +171,7 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
       relative,
       folder: project,
       where: "the project",
-      place: relative[0],
+      place: relative.join("/"),
       ofProject: true
     }
   }
@@ -176,7 +190,7 @@ const candidatesIn = (place: Exclude<Place, "system">, declared: Searched, at: S
         relative,
         folder: at.path.join(at.project ?? "", ".ai", "scripts"),
         where: "the project's .ai/scripts",
-        place: `.ai/scripts/${relative[0]}`,
+        place: [".ai/scripts", ...relative].join("/"),
         ofProject: true
       }))
     case "user":
@@ -215,6 +229,7 @@ const systemProgram = ({ manager, plugin = "" }: Managed): ReadonlyArray<string>
 }
 
 const managed = (declared: Managed, at: Search): Outcome => {
+  const asked: Array<string> = []
   const found = findManaged(declared, {
     ...at,
     windows: at.platform === "windows",
@@ -222,18 +237,22 @@ const managed = (declared: Managed, at: Search): Outcome => {
     realPath: at.host.realPath,
     list: at.host.list,
     text: guardedText(at),
+    obey: (place) => void asked.push(place),
     look: (where, outcome, path) => {
       at.looked.push({ where, outcome, ...(path === undefined ? {} : { path }) })
     }
   })
-  if ("system" in found) return onSearchPath(systemProgram(declared), at, "system")
-  if ("unseen" in found) return { stop: unseenIssue(found.unseen), remedy: "kiwi trust project" }
+  if ("system" in found) {
+    const program = onSearchPath(systemProgram(declared), at, "system")
+    return program !== undefined && "path" in program ? { ...program, places: asked } : program
+  }
+  if ("unseen" in found) return { stop: unseenIssue(found.unseen), remedy: acceptCommand }
   if ("missing" in found) return { stop: found.missing, remedy: found.remedy }
   // A virtual environment of pyenv has a name, and says its version itself.
   const version = /^\d/.test(found.version)
     ? found.version
     : venvVersion(at.text(at.path.join(found.folder, "pyvenv.cfg"))) ?? found.version
-  return { path: found.path, kind: declared.manager, version }
+  return { path: found.path, kind: declared.manager, version, places: asked }
 }
 
 const findDeclared = (declared: Interpreter, at: Search): Outcome => {
@@ -248,27 +267,33 @@ const findDeclared = (declared: Interpreter, at: Search): Outcome => {
   }
 }
 
+export const missingInterpreter = (declared: Interpreter, why: string) =>
+  `no interpreter for ${declared.var} (${declared.type}): ${why}`
+
 export const findInterpreter = (declared: Interpreter, host: InterpreterHost): FoundInterpreter => {
   const looked: Array<LookedAt> = []
   const at: Search = { ...host, looked }
   const outcome = findDeclared(declared, at)
-  const found = ({ kind, path, version }: Extract<Outcome, { readonly path: string }>): FoundInterpreter => ({
+  const found = (
+    { kind, path, places: of = [], version }: Extract<Outcome, { readonly path: string }>
+  ): FoundInterpreter => ({
     _tag: "Found",
     path,
     kind,
     version: version ?? programVersion(path, { path: at.path, realPath: at.host.realPath, text: at.text }),
+    places: of,
     looked
   })
   if (outcome !== undefined && "path" in outcome) return found(outcome)
-  const isUnseen = outcome?.remedy === "kiwi trust project"
+  const isUnseen = outcome?.remedy === acceptCommand
   const fallback = declared.fallback === undefined || isUnseen ? undefined : at.programs.find(declared.fallback)
   if (fallback !== undefined) return found({ path: fallback, kind: "fallback" })
-  const places = looked.map(({ where }) => where).join(", ")
-  const why = outcome?.stop ?? (places === "" ? "nowhere to look" : `looked for ${places}`)
-  const tried = declared.fallback === undefined || isUnseen ? "" : `, and the fallback ${declared.fallback}`
+  const tried = looked.map(({ where }) => where).join(", ")
+  const why = outcome?.stop ?? (tried === "" ? "nowhere to look" : `looked for ${tried}`)
+  const orFallback = declared.fallback === undefined || isUnseen ? "" : `, and the fallback ${declared.fallback}`
   return {
     _tag: "Missing",
-    why: `no interpreter for ${declared.var} (${declared.type}): ${why}${tried}`,
+    why: missingInterpreter(declared, why + orFallback),
     remedy: outcome?.remedy,
     looked
   }

@@ -2,7 +2,7 @@
 // there by name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
 import { ConfigProvider, Effect, Option, Redacted, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import type { EnvConfig } from "../../services/env/EnvConfig.ts"
+import type { EnvConfig, Interpreter } from "../../services/env/EnvConfig.ts"
 import { type EnvPlan, envPlan } from "../../services/env/envPlan.ts"
 import {
   type EnvCandidate,
@@ -15,18 +15,21 @@ import {
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
+import { outsideProject, toInterpreterFile } from "../../services/env/ResolvedInterpreter.ts"
 import { isSecret } from "../../services/env/secretVariables.ts"
 import { isKiwiVariable } from "../../services/env/variableNames.ts"
 import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import { expandVariables } from "../../services/template/Template.ts"
 import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import type { ProgramFile } from "../../services/trust/ShownProgram.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
-import { findInterpreter, type FoundInterpreter } from "./interpreters.ts"
-import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
+import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
+import { makeShims } from "./programs/shims.ts"
+import { isInside, makePrograms, type PathModule, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
 import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
@@ -89,6 +92,8 @@ const variable = (name: string, value: string, origin: EnvOrigin, secret?: strin
 interface Assembled {
   readonly plan: EnvPlan
   readonly programs: Programs
+  /** As the process has it. */
+  readonly searchPath: string
   readonly found: FoundInterpreter | undefined
   readonly dotenv: DotenvFiles | undefined
   readonly problem: RequirementsMissing | undefined
@@ -103,7 +108,14 @@ const none = new Map<string, never>()
 const interpreterOf = (config: EnvConfig, found: FoundInterpreter | undefined): ResolvedEnv["interpreter"] =>
   found?._tag !== "Found" || config.interpreter === undefined
     ? undefined
-    : { variable: config.interpreter.var, path: found.path, kind: found.kind, version: found.version }
+    : {
+      variable: config.interpreter.var,
+      path: found.path,
+      kind: found.kind,
+      version: found.version,
+      ...(found.place === undefined ? {} : { place: found.place }),
+      ...(found.program === undefined ? {} : { program: found.program })
+    }
 
 export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const { files, path, platform } = host
@@ -146,7 +158,11 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   let latest:
     | { readonly searchPath: string; readonly pathExt: string | undefined; readonly programs: Programs }
     | undefined
-  const programsOn = (searchPath: string, pathExt: string | undefined): Programs => {
+  const replaceShims = windows
+    ? (searchPath: string) => ({ searchPath, replaced: [] })
+    : makeShims({ files, path, userHome: home.userHome, text })
+  const programsOn = (given: string, pathExt: string | undefined): Programs => {
+    const { searchPath } = replaceShims(given)
     if (latest?.searchPath !== searchPath || latest.pathExt !== pathExt) {
       const programs = makePrograms({ host: files, path, windows, searchPath, pathExt, project })
       latest = { searchPath, pathExt, programs }
@@ -207,6 +223,35 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return made
   }
 
+  /** What lies in the project runs only as a person was shown it, wherever the search came upon it. */
+  const requireShown = Effect.fnUntraced(function*(
+    declared: Interpreter,
+    found: Extract<FoundInterpreter, { readonly _tag: "Found" }>
+  ): Effect.fn.Return<FoundInterpreter> {
+    const stop = (why: string, remedy?: string): FoundInterpreter => ({
+      _tag: "Missing",
+      why: missingInterpreter(declared, why),
+      remedy,
+      looked: found.looked
+    })
+    let program: ProgramFile | undefined
+    for (const place of found.places) {
+      const standing = yield* trust.interpreter(place)
+      if (standing._tag !== "Shown") {
+        return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
+      }
+      program = standing.program
+    }
+    const own = found.places.find((place) => path.join(project ?? "", place) === found.path)
+    if (own !== undefined) {
+      return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
+    }
+    if (project !== undefined && isInside(path, project, files.realPath(found.path) ?? found.path)) {
+      return stop("what was found leads into the project", "make it a program outside of the project")
+    }
+    return { ...found, program: outsideProject }
+  })
+
   const find = Effect.fnUntraced(function*(
     chain: Chain,
     interpreter: NonNullable<EnvConfig["interpreter"]>,
@@ -216,7 +261,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
     const standing = ofProject ? yield* trust.state : undefined
     const seen = standing?._tag === "Trusted" ? standing.seen : undefined
-    return findInterpreter(interpreter, {
+    const found = findInterpreter(interpreter, {
       host: files,
       path,
       platform,
@@ -229,6 +274,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       variable: ofHost,
       text
     })
+    return found._tag === "Found" ? yield* requireShown(interpreter, found) : found
   })
 
   const assemble = Effect.fnUntraced(function*(
@@ -242,7 +288,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const { config, declared, names } = plan
     yield* readProcess(["PATH", ...passedOn[platform], ...interpreterVariables(config), ...names])
     const ofHost = (name: string) => overrides.get(name) ?? known.get(name)
-    const programs = programsOn(ofHost("PATH") ?? defaultSearchPath[platform], ofHost("PATHEXT"))
+    const searchPath = ofHost("PATH") ?? defaultSearchPath[platform]
+    const programs = programsOn(searchPath, ofHost("PATHEXT"))
     const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
 
     const { interpreter } = config
@@ -327,7 +374,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       warnings: dotenv?.warnings() ?? [],
       ...(references.size === 0 ? {} : { references })
     }
-    return { plan, programs, found, dotenv, problem, env } satisfies Assembled as Assembled
+    return { plan, programs, searchPath, found, dotenv, problem, env } satisfies Assembled as Assembled
   })
 
   const resolve = Effect.fnUntraced(function*(
@@ -340,7 +387,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   })
 
   const explain = Effect.fn("EnvResolver.explain")(function*(chain: Chain, overrides: Values = none) {
-    const { dotenv, env, found, plan, problem, programs } = yield* assemble(chain, overrides, none, true)
+    const { dotenv, env, found, plan, problem, programs, searchPath } = yield* assemble(chain, overrides, none, true)
     const { config, declared } = plan
     const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
     yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
@@ -407,7 +454,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       unset,
       interpreter: env.interpreter,
       looked: found?.looked ?? [],
-      skippedPath: programs.skipped,
+      skippedPath: [...programs.skipped, ...replaceShims(searchPath).replaced],
       problem,
       warnings: dotenv?.warnings() ?? []
     } satisfies ExplainedEnv as ExplainedEnv

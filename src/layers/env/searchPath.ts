@@ -2,6 +2,7 @@
 // machine's python by lying on somebody's PATH.
 import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
 import type { HostFiles } from "./HostFiles.ts"
+import { isShim } from "./programs/shimFile.ts"
 
 export type PathModule = Pick<
   typeof import("node:path").posix,
@@ -48,6 +49,8 @@ export const makePrograms = (options: {
   const isForeign = (place: string) =>
     project !== undefined &&
     (isInside(path, project, place) || isInside(path, project, host.realPath(place) ?? place))
+  // Windows has shims by that name that obey no folder, and starts none of the others.
+  const isUnusable = (file: string) => isForeign(file) || (!windows && isShim(path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")
   const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry))
   // A link that is turned around leads to another file, so what is remembered is remembered of that file.
@@ -57,7 +60,7 @@ export const makePrograms = (options: {
     if (identity === undefined) return false
     const known = judged.get(file)
     if (known?.identity === identity) return !known.foreign
-    const foreign = isForeign(file)
+    const foreign = isUnusable(file)
     judged.set(file, { identity, foreign })
     return !foreign
   }

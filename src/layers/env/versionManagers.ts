@@ -22,6 +22,8 @@ export interface ManagerHost {
   readonly mayUseProject: boolean
   /** Whether a person has been shown this place of the project. */
   readonly isSeen: (place: string) => boolean
+  /** Notes a file of the project whose version counts. */
+  readonly obey: (place: string) => void
   /** Notes where was looked, and what was there. */
   readonly look: (where: string, outcome: string, path?: string) => void
 }
@@ -108,6 +110,7 @@ const nearest = (
       continue
     }
     if (ofProject && !host.isSeen(file)) return new Unseen(file)
+    if (ofProject) host.obey(file)
     host.look(ofProject ? `${file} in the project` : file, `asks for ${wanted.join(" or ")}`, at)
     return wanted
   }

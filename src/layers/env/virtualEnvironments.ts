@@ -6,6 +6,18 @@ import { isInside, type PathModule } from "./searchPath.ts"
 
 export type Platform = "linux" | "macos" | "windows"
 
+/** Of Node's name for it. */
+export const platformOf = (name: string): Platform =>
+  name === "win32" ? "windows" : name === "darwin" ? "macos" : "linux"
+
+/** Where the program lies in a virtual environment. */
+export const pythonIn = (platform: Platform) => platform === "windows" ? ["Scripts", "python.exe"] : ["bin", "python"]
+
+/** Where Node lies in a `node_modules`, the likeliest first. */
+export const nodeIn = (platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
+  // npm's shim is node.cmd; the program that it would start lies in the package.
+  platform === "windows" ? [[".bin", "node.exe"], ["node", "bin", "node.exe"]] : [[".bin", "node"]]
+
 export interface ProjectHost {
   readonly path: PathModule
   readonly platform: Platform

@@ -2,7 +2,7 @@
 // run: unsigned, tampered or foreign links are refused before a lock is made of them.
 import { Duration, Effect, Layer, Option, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { ChainResolver } from "../../services/chain/ChainResolver.ts"
+import { ChainResolver, type ResolveError } from "../../services/chain/ChainResolver.ts"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
@@ -29,6 +29,7 @@ import {
 import {
   LockfileStore,
   type LockFilter,
+  LockInvalid,
   type LockScope,
   type ScopeLocks,
   type StoredLock
@@ -40,6 +41,14 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 type Interpreter = Parameters<typeof freeze>[0]["interpreter"]
+
+/** Whether the file that an error is about lies there. */
+const isAbout = (tier: string, error: ResolveError): boolean =>
+  error._tag === "ItemAmbiguous"
+    ? error.candidates.some((place) => place.startsWith(tier))
+    : "failedAt" in error
+    ? error.failedAt.configPath.startsWith(tier)
+    : "item" in error && error.item.startsWith(tier)
 
 const isBuiltIn = (chain: Chain): boolean => chain.links.every((link) => link.tool.location.tier === "system")
 
@@ -72,7 +81,13 @@ const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): 
 }
 
 const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
-  a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable)
+  a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable &&
+    sameProgram(a?.program, b?.program))
+
+type Program = NonNullable<Interpreter>["program"]
+
+const sameProgram = (a: Program, b: Program): boolean =>
+  a === b || (typeof a === "object" && typeof b === "object" && a.path === b.path && a.sha256 === b.sha256)
 
 const asLocked = (installed: InstalledSet | undefined): LockedDependencies | null =>
   installed === undefined ? null : { ecosystem: installed.ecosystem, packages: installed.packages }
@@ -110,16 +125,38 @@ export const make = Effect.gen(function*() {
     return now
   }
 
+  const isRestricted = Effect.map(trust.state, ({ _tag }) => _tag === "Restricted")
+
+  /** Nothing of a restricted project runs, so its locks have no say: over another tier's tools they would only talk. */
+  const locksFor = Effect.fnUntraced(function*({ chain_hash: hash, root }: Pick<Frozen, "root" | "chain_hash">) {
+    const { category, tool_id: toolId, version } = root
+    const withoutProject = yield* isRestricted
+    const scopes = yield* store.locksFor({ toolId, version, category }, hash)
+    return withoutProject ? scopes.filter(({ scope }) => scope !== "project") : scopes
+  })
+
+  /** Of a restricted project every lock is named, and nothing that it says. */
+  const list = Effect.fn("Lockfiles.list")(function*(filter?: LockFilter) {
+    const found = yield* store.list(filter)
+    if (!(yield* isRestricted)) return found
+    const { locks } = found
+    const unread = locks.filter(({ scope }) => scope === "project").map((lock) =>
+      new LockInvalid({
+        lockfile: showLock(lock),
+        issue: "it is a file of a project that nobody trusts, and is not read",
+        tool: lock.lockfile.root.tool_id,
+        remedy: "kiwi trust project"
+      })
+    )
+    return { locks: locks.filter(({ scope }) => scope !== "project"), invalid: [...found.invalid, ...unread] }
+  })
+
   const hold = Effect.fnUntraced(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
     if (isBuiltIn(chain)) return { _tag: "Built-in" }
-    const { category, tool_id: toolId, version } = now.root
-    for (const scope of yield* store.locksFor({ toolId, version, category }, now.chain_hash)) {
+    const { tool_id: toolId, version } = now.root
+    for (const scope of yield* locksFor(now)) {
       const found = checkScope(chain, now, scope)
-      if (found === undefined) continue
-      if (found._tag === "Problem") return found
-      // What comes with a project that nobody trusts can refuse, and says nothing in favour of a tool.
-      if (scope.scope === "project" && (yield* trust.state)._tag === "Restricted") continue
-      return found
+      if (found !== undefined) return found
     }
     return { _tag: "Problem", problem: new LockMissing({ tool: toolId, version }) }
   })
@@ -135,12 +172,9 @@ export const make = Effect.gen(function*() {
   })
 
   const packagesOf = Effect.fnUntraced(function*(chain: Chain) {
-    const { chain_hash: hash, root: { category, tool_id: toolId, version } } = frozenOf(chain, undefined, null)
-    const scopes = yield* store.locksFor({ toolId, version, category }, hash)
-    const isRestricted = (yield* trust.state)._tag === "Restricted"
-    const first = scopes.find(({ invalid, locks, scope }) =>
-      (invalid.length > 0 || locks.length > 0) && !(scope === "project" && isRestricted)
-    )
+    const now = frozenOf(chain, undefined, null)
+    const { chain_hash: hash } = now
+    const first = (yield* locksFor(now)).find(({ invalid, locks }) => invalid.length > 0 || locks.length > 0)
     // Of several locks of a version, the one that is named after this chain.
     const locks = first?.invalid.length === 0 ? first.locks : []
     const lock = locks.find(({ lockfile }) => lockfile.chain_hash === hash) ?? locks[0]
@@ -157,7 +191,10 @@ export const make = Effect.gen(function*() {
 
   /** The chain as it would run: resolved, of a trusted project, every link verified. */
   const resolve = Effect.fnUntraced(function*({ id, tier }: LockQuery, packages?: InstalledSet) {
-    const { chain } = yield* chains.resolve({ id, tier })
+    const { chain } = yield* chains.resolve({ id, tier }).pipe(
+      // What is wrong with a file quotes it, and nobody listens to a restricted project.
+      Effect.tapError((error) => isAbout("project:", error) ? trust.require : Effect.void)
+    )
     if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
     for (const link of chain.links) yield* verifier.verify(link.snapshot)
     const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))
@@ -176,8 +213,8 @@ export const make = Effect.gen(function*() {
 
   /** What a save would replace, and what a person has to be asked before it does. */
   const replacement = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean) {
-    const { category, tool_id: toolId, version } = frozen.root
-    const scopes = yield* store.locksFor({ toolId, version, category }, frozen.chain_hash)
+    const { tool_id: toolId, version } = frozen.root
+    const scopes = yield* locksFor(frozen)
     const at = scopes.find((s) => s.scope === scope)
     const locks = at?.locks ?? []
     const lock = locks.find((found) => found.variant === variant)
@@ -255,9 +292,10 @@ export const make = Effect.gen(function*() {
   const refreezeDependents = Effect.fnUntraced(function*(signed: ReadonlyArray<SignedItem>) {
     const places = new Set(signed.map(({ location }) => showLocation(location)))
     const done = new Map<string, StoredLock>()
+    const withoutProject = yield* isRestricted
     for (const { location } of signed) {
       for (const lock of yield* store.dependents(location.id)) {
-        if (done.has(showLock(lock))) continue
+        if (done.has(showLock(lock)) || (withoutProject && lock.scope === "project")) continue
         const resolved = yield* Effect.option(resolve(queryOfLock(lock)))
         if (Option.isNone(resolved)) continue
         const now = keeping(lock.lockfile, resolved.value.now)
@@ -278,8 +316,7 @@ export const make = Effect.gen(function*() {
       tier: location.tier
     })
     const scope = scopeOf(chain)
-    const { category, tool_id: toolId, version } = now.root
-    const at = (yield* store.locksFor({ toolId, version, category }, now.chain_hash)).find((s) => s.scope === scope)
+    const at = (yield* locksFor(now)).find((s) => s.scope === scope)
     const same = at?.locks.find((lock) => compareLock(lock.lockfile, now).length === 0)
     if (same !== undefined && at?.invalid.length === 0) return { _tag: "Unchanged", lock: same } as const
     const before = at?.locks.find((lock) => !lock.variant)
@@ -334,7 +371,7 @@ export const make = Effect.gen(function*() {
   })
 
   const outdated = Effect.fn("Lockfiles.outdated")(function*(filter?: LockFilter) {
-    const { locks } = yield* store.list(filter)
+    const { locks } = yield* list(filter)
     const found: Array<Outdated> = []
     for (const lock of locks) {
       const result = yield* Effect.result(resolve(queryOfLock(lock)))
@@ -358,7 +395,7 @@ export const make = Effect.gen(function*() {
     planFreeze,
     freeze: save,
     lockSigned,
-    list: store.list,
+    list,
     planPrune,
     prune,
     outdated

@@ -175,7 +175,8 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput) {
       : { name: against, frozen: read, snapshots: undefined }
   }
   if (left === undefined) {
-    const [broken] = invalid
+    // A lock of a restricted project is only named, and another is missing all the same.
+    const broken = invalid.find(({ remedy }) => remedy === undefined)
     return yield* broken ??
       new LockMissing({ tool, version: against ?? version, ...(against === undefined ? {} : { named: true }) })
   }

@@ -241,6 +241,8 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         stdin: plan.stdin,
         grace: options.grace
       }
+      const changed = input.confirm === undefined ? undefined : yield* input.confirm
+      if (changed !== undefined) return yield* cannotStart(input, plan, changed)
       yield* report.start
       const exit = yield* host.run(spec, {
         stdout: (chunk) => {

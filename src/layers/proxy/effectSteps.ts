@@ -9,6 +9,7 @@ import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Pr
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
 import { CallEvents } from "../../services/proxy/ToolCall.ts"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
@@ -45,6 +46,7 @@ const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
 export const make = Effect.gen(function*() {
   const history = yield* ItemHistory
   const primitives = yield* Primitives
+  const trust = yield* ProjectTrust
   const workspace = yield* Workspace
 
   const emitOf = Effect.map(CallEvents, ({ emit }) => (run: Run): PrimitiveInput["emit"] => {
@@ -58,6 +60,15 @@ export const make = Effect.gen(function*() {
       )
   })
 
+  /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
+  const confirmOf = (run: Run): PrimitiveInput["confirm"] => {
+    const place = run.env?.interpreter?.place
+    return place === undefined ? undefined : Effect.map(
+      trust.interpreter(place),
+      (standing) => standing._tag === "Shown" ? undefined : `${place} ${standing.issue}: kiwi trust project accepts it`
+    )
+  }
+
   const inputOf = (run: Run, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
     tool: chainOf(run).leaf.tool.location.id,
     config: run.config,
@@ -69,6 +80,7 @@ export const make = Effect.gen(function*() {
     toolFile: run.toolFile,
     cwd: workspace.cwd,
     isolation: run.isolation ?? "standard",
+    confirm: confirmOf(run),
     emit
   })
 

@@ -100,14 +100,21 @@ export const make = Effect.gen(function*() {
     for (const [index, text] of narrowing.success.entries()) {
       const some = yield* over(`narrowing ${index}`, text, values, projectFile, true)
       values = some.values
-      problems.push(...some.problems)
-      const held = some.loosens.map(({ line, setting }) => ({
+      // Nobody has accepted this text, so it is named by its lines and never quoted.
+      const hint = "kiwi trust project"
+      const unclear = some.problems.map(({ line }) => ({
         file: projectFile,
         line,
-        issue: `${setting} does not hold: it is not stricter, and nobody has accepted this file as it is`,
-        hint: "kiwi trust project"
+        issue: "what stands here sets nothing, and nobody has accepted this file as it is",
+        hint
       }))
-      problems.push(...held)
+      const held = some.loosens.map(({ key, line }) => ({
+        file: projectFile,
+        line,
+        issue: `${key} does not hold: it is not stricter, and nobody has accepted this file as it is`,
+        hint
+      }))
+      problems.push(...unclear, ...held)
     }
     return { values, problems }
   })

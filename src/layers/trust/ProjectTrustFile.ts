@@ -7,8 +7,9 @@ import type { BigIntStats } from "node:fs"
 import { lstatSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
-import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
+import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { changedProgram, isSameProgram, newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -21,10 +22,11 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
+import { makeFileDigests, programFiles } from "../env/programs/interpreterFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { variable } from "../process/variable.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
-import { inspectFolders, interpreterPlaces, uvPlace } from "./projectFolder.ts"
+import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
@@ -76,6 +78,7 @@ const withoutProject: ProjectTrust["Service"] = {
   require: Effect.fail(noProject),
   controlFiles: Effect.succeed([]),
   unseen: Effect.succeed([]),
+  interpreter: () => Effect.succeed({ _tag: "New", issue: newProgram }),
   readControl: () => Effect.undefined,
   readNarrowing: () => Effect.succeed([]),
   propose: Effect.succeed({
@@ -99,7 +102,10 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
-  const further = uvPlace(project.root, Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT")))
+  const places = interpreterPlaces(
+    project.root,
+    Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
+  )
   const state = relative(home, project.state)
   const decisionPath = `${state}/trust.json`
   const folders = { root: project.root, ai: project.ai, home }
@@ -179,7 +185,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     if (!(yield* isSameFolder(decision, report.folder))) {
       return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
     }
-    return { state: { _tag: "Trusted", seen: decision.seenInterpreters ?? [] }, decision }
+    return { state: { _tag: "Trusted", seen: (decision.interpreters ?? []).map(({ path }) => path) }, decision }
   })
 
   const require = Effect.gen(function*() {
@@ -266,15 +272,44 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     )
   })
 
+  const digestOf = makeFileDigests()
+  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace) {
+    return { kind, path, files: yield* programFiles(project.root, path, kind === "Python", digestOf) }
+  })
+  /** What lies in every place of an interpreter, as a person would be shown it. */
+  const lookAtInterpreters = Effect.suspend(() =>
+    Effect.forEach(places.filter((place) => isThere(project.root, place)), look)
+  )
+
+  const standingOf = (now: ShownProgram, decision: TrustDecision | undefined): InterpreterStanding => {
+    const shown = decision?.interpreters?.find(({ path }) => path === now.path)
+    if (shown === undefined) return { _tag: "New", issue: newProgram }
+    return isSameProgram(shown.files, now.files)
+      ? { _tag: "Shown", program: now.files[0] }
+      : { _tag: "Changed", issue: changedProgram }
+  }
+
+  const interpreter = Effect.fnUntraced(function*(place: string) {
+    const { decision, state: found } = yield* standing()
+    const known = places.find(({ path }) => path === place)
+    if (known === undefined || found._tag !== "Trusted") return standingOf({ path: place, files: [] }, undefined)
+    return standingOf(yield* look(known), decision)
+  })
+
   /** Everything that a decision would rest on, read in one go. */
   const gather = Effect.fnUntraced(function*() {
     const report = inspectFolders(folders)
     const decision = yield* currentDecision()
     const compared = yield* withCopies(decision, yield* compare(decision))
-    const accepted = report._tag === "Usable" ? report.concerns : []
-    const interpreters = interpreterPlaces(project.root, further)
-    const proposal = yield* makeProposal(files, { root: project.root, concerns: accepted, compared, interpreters })
-    return { report, compared, interpreters: interpreters.map(({ path }) => path), proposal }
+    const concerns = report._tag === "Usable" ? report.concerns : []
+    const interpreters = yield* lookAtInterpreters
+    const proposal = yield* makeProposal(files, { root: project.root, concerns, compared, interpreters })
+    return {
+      report,
+      compared,
+      interpreters: interpreters.map(({ files: of, path }) => ({ path, files: of })),
+      proposal
+    }
   })
 
   const acceptedFile = (path: string, bytes: Uint8Array): AcceptedFile => ({
@@ -300,7 +335,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     by: TrustDecision["by"],
     report: { readonly concerns: ReadonlyArray<{ readonly code: string }> },
     found: ReadonlyArray<FoundControl>,
-    seenInterpreters: ReadonlyArray<string>
+    shown: ReadonlyArray<ShownProgram>
   ) {
     const kept: Array<AcceptedFile> = []
     for (const now of found) {
@@ -321,7 +356,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       time: DateTime.formatIso(yield* DateTime.now),
       by,
       files: kept,
-      seenInterpreters
+      interpreters: shown
     })
   })
 
@@ -381,9 +416,11 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       return compared.map(({ file }) => file)
     }),
     unseen: Effect.gen(function*() {
-      const seen = (yield* currentDecision())?.seenInterpreters ?? []
-      return interpreterPlaces(project.root, further).map(({ path }) => path).filter((path) => !seen.includes(path))
+      const decision = yield* currentDecision()
+      const now = yield* lookAtInterpreters
+      return now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
     }),
+    interpreter,
     readControl,
     readNarrowing,
     propose: Effect.map(Effect.suspend(gather), ({ proposal }) => proposal).pipe(

@@ -62,6 +62,7 @@ export const make = Effect.fnUntraced(function*(options: ProjectTrustMemoryOptio
     require: requireTrusted,
     controlFiles,
     unseen: Effect.succeed([]),
+    interpreter: () => Effect.succeed({ _tag: "Shown", program: undefined }),
     readControl: (path) =>
       Effect.map(Ref.get(state), (now) => now._tag === "Trusted" ? files.get(path)?.slice() : undefined),
     readNarrowing: (path) =>

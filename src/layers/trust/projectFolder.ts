@@ -4,11 +4,13 @@
 import { Effect, Result } from "effect"
 import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
+import { platform } from "node:os"
 import { isAbsolute, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { nodeIn, platformOf, pythonIn } from "../env/virtualEnvironments.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
@@ -38,6 +40,8 @@ const ai: Looked = { name: "ai", label: "its .ai" }
 const home: Looked = { name: "home", label: "$KIWI_HOME" }
 
 const uid = getuid?.()
+
+const here = platformOf(platform())
 
 const concerns = (stat: Stats | BigIntStats, { label, name }: Looked): ReadonlyArray<FolderConcern> => {
   if (uid === undefined) return []
@@ -131,31 +135,35 @@ export interface InterpreterPlace {
   readonly path: string
 }
 
+const programsIn = (language: "Python" | "Node", folder: string): ReadonlyArray<InterpreterPlace> =>
+  (language === "Python" ? [pythonIn(here)] : nodeIn(here))
+    .map((inside) => ({ kind: language, path: [folder, ...inside].join("/") }))
+
 /** Every place in which EnvResolver looks for an interpreter of the project, or for the version of one. */
 const interpreters: ReadonlyArray<InterpreterPlace> = [
-  { kind: "Python", path: ".venv" },
-  { kind: "Python", path: ".ai/scripts/.venv" },
-  { kind: "Node", path: "node_modules" },
-  { kind: "Node", path: ".ai/scripts/node_modules" },
+  ...programsIn("Python", ".venv"),
+  ...programsIn("Python", ".ai/scripts/.venv"),
+  ...programsIn("Node", "node_modules"),
+  ...programsIn("Node", ".ai/scripts/node_modules"),
   ...[".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
     .map((path) => ({ kind: "version", path } as const))
 ]
 
 /** Where uv keeps the project's environment, if that was moved to another place in the project. */
-export const uvPlace = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
+const uvPlace = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
   if (named === undefined || named === "") return []
   const path = relative(root, resolve(root, named))
   const isOutside = path === "" || isAbsolute(path) || path.split(sep)[0] === ".."
-  return isOutside ? [] : [{ kind: "Python", path: path.split(sep).join("/") }]
+  return isOutside ? [] : programsIn("Python", path.split(sep).join("/"))
 }
 
-/** Those that are there now. */
-export const interpreterPlaces = (
-  root: string,
-  further: ReadonlyArray<InterpreterPlace>
-): ReadonlyArray<InterpreterPlace> =>
-  [...interpreters, ...further.filter((one) => interpreters.every(({ path }) => path !== one.path))]
-    .filter(({ path }) => kind(join(root, path)) !== "absent")
+/** Every place, whether anything is there or not. `named`: what UV_PROJECT_ENVIRONMENT says. */
+export const interpreterPlaces = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => [
+  ...interpreters,
+  ...uvPlace(root, named).filter((one) => interpreters.every(({ path }) => path !== one.path))
+]
+
+export const isThere = (root: string, { path }: InterpreterPlace): boolean => kind(join(root, path)) !== "absent"
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 

@@ -8,6 +8,7 @@ import { lineEdits } from "../../services/integrity/SigningPlan.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
+import type { ProgramFile, ShownProgram } from "../../services/trust/ShownProgram.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -24,26 +25,41 @@ export interface Compared {
   readonly accepted: Uint8Array | ReadonlyArray<string> | undefined
 }
 
+/** An interpreter, or a file that chooses one, as it is now. */
+export type PlacedProgram = InterpreterPlace & ShownProgram
+
 export interface ProposalInput {
   readonly root: string
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
-  readonly interpreters: ReadonlyArray<InterpreterPlace>
+  readonly interpreters: ReadonlyArray<PlacedProgram>
 }
 
 const settingsPath = ".ai/config/kiwi.yaml"
 
 const word = (foreign: string): string => safeLine(foreign, 80)
 
+const showProgram = ({ path, sha256: digest }: ProgramFile): string =>
+  digest === null
+    ? `${safeLine(path, 1024)}, outside the project`
+    : digest === ""
+    ? `${word(path)}, which cannot be read and is never used`
+    : `${word(path)} in the project, sha256 ${digest.slice(0, 12)}`
+
 const folderEffects = Effect.fnUntraced(function*(
   files: SafeFiles["Service"],
   root: string,
-  interpreters: ReadonlyArray<InterpreterPlace>
+  interpreters: ReadonlyArray<PlacedProgram>
 ) {
   const found: Array<string> = []
-  for (const { kind, path: name } of interpreters) {
+  for (const { files: parts, kind, path: name } of interpreters) {
     if (kind !== "version") {
-      found.push(`${kind} tools of the project would run with the ${kind} in its ${word(name)}`)
+      const [program, ...settings] = parts
+      found.push(
+        `${kind} tools of the project would run with ${word(name)}: ${
+          program === undefined ? "a link that leads nowhere" : showProgram(program)
+        }${settings.length === 0 ? "" : `; it reads ${settings.map(showProgram).join(" and ")}`}`
+      )
       continue
     }
     const read = yield* Effect.result(files.read(root, name, { maxBytes: 4_096 }))
@@ -166,6 +182,7 @@ export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Servic
     input.root,
     input.concerns.map(({ code }) => code),
     controlFiles.map((file) => [file.path, file.state, file.digest]),
+    input.interpreters.map(({ files: parts, path }) => [path, parts]),
     text
   ]
   const request: HumanRequest = {

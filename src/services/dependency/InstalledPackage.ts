@@ -4,16 +4,21 @@ import { Schema } from "effect"
 export const Ecosystem = Schema.Literals(["python", "node"])
 export type Ecosystem = typeof Ecosystem.Type
 
+/** Quoted in warnings and errors, and a lock may have been written by anybody. */
+const text = (pattern: RegExp, message: string) => Schema.String.check(Schema.isPattern(pattern, { message }))
+
 /** One package as it was installed. */
 export const InstalledPackage = Schema.Struct({
   /** Python: normalised (`typing-extensions`). Node: with its scope. A Node package may be there in two versions. */
-  name: Schema.String.check(Schema.isNonEmpty(), Schema.isMaxLength(256)),
-  version: Schema.String.check(Schema.isNonEmpty(), Schema.isMaxLength(256)),
+  name: text(/^(?:@[A-Za-z0-9._~-]{1,100}\/)?[A-Za-z0-9._~-]{1,128}$/, "expected the name of a package"),
+  version: text(/^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,127}$/, "expected a version"),
   /**
    * Of the artifact, as the installer tells it: Python `sha256:<hex>` of the wheel, Node the integrity of the tarball
    * (`sha512-<base64>`); null where the installer has none.
    */
-  hash: Schema.NullOr(Schema.String.check(Schema.isMaxLength(512)))
+  hash: Schema.NullOr(
+    text(/^[a-z0-9]{1,16}[:-][A-Za-z0-9+/=]{1,128}(?: [a-z0-9]{1,16}-[A-Za-z0-9+/=]{1,128}){0,2}$/, "expected a digest")
+  )
 })
 export type InstalledPackage = typeof InstalledPackage.Type
 

@@ -126,7 +126,7 @@ export interface ExplainedEnv {
   readonly interpreter: ResolvedInterpreter | undefined
   /** Where the interpreter was looked for before it was found, in order. */
   readonly looked: ReadonlyArray<LookedAt>
-  /** Entries of PATH that do not count: relative, or in the project. */
+  /** Entries of PATH that do not count: relative, in the project, or a manager's shims, which are looked through. */
   readonly skippedPath: ReadonlyArray<string>
   readonly problem: RequirementsMissing | undefined
   readonly warnings: ReadonlyArray<EnvWarning>

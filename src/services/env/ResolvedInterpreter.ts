@@ -1,6 +1,7 @@
 // The interpreter that a tool runs with. What it is (kind and version) is told from files alone and recorded in
 // lockfiles; where it lies is this machine's business.
 import { Schema } from "effect"
+import type { ProgramFile } from "../trust/ShownProgram.ts"
 
 /** Where an interpreter came from. Words of lockfiles: none of them ever changes its meaning. */
 export const InterpreterKind = Schema.Literals([
@@ -29,6 +30,27 @@ export const InterpreterKind = Schema.Literals([
 ])
 export type InterpreterKind = typeof InterpreterKind.Type
 
+export const outsideProject = "outside the project"
+
+/** Which file an interpreter is. Words of lockfiles too. */
+export const InterpreterFile = Schema.Union([
+  Schema.Literal(outsideProject),
+  Schema.Struct({
+    /** Every link followed; relative to the project, forward slashes. */
+    path: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._@+/-]{1,256}$/, { message: "expected a path" })),
+    sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
+  })
+])
+export type InterpreterFile = typeof InterpreterFile.Type
+
+const isInterpreterFile = Schema.is(InterpreterFile)
+
+/** `undefined` where a lock could not name it: a path with blanks or words in it. */
+export const toInterpreterFile = ({ path, sha256 }: ProgramFile): InterpreterFile | undefined => {
+  const file = sha256 === null ? outsideProject : { path, sha256 }
+  return isInterpreterFile(file) ? file : undefined
+}
+
 export interface ResolvedInterpreter {
   readonly variable: string
   /** Absolute. */
@@ -36,4 +58,8 @@ export interface ResolvedInterpreter {
   readonly kind: InterpreterKind
   /** As its folder, its settings or its name say; `undefined` where nothing but running it could tell. */
   readonly version: string | undefined
+  /** Where it lies in the project, for `ProjectTrust.interpreter`; absent outside of it. */
+  readonly place?: string
+  /** Absent where that cannot be told. */
+  readonly program?: InterpreterFile
 }

@@ -87,6 +87,17 @@ export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid"
   }
 }
 
+/** The same without a word of the file: what a restricted project's files say is not repeated. */
+export const withoutWords = (error: ItemInvalid): ItemInvalid =>
+  new ItemInvalid({
+    item: error.item,
+    line: error.line,
+    column: error.column,
+    issue: "this is not what it has to be; it is not quoted, since nobody trusts the project",
+    found: "",
+    hint: "Look at the file itself, or trust the project first: kiwi trust project"
+  })
+
 /** The item's file cannot be read: permissions, a link out of the tree, a file that is too large or is no regular file. */
 export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUnreadable", {
   item: Schema.String,

@@ -4,37 +4,55 @@ import { Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import { Ecosystem, InstalledPackage } from "../dependency/InstalledPackage.ts"
 import type { ResolvedInterpreter } from "../env/ResolvedInterpreter.ts"
-import { InterpreterKind } from "../env/ResolvedInterpreter.ts"
-import { isItemId, Tier } from "../item/ItemId.ts"
+import { InterpreterFile, InterpreterKind } from "../env/ResolvedInterpreter.ts"
+import { isCategory, isItemId, Tier } from "../item/ItemId.ts"
 
 const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
 const ChainHash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{12}$/, { message: "expected 12 hex digits" }))
 
-/** What differs is quoted to callers, and anybody may have written the file: names are names, with no room for words. */
+// What differs is quoted to callers, and anybody may have written the file: every text in it has a closed form and a
+// length, with no room for a sentence.
+const text = (pattern: RegExp, message: string) => Schema.String.check(Schema.isPattern(pattern, { message }))
 const ToolId = Schema.String.check(Schema.makeFilter(isItemId, { message: "expected the id of an item" }))
-const name = (most: number) =>
-  Schema.String.check(Schema.isMaxLength(most), Schema.isPattern(/^\S+$/, { message: "expected a name" }))
+const Version = text(/^[0-9A-Za-z][0-9A-Za-z.+_-]{0,127}$/, "expected a version")
+const InterpreterVersion = text(/^[0-9A-Za-z][0-9A-Za-z.+_/-]{0,63}$/, "expected a version")
+const Command = text(/^[A-Za-z0-9_./][A-Za-z0-9._+/-]{0,127}$/, "expected the name of a command")
+const Variable = text(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected the name of a variable")
+const Instant = text(/^[0-9TZ:.+-]{1,40}$/, "expected a time")
+const ToolPath = Schema.String.check(
+  Schema.isMaxLength(512),
+  Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*){0,16}$/, {
+    message: "expected a path"
+  })
+)
+const Category = Schema.NonEmptyString.check(Schema.makeFilter(isCategory, { message: "expected a category" }))
+const few = Schema.isMaxLength(256)
 
 /** One link of the chain as it was frozen. */
 export const LockedLink = Schema.Struct({
   tool_id: ToolId,
-  version: name(128),
+  version: Version,
   /** The item's digest: sha256 hex of its canonical bytes, of a folder over the list of its files. */
   integrity: Sha256,
   /** Id of the next link; null for the primitive, which is last. */
-  executor: Schema.NullOr(Schema.String),
+  executor: Schema.NullOr(ToolId),
   tier: Tier,
   /** Path below the tier's tools folder: "math/add.py". */
-  path: Schema.NonEmptyString
+  path: ToolPath
 })
 export type LockedLink = typeof LockedLink.Type
 
 /** The interpreter that the chain's runtime found; null fields could not be told without running it. */
 export const LockedInterpreter = Schema.Struct({
-  variable: name(256),
+  variable: Variable,
   /** Where it came from. Never a path: those differ. */
   kind: InterpreterKind,
-  version: Schema.NullOr(name(256))
+  version: Schema.NullOr(InterpreterVersion),
+  /**
+   * Where the program lies: a file of the project by its digest, or outside, where it is the machine's. Absent where it
+   * was not told, and in locks that were made before this was kept.
+   */
+  program: Schema.optionalKey(InterpreterFile)
 })
 export type LockedInterpreter = typeof LockedInterpreter.Type
 
@@ -42,15 +60,15 @@ export const LockedRuntime = Schema.Struct({
   /** Null where the chain declares none, or none was found when it was frozen: then nothing is compared. */
   interpreter: Schema.NullOr(LockedInterpreter),
   /** What the links require, sorted. */
-  commands: Schema.Array(Schema.String),
-  variables: Schema.Array(Schema.String)
+  commands: Schema.Array(Command).check(few),
+  variables: Schema.Array(Variable).check(few)
 })
 export type LockedRuntime = typeof LockedRuntime.Type
 
 export const LockedDependencies = Schema.Struct({
   ecosystem: Ecosystem,
   /** Sorted by name, then version. */
-  packages: Schema.Array(InstalledPackage)
+  packages: Schema.Array(InstalledPackage).check(Schema.isMaxLength(20_000))
 })
 export type LockedDependencies = typeof LockedDependencies.Type
 
@@ -58,13 +76,13 @@ export type LockedDependencies = typeof LockedDependencies.Type
 export const Lockfile = Schema.Struct({
   lockfile_version: Schema.Literal(1),
   /** ISO 8601, UTC. Information, never compared. */
-  generated_at: Schema.String,
+  generated_at: Instant,
   root: Schema.Struct({
-    tool_id: Schema.NonEmptyString,
-    version: Schema.NonEmptyString,
+    tool_id: ToolId,
+    version: Version,
     integrity: Sha256,
     /** Folder below the tools folder; "tools" for the root of it. */
-    category: Schema.NonEmptyString
+    category: Category
   }),
   /** Leaf first; the first is `root`, the last the primitive. */
   resolved_chain: Schema.NonEmptyArray(LockedLink),
@@ -74,7 +92,7 @@ export const Lockfile = Schema.Struct({
   /** Null where the chain declares no packages, or they were not installed when it was frozen. */
   dependencies: Schema.NullOr(LockedDependencies),
   /** Where it was fetched from; null for a lock that was made here. */
-  registry: Schema.NullOr(Schema.Struct({ url: Schema.String, fetched_at: Schema.String }))
+  registry: Schema.NullOr(Schema.Struct({ url: Schema.String.check(Schema.isMaxLength(2_048)), fetched_at: Instant }))
 })
 export type Lockfile = typeof Lockfile.Type
 
@@ -98,7 +116,7 @@ export const lockCategory = (category: string): string => category === "" ? "too
 export interface FreezeInput {
   readonly chain: Chain
   /** What EnvResolver found; undefined where there is none, or it could not be found here. */
-  readonly interpreter: Pick<ResolvedInterpreter, "variable" | "kind" | "version"> | undefined
+  readonly interpreter: Pick<ResolvedInterpreter, "variable" | "kind" | "version" | "program"> | undefined
   readonly dependencies: LockedDependencies | null
 }
 
@@ -125,7 +143,12 @@ export const freeze = ({ chain, dependencies, interpreter }: FreezeInput, sha256
     runtime: {
       interpreter: interpreter === undefined
         ? null
-        : { variable: interpreter.variable, kind: interpreter.kind, version: interpreter.version ?? null },
+        : {
+          variable: interpreter.variable,
+          kind: interpreter.kind,
+          version: interpreter.version ?? null,
+          ...(interpreter.program === undefined ? {} : { program: interpreter.program })
+        },
       commands: chain.requires.commands.toSorted(),
       variables: chain.requires.environment.toSorted()
     },

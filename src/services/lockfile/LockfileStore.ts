@@ -15,12 +15,15 @@ export class LockInvalid extends Schema.TaggedError<LockInvalid>()("LockInvalid"
   lockfile: Schema.String,
   issue: Schema.String,
   /** The tool it is for, as far as its name says; "" where it says none. */
-  tool: Schema.String
+  tool: Schema.String,
+  /** What to do, where making a lock anew would not help. */
+  remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     return `${this.lockfile} is no lockfile that can be used: ${this.issue}`
   }
   get remediation() {
+    if (this.remedy !== undefined) return this.remedy
     return this.tool === "" ? `Remove or rename ${this.lockfile}` : `kiwi lockfile freeze ${this.tool}`
   }
 }

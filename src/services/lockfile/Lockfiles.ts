@@ -11,7 +11,7 @@ import type { VerifyError } from "../integrity/Verifier.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
-import { type LockFinding, showFinding } from "./compareLock.ts"
+import { type LockFinding, showFindings } from "./compareLock.ts"
 import type { Frozen } from "./Lockfile.ts"
 import type { LockFilter, LockInvalid, LockListing, LockScope, LockWriteError, StoredLock } from "./LockfileStore.ts"
 
@@ -38,8 +38,11 @@ export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing"
   }
 }
 
+/** Of a list that is part of every answer. */
+const mostIssues = 20
+
 const issuesOf = (findings: ReadonlyArray<typeof Finding.Type>): ReadonlyArray<ValidationIssue> =>
-  findings.map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
+  findings.slice(0, mostIssues).map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
 
 /** The chain is not the one that was locked. */
 export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismatch", {
@@ -50,9 +53,7 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
   findings: Schema.Array(Finding)
 }) {
   override get message() {
-    return `${this.tool} is not as ${this.lockfile} has it: ${
-      this.findings.map((f) => showFinding(f as LockFinding)).join("; ")
-    }`
+    return `${this.tool} is not as ${this.lockfile} has it: ${showFindings(this.findings as Array<LockFinding>)}`
   }
   get remediation() {
     return `kiwi lockfile diff ${this.tool}`

@@ -44,7 +44,7 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
   const [a, b] = [locked.interpreter, now.interpreter]
   if (a !== null && b !== null) {
     const isOther = a.variable !== b.variable || a.kind !== b.kind ||
-      (a.version !== null && b.version !== null && a.version !== b.version)
+      (a.version !== null && b.version !== null && a.version !== b.version) || isOtherProgram(a.program, b.program)
     if (isOther) add("interpreter", showInterpreter(a), showInterpreter(b))
   }
   for (const field of ["commands", "variables"] as const) {
@@ -55,10 +55,27 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
   return findings
 }
 
-const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =>
-  `${i.variable} from ${i.kind}${i.version === null ? "" : ` ${i.version}`}`
+const isOtherProgram = (a: LockedProgram, b: LockedProgram): boolean =>
+  a !== undefined && b !== undefined && programKey(a) !== programKey(b)
 
-const showNames = (names: ReadonlyArray<string>): string => names.length === 0 ? "none" : names.join(", ")
+type LockedProgram = NonNullable<LockedRuntime["interpreter"]>["program"]
+
+const programKey = (program: NonNullable<LockedProgram>): string =>
+  typeof program === "string" ? program : `${program.path} ${program.sha256}`
+
+const showProgram = (program: LockedProgram): string =>
+  typeof program === "object" ? ` (${program.path} ${short(program.sha256)})` : ""
+
+const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =>
+  `${i.variable} from ${i.kind}${i.version === null ? "" : ` ${i.version}`}${showProgram(i.program)}`
+
+/** More would be a text of its own. */
+const most = 8
+
+const firstOf = (names: ReadonlyArray<string>): string =>
+  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "")
+
+const showNames = (names: ReadonlyArray<string>): string => names.length === 0 ? "none" : firstOf(names)
 
 type Packages = ReadonlyArray<InstalledPackage>
 
@@ -76,8 +93,9 @@ const showPackages = (packages: Packages, withHash: boolean): string =>
   packages.length === 0
     ? "none"
     : `${packages[0]!.name} ${
-      packages.map(({ hash, version }) => withHash && hash !== null ? `${version} (${hash.slice(0, 20)})` : version)
-        .join(", ")
+      firstOf(
+        packages.map(({ hash, version }) => withHash && hash !== null ? `${version} (${hash.slice(0, 20)})` : version)
+      )
     }`
 
 const compareDependencies = (
@@ -127,7 +145,9 @@ export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFindi
   const add = (field: LockFinding["field"], before: string, after: string) =>
     losses.push({ link: undefined, field, tool, locked: before, now: after })
   const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
-  if (was !== null && (is === null || (was.version !== null && is.version === null))) {
+  const isLess = was !== null && (is === null || (was.version !== null && is.version === null) ||
+    (was.program !== undefined && is.program === undefined))
+  if (isLess) {
     add("interpreter", showInterpreter(was), is === null ? "none" : showInterpreter(is))
   }
   if (locked.dependencies !== null && now.dependencies === null) {
@@ -136,6 +156,12 @@ export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFindi
     }
   }
   return losses
+}
+
+/** All of them in one text, of which the first are told. */
+export const showFindings = (findings: ReadonlyArray<LockFinding>): string => {
+  const shown = findings.slice(0, most).map(showFinding).join("; ")
+  return findings.length > most ? `${shown}; and ${findings.length - most} more differences` : shown
 }
 
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */

@@ -24,6 +24,8 @@ export interface PrimitiveInput {
   /** Working directory: the project's root, or a private temporary folder without a project. */
   readonly cwd: string
   readonly isolation: Isolation
+  /** Asked right before a process starts: what is wrong with the project's interpreter by now; `undefined` for nothing. */
+  readonly confirm?: Effect.Effect<string | undefined> | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }

@@ -190,13 +190,13 @@ export interface Interpreted {
   readonly values: SettingsValues
   readonly problems: ReadonlyArray<SettingsProblem>
   /** What is not tighter than `base`: "subprocess.timeout: 3000s". */
-  readonly loosens: ReadonlyArray<{ readonly line: number; readonly setting: string }>
+  readonly loosens: ReadonlyArray<{ readonly line: number; readonly key: string; readonly setting: string }>
 }
 
 /** A file's settings over `base`: all of them, or with `narrow` only those that tighten. */
 export const interpret = (node: YamlNode, base: SettingsValues, file: string, narrow: boolean): Interpreted => {
   const problems: Array<SettingsProblem> = []
-  const loosens: Array<{ readonly line: number; readonly setting: string }> = []
+  const loosens: Array<{ readonly line: number; readonly key: string; readonly setting: string }> = []
   const values = { ...base }
   const seen = new Set<string>()
   const known = [...fields.keys()].join(", ")
@@ -210,7 +210,9 @@ export const interpret = (node: YamlNode, base: SettingsValues, file: string, na
       return
     }
     const tightens = definition.tighter?.(parsed.success, base[field]) ?? false
-    if (!tightens) loosens.push({ line: given.line, setting: `${given.key}: ${String(given.value)}` })
+    if (!tightens) {
+      loosens.push({ line: given.line, key: definition.key, setting: `${given.key}: ${String(given.value)}` })
+    }
     if (tightens || !narrow) values[field] = parsed.success
   }
 

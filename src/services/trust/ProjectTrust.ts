@@ -4,6 +4,7 @@ import { Context, type Effect, Schema } from "effect"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest } from "./HumanAct.ts"
+import type { ProgramFile } from "./ShownProgram.ts"
 
 /** No person has accepted this project as it is now, so nothing of it runs and nothing of it is believed. */
 export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("ProjectRestricted", {
@@ -24,12 +25,17 @@ export type TrustState =
   /** There is no project: only the user and system tiers. */
   | { readonly _tag: "NoProject" }
   /**
-   * `seen`: places of interpreters (".venv", ".nvmrc") that a person was shown; nothing in any other is used. Absent
+   * `seen`: where a person was shown an interpreter (".venv/bin/python", ".nvmrc"); no other place is used. Absent
    * where there is nobody to show them to: all of them.
    */
   | { readonly _tag: "Trusted"; readonly seen?: ReadonlyArray<string> }
   /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. `remedy`: where trusting would not help. */
   | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
+
+/** `program`: the file that it comes down to, where that can be told. `issue`: the end of a sentence about the place. */
+export type InterpreterStanding =
+  | { readonly _tag: "Shown"; readonly program: ProgramFile | undefined }
+  | { readonly _tag: "New" | "Changed"; readonly issue: string }
 
 /** A control file: anything under `.ai/config/`, `.ai/extractors/`, and `.env*`. */
 export interface ControlFile {
@@ -56,8 +62,16 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   /** Succeeds when things of the project tier may be used, else `ProjectRestricted`. */
   readonly require: Effect.Effect<void, ProjectRestricted>
   readonly controlFiles: Effect.Effect<ReadonlyArray<ControlFile>>
-  /** Places of interpreters that are there now and that nobody has been shown. For messages: a call asks `state`. */
+  /**
+   * Interpreters that are there now, and that nobody has been shown or that have changed since. For messages: a call
+   * asks `interpreter`.
+   */
   readonly unseen: Effect.Effect<ReadonlyArray<string>>
+  /**
+   * Whether what lies at a place of an interpreter is what a person was shown there. Reads a file once for as long as
+   * it does not change; asked before a call and again right before its process starts.
+   */
+  readonly interpreter: (place: string) => Effect.Effect<InterpreterStanding>
   /**
    * The bytes of a control file, if the project is trusted and a person accepted exactly these bytes; `undefined`
    * if it does not exist, is not accepted, or the project is restricted.

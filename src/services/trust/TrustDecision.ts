@@ -1,6 +1,7 @@
 // What a person decided about a project, as it is kept in `trust.json` below $KIWI_HOME. It names the project itself,
 // so that a decision that was moved to another project's place says nothing there.
 import { Schema } from "effect"
+import { ShownProgram } from "./ShownProgram.ts"
 
 export const AcceptedFile = Schema.Struct({
   /** Relative to the project, forward slashes. */
@@ -25,8 +26,8 @@ export const TrustDecision = Schema.Struct({
   time: Schema.String,
   by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "init"]),
   files: Schema.Array(AcceptedFile),
-  /** Places of interpreters that were there and that the person was shown; none in decisions that do not say. */
-  seenInterpreters: Schema.optionalKey(Schema.Array(Schema.String))
+  /** Interpreters that were there and that the person was shown; none in decisions that do not say. */
+  interpreters: Schema.optionalKey(Schema.Array(ShownProgram))
 })
 export type TrustDecision = typeof TrustDecision.Type
 

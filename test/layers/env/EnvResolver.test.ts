@@ -85,7 +85,8 @@ describe("what a child gets", () => {
         variable: "KIWI_PYTHON",
         path: "/usr/bin/python3",
         kind: "system",
-        version: undefined
+        version: undefined,
+        program: "outside the project"
       })
       assert.include(originsOf(env.child), {
         PATH: "process",

@@ -6,6 +6,7 @@ import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.
 import { makeChain } from "../../../src/services/chain/Chain.ts"
 import { EnvResolver, type ResolvedEnv } from "../../../src/services/env/EnvResolver.ts"
 import { ProjectTrust, type TrustState } from "../../../src/services/trust/ProjectTrust.ts"
+import { changedProgram } from "../../../src/services/trust/ShownProgram.ts"
 import * as Items from "../chain/items.ts"
 
 export const chainOf = (first: Items.ToolSpec, ...rest: ReadonlyArray<Items.ToolSpec>) => {
@@ -27,6 +28,8 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly trust?: TrustState["_tag"]
   /** Places of interpreters that a person was shown. Default: all. */
   readonly seen?: ReadonlyArray<string>
+  /** Those of them that are not what the person was shown. */
+  readonly replaced?: ReadonlyArray<string>
   /** Accepted control files. */
   readonly control?: Readonly<Record<string, string>>
   /** Control files that are there as nobody has accepted them. */
@@ -36,7 +39,10 @@ export interface World extends EnvResolverMemory.MemoryHost {
   readonly overrides?: Readonly<Record<string, string>>
 }
 
-export const trustLayer = (world: Pick<World, "changed" | "trust" | "control" | "seen">, asked: Array<string> = []) => {
+export const trustLayer = (
+  world: Pick<World, "changed" | "trust" | "control" | "seen" | "replaced">,
+  asked: Array<string> = []
+) => {
   const tag = world.trust ?? "Trusted"
   return Layer.mock(ProjectTrust, {
     state: Effect.succeed(
@@ -46,6 +52,12 @@ export const trustLayer = (world: Pick<World, "changed" | "trust" | "control" | 
         ? { _tag: tag, ...(world.seen === undefined ? {} : { seen: world.seen }) }
         : { _tag: tag }
     ),
+    interpreter: (place) =>
+      Effect.succeed(
+        world.replaced?.includes(place) === true
+          ? { _tag: "Changed", issue: changedProgram }
+          : { _tag: "Shown", program: { path: place, sha256: "a".repeat(64) } }
+      ),
     controlFiles: Effect.succeed(
       (world.changed ?? []).map((path) => ({ path, digest: "", state: "changed" as const }))
     ),

@@ -119,7 +119,8 @@ describe("EnvResolver.explain", () => {
         variable: "KIWI_PYTHON",
         path: "/home/u/.ai/.venv/bin/python",
         kind: "user-venv",
-        version: undefined
+        version: undefined,
+        program: "outside the project"
       })
       assert.deepStrictEqual(found.looked.map(({ outcome, path }) => [path, outcome]), [
         ["/srv/project/.venv/bin/python", "nothing there that runs"],

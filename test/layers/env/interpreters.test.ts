@@ -58,17 +58,17 @@ describe("venv_python and node_modules", () => {
       const python = { type: "venv_python", search: all, fallback: "python3" }
       const stopped = (place: string) =>
         `${place} is there, but nobody has been shown it since the project was trusted: kiwi trust project accepts it`
-      assert.include(yield* found(python, { programs, seen: [] }), stopped(".venv"))
+      assert.include(yield* found(python, { programs, seen: [] }), stopped(".venv/bin/python"))
       assert.include(
-        yield* found({ ...python, search: ["kiwi", "system"] }, { programs, seen: [".venv"] }),
-        stopped(".ai/scripts/.venv")
+        yield* found({ ...python, search: ["kiwi", "system"] }, { programs, seen: [".venv/bin/python"] }),
+        stopped(".ai/scripts/.venv/bin/python")
       )
-      assert.strictEqual(yield* found(python, { programs, seen: [".venv"] }), places.project)
+      assert.strictEqual(yield* found(python, { programs, seen: [".venv/bin/python"] }), places.project)
       // A place without an interpreter in it is none.
       assert.strictEqual(yield* found(python, { programs: [places.user], seen: [] }), places.user)
       const node = { type: "node_modules", search: ["project"], fallback: "node" } as const
       const installed = ["/srv/project/node_modules/.bin/node", "/usr/bin/node"]
-      assert.include(yield* found(node, { programs: installed, seen: [] }), stopped("node_modules"))
+      assert.include(yield* found(node, { programs: installed, seen: [] }), stopped("node_modules/.bin/node"))
       const failed = yield* Effect.flip(
         resolve(withRuntime({ interpreter: { var: "X", ...node } }), { programs: installed, seen: [] })
       )

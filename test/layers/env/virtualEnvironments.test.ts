@@ -45,10 +45,13 @@ describe("uv's virtual environment", () => {
       const inside = "/srv/project/build/venv/bin/python"
       assert.strictEqual(yield* found(place("build/venv", inside)), `${inside} uv undefined`)
       assert.match(
-        yield* found(place("build/venv", inside, { seen: [".venv"] })),
-        /^missing: .*build\/venv is there, but nobody has been shown it.*kiwi trust project$/
+        yield* found(place("build/venv", inside, { seen: [".venv/bin/python"] })),
+        /^missing: .*build\/venv\/bin\/python is there, but nobody has been shown it.*kiwi trust project$/
       )
-      assert.strictEqual(yield* found(place("build/venv", inside, { seen: ["build/venv"] })), `${inside} uv undefined`)
+      assert.strictEqual(
+        yield* found(place("build/venv", inside, { seen: ["build/venv/bin/python"] })),
+        `${inside} uv undefined`
+      )
       // Without a pyproject.toml this is no project of uv's.
       assert.include(yield* found(place("/opt/venv", outside, { files: {} })), "project-venv")
       for (const world of [place("/opt/venv", outside, { trust: "Restricted" }), place("", outside)]) {

@@ -22,6 +22,9 @@ const stateTag = Effect.gen(function*() {
   return (yield* trust.state)._tag
 })
 
+const interpreters = [".venv", ".ai/scripts/.venv"].map((folder) => `${folder}/bin/python`)
+  .concat(["node_modules", ".ai/scripts/node_modules"].map((folder) => `${folder}/.bin/node`))
+
 describe("ProjectTrustFile", () => {
   it.effect("restricts a project until a person accepts it, for every kernel from then on", () =>
     Effect.gen(function*() {
@@ -127,9 +130,9 @@ describe("ProjectTrustFile", () => {
         w.put(".ai/extractors/new.yaml", "x: 1\n")
         yield* Effect.flip(trust.accept(shown, act))
         fs.rmSync(join(w.root, ".ai/extractors"), { recursive: true })
-        fs.mkdirSync(join(w.root, ".venv"))
+        w.put(".venv/bin/python", "#!/bin/sh\n")
         yield* Effect.flip(trust.accept(shown, act))
-        fs.rmdirSync(join(w.root, ".venv"))
+        fs.rmSync(join(w.root, ".venv"), { recursive: true })
         assert.strictEqual(yield* stateTag, "Restricted")
         yield* trust.accept(shown, act)
         assert.strictEqual(yield* stateTag, "Trusted")
@@ -348,10 +351,7 @@ describe("ProjectTrustFile", () => {
       w.put(".ai/config/kiwi.yaml", "subprocess.timeout: 3000s\nhttp.timeout: 5s\n")
       w.put(".ai/extractors/x.yaml", "a: 1\n")
       w.put(".nvmrc", "../../\u001b[31mevil\n")
-      fs.mkdirSync(join(w.root, ".venv"))
-      fs.mkdirSync(join(w.root, "node_modules"))
-      fs.mkdirSync(join(w.root, ".ai/scripts/.venv"), { recursive: true })
-      fs.mkdirSync(join(w.root, ".ai/scripts/node_modules"))
+      for (const place of interpreters) w.put(place, "#!/bin/sh\n")
       yield* Effect.gen(function*() {
         const trust = yield* ProjectTrust
         const { effects, request } = yield* trust.propose
@@ -361,8 +361,8 @@ describe("ProjectTrustFile", () => {
         assert.include(all, "subprocess.timeout: 3000s")
         assert.notInclude(all, "http.timeout")
         assert.include(all, ".ai/extractors/x.yaml")
-        for (const place of [".venv", ".ai/scripts/.venv", "node_modules", ".ai/scripts/node_modules"]) {
-          assert.include(all, `in its ${place}\n`)
+        for (const place of interpreters) {
+          assert.include(all, `run with ${place}: `)
         }
         assert.include(all, ".nvmrc would choose the version of an interpreter; it says \"../../\\u{1b}[31mevil\"")
         assert.isTrue(effects.every((effect) => !effect.includes("\n")))
@@ -404,18 +404,18 @@ describe("ProjectTrustFile", () => {
         const trust = yield* ProjectTrust
         yield* trust.trustNew(Effect.sync(() => w.put(rules, "made\n")))
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
-        assert.deepStrictEqual(yield* trust.unseen, ["node_modules", ".nvmrc"])
+        assert.deepStrictEqual(yield* trust.unseen, [".nvmrc"])
         const bytes = (value: string) => new TextEncoder().encode(value)
         w.put(rules, "edited\n")
         assert.isTrue(yield* trust.renew(rules, { before: bytes("made\n"), after: bytes("edited\n") }))
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
         yield* trustProject
-        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: ["node_modules", ".nvmrc"] })
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [".nvmrc"] })
         assert.deepStrictEqual(yield* trust.unseen, [])
-        fs.mkdirSync(join(w.root, ".venv"))
-        assert.deepStrictEqual(yield* trust.unseen, [".venv"])
-        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: ["node_modules", ".nvmrc"] })
-        assert.include((yield* trustProject).effects.join("\n"), "in its .venv")
+        w.put(".venv/bin/python", "#!/bin/sh\n")
+        assert.deepStrictEqual(yield* trust.unseen, [".venv/bin/python"])
+        assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [".nvmrc"] })
+        assert.include((yield* trustProject).effects.join("\n"), ".venv/bin/python in the project, sha256")
         assert.deepStrictEqual(yield* trust.unseen, [])
       }).pipe(Effect.provide(w.layer))
     }))

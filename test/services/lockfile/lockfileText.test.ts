@@ -76,7 +76,7 @@ describe("the text of a lockfile", () => {
         lock.resolved_chain[last]!["tool_id"] = words
         lock.resolved_chain[last - 1]!["executor"] = words
       }),
-      "tool_id is missing or not"
+      `resolved_chain[${last - 1}].executor is missing or not`
     )
     assert.include(
       refused((lock) => {

@@ -48,7 +48,7 @@ export const linksOf = (seeds: typeof Links.Type): readonly [LockedLink, ...Read
   return [leaf!, ...rest]
 }
 
-const Names = Schema.Array(Schema.Literals(["A", "B_2", "git", "a, b"])).check(Schema.isMaxLength(3))
+const Names = Schema.Array(Schema.Literals(["A", "B_2", "git", "a_b"])).check(Schema.isMaxLength(3))
 
 export const Extras = Schema.Struct({
   interpreter: Schema.NullOr(Schema.Struct({
@@ -62,7 +62,7 @@ export const Extras = Schema.Struct({
     Schema.Array(Schema.Struct({
       name: Schema.Literals(["requests", "@scope/pkg"]),
       version: Schema.Literals(["1.0.0", "2.0.0"]),
-      hash: Schema.NullOr(Schema.Literals(["sha256:1", "sha256:2"]))
+      hash: Schema.NullOr(Schema.Literals(["sha256:1a", "sha256:2b"]))
     })).check(Schema.isMaxLength(2))
   )
 })

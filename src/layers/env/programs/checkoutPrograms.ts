@@ -1,0 +1,154 @@
+// Programs by which code runs, as a checkout brings them: anywhere in the tree, by what they are called. Nothing is
+// started, opened blocking or followed; only `pyvenv.cfg` is read.
+import { Effect } from "effect"
+import * as Fs from "node:fs"
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
+
+export interface CheckoutProgram {
+  /** Relative to the checkout, forward slashes. */
+  readonly path: string
+  /** What it is, as the end of "It is …". */
+  readonly is: string
+  /** Whether a tool of the project would run by it: it lies where Kiwi looks, or leads Python into the checkout. */
+  readonly counts: boolean
+}
+
+export interface CheckoutPrograms {
+  readonly programs: ReadonlyArray<CheckoutProgram>
+  /** Those that are not in the list. */
+  readonly more: number
+  /** Whether the tree was too large to be looked at to its end. */
+  readonly cut: boolean
+}
+
+/** Interpreters, shells, and what starts them. */
+const called = new RegExp(
+  `^(?:${
+    [
+      "(?:python|pypy)[0-9.]*w?",
+      "(?:nodejs|node|deno|bun|bunx|tsx|ts-node)",
+      "(?:ruby|perl|php|java|lua|go|rscript)[0-9.]*",
+      "(?:ba|z|da|k|fi)?sh|pwsh|env",
+      "(?:uv|uvx|pip|pipx|poetry|pdm|conda|mamba|hatch)[0-9.]*",
+      "(?:npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)",
+      "(?:pyenv|rbenv|nodenv|asdf|mise|rtx|volta|volta-shim|proto|nvm|fnm)",
+      "(?:gradlew|mvnw|pythonw|nodew)"
+    ].join("|")
+  })(?:\\.(?:exe|cmd|bat|ps1|sh))?$`,
+  "i"
+)
+
+const programFolders: ReadonlySet<string> = new Set(["bin", ".bin", "sbin", "scripts", "shims"])
+const environmentFolders: ReadonlySet<string> = new Set([".venv", "venv", "env", "node_modules", ...programFolders])
+
+const maxEntries = 1_000_000
+const maxNamed = 200
+const maxSettings = 65_536
+
+/** Entries between two chances for other fibers. */
+const batch = 4_096
+
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+const isBelow = (root: string, file: string): boolean => file === root || file.startsWith(root + sep)
+
+/** Where a link really leads, without opening anything. */
+const showTarget = (root: string, file: string): string => {
+  const real = attempt(() => Fs.realpathSync.native(file))
+  if (real === undefined) return "a link that leads nowhere"
+  return isBelow(root, real)
+    ? `a link to ${relative(root, real).split(sep).join("/") || "the checkout itself"}`
+    : "a link out of the checkout"
+}
+
+const readSettings = (file: string): string => {
+  const descriptor = attempt(() => Fs.openSync(file, Fs.constants.O_RDONLY | (Fs.constants.O_NONBLOCK ?? 0)))
+  if (descriptor === undefined) return ""
+  try {
+    const buffer = Buffer.alloc(maxSettings)
+    return Fs.fstatSync(descriptor).isFile()
+      ? buffer.toString("utf8", 0, Fs.readSync(descriptor, buffer, 0, maxSettings, 0))
+      : ""
+  } finally {
+    Fs.closeSync(descriptor)
+  }
+}
+
+/** Whether a virtual environment takes its standard library from the checkout. */
+const leadsInside = (root: string, file: string): boolean => {
+  const home = /^\s*home\s*=\s*(.*?)\s*$/m.exec(attempt(() => readSettings(file)) ?? "")?.[1]
+  if (home === undefined || home === "") return false
+  const place = isAbsolute(home) ? home : resolve(dirname(file), home)
+  return isBelow(root, attempt(() => Fs.realpathSync.native(place)) ?? place)
+}
+
+const isExecutable = (file: string): boolean =>
+  ((attempt(() => Fs.lstatSync(file, { throwIfNoEntry: false }))?.mode ?? 0) & 0o111) !== 0
+
+/** `places`: where tools of the project look for an interpreter. */
+export const checkoutPrograms = Effect.fnUntraced(function*(
+  root: string,
+  places: ReadonlySet<string>,
+  skipped: ReadonlySet<string>
+) {
+  const found: Array<CheckoutProgram> = []
+  let seen = 0
+  let cut = false
+  const judge = (entry: Fs.Dirent, path: string): CheckoutProgram | undefined => {
+    const file = join(root, path)
+    const isLink = entry.isSymbolicLink()
+    const is = isLink ? showTarget(root, file) : "a file of the checkout"
+    if (places.has(path)) return { path, is, counts: true }
+    if (entry.name === "pyvenv.cfg") {
+      const inside = leadsInside(root, file)
+      return {
+        path,
+        is: inside ? "a virtual environment's, and leads into the checkout" : "a virtual environment's",
+        counts: inside
+      }
+    }
+    if (entry.name.endsWith("._pth")) return { path, is: "what replaces the search path of a Python", counts: false }
+    // A folder of programs by a link: what lies in it is not walked.
+    if (isLink && environmentFolders.has(entry.name.toLowerCase())) return { path, is, counts: places.has(path) }
+    const folder = path.split("/").at(-2)?.toLowerCase() ?? ""
+    return called.test(entry.name) && (isLink || programFolders.has(folder) || isExecutable(file))
+      ? { path, is, counts: false }
+      : undefined
+  }
+  const waiting = [""]
+  for (let folder = waiting.pop(); folder !== undefined && !cut; folder = waiting.pop()) {
+    const here = folder
+    for (const entry of attempt(() => Fs.readdirSync(join(root, here), { withFileTypes: true })) ?? []) {
+      const path = here === "" ? entry.name : `${here}/${entry.name}`
+      seen += 1
+      if (seen % batch === 0) yield* Effect.yieldNow
+      if (seen > maxEntries) cut = true
+      if (cut || path === ".git" || skipped.has(path)) continue
+      if (entry.isDirectory()) waiting.push(path)
+      else {
+        const one = judge(entry, path)
+        if (one !== undefined) found.push(one)
+      }
+    }
+  }
+  // A place behind a link to a folder is not walked, and is what tools would run by all the same.
+  for (const place of places) {
+    const isNamed = found.some(({ path }) => path === place)
+    if (!isNamed && !skipped.has(place) && attempt(() => Fs.lstatSync(join(root, place))) !== undefined) {
+      const covered = [...skipped].some((one) => place.startsWith(`${one}/`))
+      if (!covered) found.push({ path: place, is: showTarget(root, join(root, place)), counts: true })
+    }
+  }
+  const sorted = found.toSorted((a, b) => Number(b.counts) - Number(a.counts) || (a.path < b.path ? -1 : 1))
+  return {
+    programs: sorted.slice(0, maxNamed),
+    more: Math.max(0, sorted.length - maxNamed),
+    cut
+  } satisfies CheckoutPrograms as CheckoutPrograms
+})

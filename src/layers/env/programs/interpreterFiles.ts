@@ -1,0 +1,113 @@
+// What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
+// loads before any code of a tool. A file of the project is told by its bytes. One outside is told by its real path
+// alone: what lies there is the machine's, and changes with its updates.
+import { Clock, Effect } from "effect"
+import { createHash } from "node:crypto"
+import * as Fs from "node:fs"
+import { dirname, join, relative, sep } from "node:path"
+import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
+
+/** No interpreter is larger. One that is cannot be accepted. */
+const maxBytes = 1024 * 1024 * 1024
+
+/** Read between two chances for other fibers. */
+const chunkBytes = 1024 * 1024
+
+/** A change within the clock tick of the last one leaves a file's times as they were. */
+const settled = 2_000
+
+const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
+
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+const stampOf = (stat: Fs.BigIntStats): string => `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
+
+/** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
+export const makeFileDigests = () => {
+  const known = new Map<string, { readonly stamp: string; readonly digest: string }>()
+
+  const read = (file: string) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => attempt(() => Fs.openSync(file, openFlags))),
+      Effect.fnUntraced(function*(descriptor) {
+        if (descriptor === undefined) return undefined
+        const before = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
+        if (before?.isFile() !== true || before.size > BigInt(maxBytes)) return undefined
+        const hash = createHash("sha256")
+        const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Number(before.size) + 1))
+        for (;;) {
+          const count = attempt(() => Fs.readSync(descriptor, buffer, 0, buffer.length, null))
+          if (count === undefined) return undefined
+          if (count === 0) break
+          hash.update(buffer.subarray(0, count))
+          if (count === chunkBytes) yield* Effect.yieldNow
+        }
+        const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
+        return after === undefined || stampOf(after) !== stampOf(before)
+          ? undefined
+          : { stat: after, digest: hash.digest("hex") }
+      }),
+      (descriptor) => Effect.sync(() => descriptor === undefined ? undefined : Fs.closeSync(descriptor))
+    )
+
+  return Effect.fnUntraced(function*(file: string) {
+    const stat = attempt(() => Fs.lstatSync(file, { bigint: true, throwIfNoEntry: false }))
+    if (stat === undefined) return undefined
+    const before = known.get(file)
+    if (before?.stamp === stampOf(stat)) return before.digest
+    const found = yield* read(file)
+    const now = yield* Clock.currentTimeMillis
+    if (found !== undefined && now - Number(found.stat.ctimeNs / 1_000_000n) > settled) {
+      known.set(file, { stamp: stampOf(found.stat), digest: found.digest })
+    } else known.delete(file)
+    return found?.digest
+  })
+}
+
+/**
+ * The settings that Python reads before anything else: of a virtual environment, beside the program first, and the file
+ * that replaces its search path.
+ */
+const besides = (program: string): ReadonlyArray<string> => {
+  const folder = dirname(program)
+  return [join(folder, "pyvenv.cfg"), join(dirname(folder), "pyvenv.cfg"), `${program}._pth`]
+}
+
+const isBelow = (root: string, file: string): boolean => file === root || file.startsWith(root + sep)
+
+const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
+
+export type FileDigests = ReturnType<typeof makeFileDigests>
+
+/**
+ * The files that `place` in the project comes down to, the program first; none where nothing is there. `root` is the
+ * project's real path, `place` relative to it with forward slashes. A file of the project that cannot be read has the
+ * digest "", which is never accepted.
+ */
+export const programFiles = Effect.fnUntraced(function*(
+  root: string,
+  place: string,
+  isPython: boolean,
+  digestOf: FileDigests
+) {
+  const named = join(root, place)
+  const program = realPath(named)
+  if (program === undefined) return []
+  const fileOf = Effect.fnUntraced(function*(path: string): Effect.fn.Return<ProgramFile> {
+    if (!isBelow(root, path)) return { path, sha256: null }
+    return { path: relative(root, path).split(sep).join("/"), sha256: (yield* digestOf(path)) ?? "" }
+  })
+  const settings = isPython ? [...besides(named), ...(isBelow(root, program) ? besides(program) : [])] : []
+  const files: Array<ProgramFile> = [yield* fileOf(program)]
+  for (const path of new Set(settings)) {
+    const real = realPath(path)
+    if (real !== undefined) files.push(yield* fileOf(real))
+  }
+  return [...new Map(files.map((file) => [file.path, file])).values()]
+})

@@ -1,0 +1,96 @@
+// Shims of version managers on PATH: programs that start another one, chosen by files of the folder they are started
+// in. A clone's `.python-version` or `.tool-versions` would choose what a tool of the user's runs with, down to a path
+// in the clone. So a folder of shims is replaced by the folders of the versions that its manager has for everywhere.
+// It is told by its form: `shims` beside `versions` (pyenv, rbenv and their kin) or `installs` (asdf, mise), or volta's.
+import { Option, Schema } from "effect"
+import { isVersion, linesOf, pickVersion, tomlValue } from "../../../services/env/versionText.ts"
+import type { HostFiles } from "../HostFiles.ts"
+import { isInside, type PathModule } from "../searchPath.ts"
+
+export interface ShimHost {
+  readonly files: HostFiles
+  readonly path: PathModule
+  readonly userHome: string
+  /** Text of a small file, remembered until the file changes. */
+  readonly text: (path: string) => string | undefined
+}
+
+const decodeVolta = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({
+  node: Schema.optionalKey(
+    Schema.Struct({ runtime: Schema.String, npm: Schema.optionalKey(Schema.NullOr(Schema.String)) })
+  ),
+  yarn: Schema.optionalKey(Schema.NullOr(Schema.String))
+})))
+
+/** `PATH` with every folder of shims replaced; `replaced` names those. */
+export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
+  const installed = (folder: string, wanted: ReadonlyArray<string>): ReadonlyArray<string> => {
+    const there = files.list(folder)
+    return wanted.flatMap((version) => {
+      const chosen = isVersion(version) ? pickVersion(there, version) : undefined
+      const place = chosen === undefined ? undefined : path.join(folder, ...chosen.split("/"))
+      return place !== undefined && isInside(path, folder, place) ? [place] : []
+    })
+  }
+  const words = (line: string) => line.split(/\s+/)
+  const bins = (folders: ReadonlyArray<string>) => folders.map((folder) => path.join(folder, "bin"))
+
+  const ofVersions = (root: string) =>
+    bins(installed(path.join(root, "versions"), linesOf(text(path.join(root, "version"))).flatMap(words)))
+
+  const ofInstalls = (root: string) => {
+    const asked = linesOf(text(path.join(userHome, ".tool-versions"))).map(words)
+    const settings = text(path.join(userHome, ".config", "mise", "config.toml"))
+    const installs = path.join(root, "installs")
+    return files.list(installs).flatMap((plugin) => {
+      const ofMise = path.basename(root) === "mise" ? tomlValue(settings, "tools", plugin) : undefined
+      const wanted = ofMise === undefined ? asked.find(([name]) => name === plugin)?.slice(1) ?? [] : [ofMise]
+      return installed(path.join(installs, plugin), wanted).map((folder) =>
+        path.join(folder, ...(plugin === "golang" ? ["go"] : []), "bin")
+      )
+    })
+  }
+
+  const ofVolta = (root: string) => {
+    const tools = path.join(root, "tools")
+    const chosen = Option.getOrUndefined(decodeVolta(text(path.join(tools, "user", "platform.json"))))
+    const image = (kind: string, version: string | null | undefined) =>
+      installed(path.join(tools, "image", kind), version === null || version === undefined ? [] : [version])
+    return bins([
+      ...image("npm", chosen?.node?.npm),
+      ...image("yarn", chosen?.yarn),
+      ...image("node", chosen?.node?.runtime)
+    ])
+  }
+
+  type Targets = () => ReadonlyArray<string>
+  const managerOf = (entry: string): Targets | undefined => {
+    const folder = files.realPath(entry) ?? entry
+    const root = path.dirname(folder)
+    if (path.basename(folder) === "shims") {
+      const beside = files.list(root)
+      return beside.includes("versions")
+        ? () => ofVersions(root)
+        : beside.includes("installs")
+        ? () => ofInstalls(root)
+        : () => []
+    }
+    return files.stampOf(path.join(root, "tools", "user", "platform.json")) === undefined
+      ? undefined
+      : () => ofVolta(root)
+  }
+  const known = new Map<string, Targets | undefined>()
+
+  return (searchPath: string) => {
+    const replaced: Array<string> = []
+    const entries = searchPath.split(path.delimiter).flatMap((entry) => {
+      if (!path.isAbsolute(entry)) return [entry]
+      const targets = known.has(entry) ? known.get(entry) : managerOf(entry)
+      known.set(entry, targets)
+      if (targets === undefined) return [entry]
+      replaced.push(entry)
+      return targets()
+    })
+    return { searchPath: entries.join(path.delimiter), replaced }
+  }
+}
