@@ -9,7 +9,7 @@ import { accept, kernelOf, realProject } from "../support/realProject.ts"
 
 const filesOf = (about: string) => ({
   ".ai/extractors/tool/ruby.yaml":
-    `extensions: [.rb]\nparser: text\nfields:\n  tool_type: {value: ruby}\n  executor_id: {value: subprocess}\n  version: {value: "1.0.0"}\n  description: {value: ${about}}\n`,
+    `extensions: [.rb]\nparser: text\nfields:\n  tool_type: {value: ruby}\n  executor_id: {value: subprocess}\n  version: {value: "1.0.0"}\n  config: {value: {command: ruby}}\n  description: {value: ${about}}\n`,
   ".ai/tools/hello.rb": "puts 1\n"
 })
 

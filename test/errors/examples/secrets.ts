@@ -44,7 +44,9 @@ export const examples: Examples = {
       const place = yield* project()
       const { stdout } = yield* runCli(["env", "secret", "set", "api", "--stdin", "--json"], {
         cwd: place.project,
-        kernel: kernelOfSurfaces(place)
+        kernel: kernelOfSurfaces(place),
+        terminal: true,
+        answers: ["y"]
       })
       return JSON.parse(stdout).error
     })

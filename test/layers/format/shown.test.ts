@@ -69,7 +69,6 @@ describe("a folder's file that would be read otherwise than it is shown", () => 
       const cases: ReadonlyArray<readonly [path: string, content: Uint8Array | string, entrypoint?: string]> = [
         ["start.bin", data, "start.bin"],
         ["start.md", "# coding: utf-7\n", "start.md"],
-        ["__pycache__/helper.cpython-312.pyc", data],
         ["helper.pyc", data],
         ["helper.PYO", data]
       ]

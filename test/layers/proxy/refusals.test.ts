@@ -426,7 +426,10 @@ describe("refuses", () => {
       )
       assert.strictEqual(codeOf(innermost(trusted)), "PERMISSION_DENIED")
       assert.match(trusted.message, /Grace/)
-      assert.match(trusted.remediation ?? "", /kiwi sign tool tool$/)
+      assert.match(
+        trusted.remediation ?? "",
+        /kiwi sign tool tool; or let all that they sign run so: kiwi trust add \S{43} --name 'Grace' --as me$/
+      )
     }))
 
   it.effect("a runtime that somebody else has signed, under a tool of your own", () =>

@@ -72,7 +72,7 @@ describe("wrong usage ends with 2, says what is wrong on stderr, and nothing on 
     [["sign", "tool", "add", "--tier", "system"], /project or user/],
     [["trust"], /needs to know what to do/],
     [["trust", "ad", "key"], /Unknown command "ad"[^]*add/],
-    [["trust", "add", "key"], /--name/],
+    [["trust", "add"], /who/],
     [["explain", "gadget", "add"], /directive, tool or knowledge/],
     [["explain", "a", "b", "c"], /item/],
     [["serve", "--port", "80"], /--http/],

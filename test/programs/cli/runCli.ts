@@ -121,6 +121,7 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["trust"],
   ["trust", "project"],
   ["trust", "add"],
+  ["trust", "propose"],
   ["trust", "list"],
   ["trust", "remove"],
   ["lockfile"],

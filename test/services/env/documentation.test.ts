@@ -86,7 +86,8 @@ describe("docs/environment.md", () => {
         variable: "MY_RUBY",
         path: "/home/u/.rbenv/versions/3.3.0/bin/ruby",
         kind: "rbenv",
-        version: "3.3.0"
+        version: "3.3.0",
+        program: "outside the project"
       })
     }).pipe(Effect.provide(kernel({
       project: {
