@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config"
 import { ClosingReporter } from "./test/support/ClosingReporter.ts"
 import { environment, omissionsFile } from "./test/support/runFolder.ts"
 
-// Two projects, one after the other: unit tests use every core, end-to-end tests start processes of their own.
+// Unit tests use every core, end-to-end tests start processes of their own; one after the other. The long ones, with
+// hundreds of processes each, are `npm run test:long`.
 export default defineConfig({
   test: {
     env: environment,
@@ -16,7 +17,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "**/node_modules/**"],
+          exclude: ["test/e2e/**", "test/long/**", "**/node_modules/**"],
           // A bound for what hangs, not for what is slow: a busy machine takes its time.
           testTimeout: 30_000,
           // Vitest would leave one core of two idle.
@@ -34,6 +35,18 @@ export default defineConfig({
           hookTimeout: 180_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 }
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "long",
+          include: ["test/long/**/*.test.ts"],
+          setupFiles: ["test/support/requireBuild.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 }
         }
       }
     ]

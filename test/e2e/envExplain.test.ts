@@ -100,9 +100,9 @@ describe("runs with the interpreter that env explain named", () => {
     assert.strictEqual(made.status, 0, made.stderr)
     const { code, stderr } = await machine.kiwi(["run", "tool", "which_python"])
     assert.strictEqual(code, 1)
-    assert.match(stderr, /\.venv is there, but nobody has been shown it since the project was trusted/)
+    assert.match(stderr, /\.venv\/bin\/python is there, but nobody has been shown it since the project was trusted/)
     assert.match(stderr, /hint: kiwi trust project\n/)
-    assert.match((await machine.kiwi(["doctor"])).stdout, /nobody has been shown \.venv/)
+    assert.match((await machine.kiwi(["doctor"])).stdout, /nobody has been shown .*\.venv\/bin\/python/)
     const found = await explain("which_python")
     assert.isFalse(found.ready)
     assert.strictEqual(found.problem?.remediation, "kiwi trust project")
@@ -130,7 +130,10 @@ describe("runs with the interpreter that env explain named", () => {
   it("Node: the one in the project's node_modules", async () => {
     const node = join(machine.site, "node_modules/.bin/node")
     program(node, `#!/bin/sh\nSTARTED_BY="$0" exec '${process.execPath}' "$@"\n`)
-    assert.match((await machine.kiwi(["run", "tool", "which_node"])).stderr, /node_modules is there, but nobody/)
+    assert.match(
+      (await machine.kiwi(["run", "tool", "which_node"])).stderr,
+      /node_modules\/\.bin\/node is there, but nobody/
+    )
     await ok("trust", "project")
     const found = await explain("which_node")
     assert.strictEqual(found.interpreter?.kind, "project-node")
@@ -249,11 +252,11 @@ describe("kiwi env secret", () => {
   it("takes a secret from stdin or a hidden prompt, gives it to the tool, and shows it nowhere", async () => {
     const set = await machine.kiwi(["env", "secret", "set", "github"], { input: `${secret}\n` })
     assert.strictEqual(set.code, 0, set.stderr)
-    assert.include(set.stdout, "stored github in the file (0600)")
+    assert.include(set.stdout, "stored github in the file (encrypted)")
     const ran = await machine.kiwi(["run", "tool", "uses"])
     assert.strictEqual(ran.stdout, `${secret.length} ‹redacted›\n`, ran.stderr)
     const list = await machine.kiwi(["env", "secret", "list", "--json"])
-    assert.deepStrictEqual(JSON.parse(list.stdout), { secrets: [{ name: "github", stored_in: "file (0600)" }] })
+    assert.deepStrictEqual(JSON.parse(list.stdout), { secrets: [{ name: "github", stored_in: "file (encrypted)" }] })
     const audit = await machine.kiwi(["audit", "show", "--json"])
     for (const said of [set, ran, list, audit]) assert.notInclude(said.stdout + said.stderr, secret)
     assert.include(audit.stdout, "Store a secret as github")
@@ -263,7 +266,7 @@ describe("kiwi env secret", () => {
   it("does not take one for an agent, nor without one, nor as an argument", async () => {
     const byAgent = await machine.kiwi(["env", "secret", "set", "other", "--yes"], {
       input: "value",
-      env: { CLAUDECODE: "1" }
+      env: { CLAUDECODE: "1", KIWI_PASSPHRASE: "" }
     })
     assert.deepStrictEqual([byAgent.code, byAgent.stdout], [1, ""])
     assert.include(byAgent.stderr, "error[HUMAN_REQUIRED]")

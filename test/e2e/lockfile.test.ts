@@ -22,6 +22,7 @@ interface Report {
   readonly ok: boolean
   readonly tools: ReadonlyArray<Readonly<Record<string, unknown>>>
   readonly locks: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly invalid: ReadonlyArray<unknown>
   readonly removed: ReadonlyArray<unknown>
   readonly refused: ReadonlyArray<unknown>
   readonly links: ReadonlyArray<{ readonly diff?: string }>
@@ -135,11 +136,12 @@ it("in a project that nobody trusts, locks can be looked at, and none is made", 
   const cloned = join(world.root, "clone")
   fs.cpSync(project, cloned, { recursive: true })
   const agent = await world.connect({ project: cloned })
-  assert.lengthOf((await dataOf(agent, "lockfile_list")).locks, 3)
+  const listed = await dataOf(agent, "lockfile_list")
+  assert.deepStrictEqual([listed.locks.length, listed.invalid.length], [0, 3], "named, and not read")
   for (const id of ["lockfile_freeze", "lockfile_validate", "lockfile_diff"]) {
     const refused = await agent.execute(id, { tool: "add" })
     assert.strictEqual(refused.code, "PROJECT_RESTRICTED", id)
-    assert.strictEqual(refused.error?.remediation, "kiwi trust project")
+    assert.match(refused.error?.remediation ?? "", /^Tell the person to type.*: kiwi trust project$/)
   }
   const all = await dataOf(agent, "lockfile_freeze", { tool: "*" })
   assert.deepStrictEqual([all.locks, all.refused.length], [[], 3])
@@ -159,7 +161,10 @@ describe("on the command line", () => {
     assert.lengthOf((await json("outdated")).value.outdated, 1)
     assert.strictEqual((await json("freeze", "add", "--dry-run")).value.locks[0]?.["change"], "changed")
     assert.strictEqual((await json("diff", "add")).value.same, false)
-    const agent = await world.json(["lockfile", "freeze", "add", "--project", project], { CLAUDECODE: "1" })
+    const agent = await world.json(["lockfile", "freeze", "add", "--project", project], {
+      CLAUDECODE: "1",
+      KIWI_PASSPHRASE: ""
+    })
     assert.deepStrictEqual([agent.code, agent.value.error.code], [1, "HUMAN_REQUIRED"], "an agent types it")
     assert.strictEqual((await json("update")).value.locks[0]?.["change"], "changed")
     assert.strictEqual((await json("verify")).code, 0)
