@@ -59,8 +59,11 @@ export const signCommand = Command.make("sign", {
     ).pipe(withGate(input.yes))
     if (done.refused.length > 0) yield* output.failed
     yield* output.answer(done, (paint) =>
-      table(done.signed.map(({ id, path, type, version }) => [
-        paint.green("signed"),
+      table([
+        ...done.signed.map((item) => ({ ...item, what: "signed" })),
+        ...(done.went_back ?? []).map((item) => ({ ...item, what: "goes back to" }))
+      ].map(({ id, path, type, version, what }) => [
+        paint.green(what),
         type,
         paint.bold(safeLine(id)),
         safeLine(version),
@@ -94,7 +97,7 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
-    if (done.signed.length === 0 && done.refused.length === 0) {
+    if (done.signed.length === 0 && done.went_back === undefined && done.refused.length === 0) {
       yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
     }
   })).pipe(
