@@ -37,7 +37,11 @@ describe("ItemHistoryFile", () => {
       yield* Effect.provide(
         Effect.flatMap(
           ItemHistory,
-          (history) => Effect.andThen(history.ran(item, "1.0.0", "a"), history.signed(own, { digest: "b", goesBack: false, hides: false }))
+          (history) =>
+            Effect.andThen(
+              history.ran(item, "1.0.0", "a"),
+              history.signed(own, { digest: "b", goesBack: false, hides: false })
+            )
         ),
         open(home)
       )
@@ -128,7 +132,10 @@ describe("ItemHistoryFile", () => {
       rmSync(folder, { recursive: true })
       mkdirSync(join(home, "elsewhere"))
       symlinkSync(join(home, "elsewhere"), folder)
-      assert.strictEqual((yield* Effect.flip(history.signed(item, { digest: "a", goesBack: false, hides: true })))._tag, "WriteRefused")
+      assert.strictEqual(
+        (yield* Effect.flip(history.signed(item, { digest: "a", goesBack: false, hides: true })))._tag,
+        "WriteRefused"
+      )
       assert.deepStrictEqual(readdirSync(join(home, "elsewhere")), [])
     }))
 

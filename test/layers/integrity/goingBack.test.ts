@@ -100,57 +100,65 @@ const backAtMain = Effect.fnUntraced(function*(ids: ReadonlyArray<string>) {
 const idsIn = (plan: SigningPlan): ReadonlyArray<string> => plan.items.map(({ location }) => location.id)
 
 describe("going back to a branch whose items a person has signed", () => {
-  it.live("asks once for all of them, however often one goes to and fro, and leaves the files alone", () =>
-    Effect.gen(function*() {
-      const { asked, git, useAll } = yield* backAtMain(idsOf(20))
-      for (let turn = 0; turn < 5; turn++) {
-        for (const name of ["main", "next"]) {
+  it.live(
+    "asks once for all of them, however often one goes to and fro, and leaves the files alone",
+    () =>
+      Effect.gen(function*() {
+        const { asked, git, useAll } = yield* backAtMain(idsOf(20))
+        for (let turn = 0; turn < 5; turn++) {
+          for (const name of ["main", "next"]) {
+            git("checkout", "-q", name)
+            yield* useAll
+            assert.strictEqual(git("status", "--porcelain"), "", name)
+          }
+          assert.lengthOf(asked, 1)
+        }
+        const [{ command, details, title, verdict }] = asked as [HumanRequest]
+        assert.strictEqual(title, "Let 20 items go back to what was signed (project)")
+        assert.strictEqual(command, "kiwi sign tool t00")
+        assert.match(verdict![0], /^T00 goes back from 2\.0\.0 to 1\.0\.0; .*\d+ more below$/)
+        assert.match(verdict![1], /^20 signed before: 20 lines added, 20 lines removed; sha256 [0-9a-f]{16}$/)
+        assert.strictEqual(details.split("goes back from 2.0.0 to 1.0.0").length - 1, 20)
+        assert.strictEqual(details.split("-{\"version\":\"2.0.0\"").length - 1, 20)
+      }).pipe(Effect.scoped),
+    120_000
+  )
+
+  it.live(
+    "asks once for each state that nobody has accepted, of three branches that go on",
+    () =>
+      Effect.gen(function*() {
+        const ids = idsOf(3)
+        const { asked, branch, git, refusals, signing, useAll, write } = yield* repository(ids)
+        yield* branch("main", "1.0.0")
+        yield* branch("next", "2.0.0")
+        yield* branch("later", "3.0.0")
+        asked.length = 0
+        for (const name of ["main", "next", "later", "main", "next", "later"]) {
           git("checkout", "-q", name)
           yield* useAll
-          assert.strictEqual(git("status", "--porcelain"), "", name)
         }
-        assert.lengthOf(asked, 1)
-      }
-      const [{ command, details, title, verdict }] = asked as [HumanRequest]
-      assert.strictEqual(title, "Let 20 items go back to what was signed (project)")
-      assert.strictEqual(command, "kiwi sign tool t00")
-      assert.match(verdict![0], /^T00 goes back from 2\.0\.0 to 1\.0\.0; .*\d+ more below$/)
-      assert.match(verdict![1], /^20 signed before: 20 lines added, 20 lines removed; sha256 [0-9a-f]{16}$/)
-      assert.strictEqual(details.split("goes back from 2.0.0 to 1.0.0").length - 1, 20)
-      assert.strictEqual(details.split("-{\"version\":\"2.0.0\"").length - 1, 20)
-    }).pipe(Effect.scoped), 120_000)
-
-  it.live("asks once for each state that nobody has accepted, of three branches that go on", () =>
-    Effect.gen(function*() {
-      const ids = idsOf(3)
-      const { asked, branch, git, refusals, signing, useAll, write } = yield* repository(ids)
-      yield* branch("main", "1.0.0")
-      yield* branch("next", "2.0.0")
-      yield* branch("later", "3.0.0")
-      asked.length = 0
-      for (const name of ["main", "next", "later", "main", "next", "later"]) {
-        git("checkout", "-q", name)
-        yield* useAll
-      }
-      assert.deepStrictEqual(asked.map(({ title }) => title), [
-        "Let 3 items go back to what was signed (project)",
-        "Let 3 items go back to what was signed (project)"
-      ])
-      git("checkout", "-q", "main")
-      write(pathOf("t01"), textOf("1.0.1"))
-      yield* signing("t01")
-      git("commit", "-aqm", "mend")
-      git("checkout", "-q", "later")
-      write(pathOf("t02"), textOf("4.0.0"))
-      yield* signing("t02")
-      git("commit", "-aqm", "on")
-      asked.length = 0
-      for (const name of ["later", "next", "main", "main~1", "later", "main"]) {
-        git("checkout", "-q", name)
-        assert.deepStrictEqual(yield* refusals, ids.map(() => undefined), name)
-      }
-      assert.lengthOf(asked, 0)
-    }).pipe(Effect.scoped), 60_000)
+        assert.deepStrictEqual(asked.map(({ title }) => title), [
+          "Let 3 items go back to what was signed (project)",
+          "Let 3 items go back to what was signed (project)"
+        ])
+        git("checkout", "-q", "main")
+        write(pathOf("t01"), textOf("1.0.1"))
+        yield* signing("t01")
+        git("commit", "-aqm", "mend")
+        git("checkout", "-q", "later")
+        write(pathOf("t02"), textOf("4.0.0"))
+        yield* signing("t02")
+        git("commit", "-aqm", "on")
+        asked.length = 0
+        for (const name of ["later", "next", "main", "main~1", "later", "main"]) {
+          git("checkout", "-q", name)
+          assert.deepStrictEqual(yield* refusals, ids.map(() => undefined), name)
+        }
+        assert.lengthOf(asked, 0)
+      }).pipe(Effect.scoped),
+    60_000
+  )
 
   it.live("asks no more for what also hides an item of the person's own", () =>
     Effect.gen(function*() {
@@ -205,7 +213,11 @@ describe("the one question covers", () => {
   const signer = { keyId: friend.keyId, publicKey: friend.pair.publicKey, name: "Grace" }
   const text = textOf("1.0.0", "grace")
   const at = locationOf("tools/t01.yaml")
-  const byAgent = withSignature(text, commentSyntax("t01.yaml")!, claimFor(friend, at, fileSnapshot(at, text)!.digest, "agent"))
+  const byAgent = withSignature(
+    text,
+    commentSyntax("t01.yaml")!,
+    claimFor(friend, at, fileSnapshot(at, text)!.digest, "agent")
+  )
   const trusting = (as: "me" | "other") =>
     Effect.flatMap(SignerTrust, (trust) => {
       const grant = { signer, as, project: undefined }
@@ -218,9 +230,19 @@ describe("the one question covers", () => {
     readonly trusted?: "me" | "other"
     readonly code: string | undefined
   }> = [
-    { name: "bytes signed by a colleague who counts as the person", of: () => signText(friend, at, text), trusted: "me", code: undefined },
+    {
+      name: "bytes signed by a colleague who counts as the person",
+      of: () => signText(friend, at, text),
+      trusted: "me",
+      code: undefined
+    },
     { name: "no bytes of a stranger", of: () => signText(friend, at, text), code: "SIGNER_UNTRUSTED" },
-    { name: "no bytes of somebody else, trusted as such", of: () => signText(friend, at, text), trusted: "other", code: "GOES_BACK" },
+    {
+      name: "no bytes of somebody else, trusted as such",
+      of: () => signText(friend, at, text),
+      trusted: "other",
+      code: "GOES_BACK"
+    },
     { name: "no signature of an agent", of: () => byAgent, trusted: "me", code: "SIGNER_UNTRUSTED" },
     { name: "no unsigned bytes", of: () => text, code: "UNSIGNED" },
     { name: "no bytes that were changed", of: (own) => own.replace("1.0.0", "1.0.1"), code: "TAMPERED" },
@@ -232,7 +254,11 @@ describe("the one question covers", () => {
       code: "TAMPERED"
     },
     { name: "nothing that is no item", of: () => "version: [", code: "ITEM_INVALID" },
-    { name: "no signature that is not in its form", of: (own) => own.replace(":signed:2:", ":signed:3:"), code: "SIGNATURE_MALFORMED" }
+    {
+      name: "no signature that is not in its form",
+      of: (own) => own.replace(":signed:2:", ":signed:3:"),
+      code: "SIGNATURE_MALFORMED"
+    }
   ]
   for (const { code, name, of, trusted } of cases) {
     it.live(name, () =>
@@ -273,16 +299,20 @@ describe("the one question covers", () => {
       assert.deepStrictEqual(idsIn(yield* two.planned("own")), ["own"])
     }).pipe(Effect.scoped), 60_000)
 
-  it.live("nothing else where the item that is asked about goes forward, or is signed anew", () =>
-    Effect.gen(function*() {
-      const { planned, signing, write } = yield* backAtMain(idsOf(3))
-      write(pathOf("t00"), textOf("1.5.0"))
-      assert.deepStrictEqual(idsIn(yield* planned("t00")), ["t00"])
-      write(pathOf("fresh"), textOf("1.0.0"))
-      assert.deepStrictEqual(idsIn(yield* planned("fresh")), ["fresh"])
-      yield* signing("t01")
-      assert.deepStrictEqual((yield* planned("t02")).items.map(({ change }) => change), ["same"])
-    }).pipe(Effect.scoped), 60_000)
+  it.live(
+    "nothing else where the item that is asked about goes forward, or is signed anew",
+    () =>
+      Effect.gen(function*() {
+        const { planned, signing, write } = yield* backAtMain(idsOf(3))
+        write(pathOf("t00"), textOf("1.5.0"))
+        assert.deepStrictEqual(idsIn(yield* planned("t00")), ["t00"])
+        write(pathOf("fresh"), textOf("1.0.0"))
+        assert.deepStrictEqual(idsIn(yield* planned("fresh")), ["fresh"])
+        yield* signing("t01")
+        assert.deepStrictEqual((yield* planned("t02")).items.map(({ change }) => change), ["same"])
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })
 
 describe("nothing is accepted where something changed between the question and the answer:", () => {
@@ -313,52 +343,60 @@ describe("nothing is accepted where something changed between the question and t
       }).pipe(Effect.scoped), 60_000)
   }
 
-  it.live("or where the question was for other items, or the plan says that they do not go back", () =>
-    Effect.gen(function*() {
-      const { context, planned, refusals } = yield* backAtMain(idsOf(3))
-      const plan = yield* planned("t00")
-      const { perform } = yield* Effect.provideContext(
-        Effect.map(Signatures, ({ sign }) => ({ perform: sign })),
-        context
-      )
-      const forged: ReadonlyArray<SigningPlan> = [
-        { ...plan, items: plan.items.slice(1) },
-        { ...plan, items: plan.items.map((item) => ({ ...item, change: "same" as const })) },
-        { ...plan, items: plan.items.map((item) => ({ ...item, goesBackFrom: undefined })) }
-      ]
-      for (const other of forged) {
-        assert.strictEqual((yield* Effect.flip(perform(other, agree(plan.request))))._tag, "PlanStale")
-      }
-      assert.deepStrictEqual(yield* refusals, ["GOES_BACK", "GOES_BACK", "GOES_BACK"])
-    }).pipe(Effect.scoped), 60_000)
+  it.live(
+    "or where the question was for other items, or the plan says that they do not go back",
+    () =>
+      Effect.gen(function*() {
+        const { context, planned, refusals } = yield* backAtMain(idsOf(3))
+        const plan = yield* planned("t00")
+        const { perform } = yield* Effect.provideContext(
+          Effect.map(Signatures, ({ sign }) => ({ perform: sign })),
+          context
+        )
+        const forged: ReadonlyArray<SigningPlan> = [
+          { ...plan, items: plan.items.slice(1) },
+          { ...plan, items: plan.items.map((item) => ({ ...item, change: "same" as const })) },
+          { ...plan, items: plan.items.map((item) => ({ ...item, goesBackFrom: undefined })) }
+        ]
+        for (const other of forged) {
+          assert.strictEqual((yield* Effect.flip(perform(other, agree(plan.request))))._tag, "PlanStale")
+        }
+        assert.deepStrictEqual(yield* refusals, ["GOES_BACK", "GOES_BACK", "GOES_BACK"])
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })
 
 describe("what is remembered", () => {
-  it.live("is whole for each item after a crash, and what is missing is one more question", () =>
-    Effect.gen(function*() {
-      const of = yield* backAtMain(idsOf(6))
-      const history = Context.get(of.context, ItemHistory)
-      let written = 0
-      const crashing = Layer.succeed(ItemHistory, {
-        ...history,
-        signed: (location, answer) =>
-          ++written > 3
-            ? Effect.die("the machine stopped")
-            : history.signed(location, answer)
-      })
-      const exit = yield* Effect.exit(
-        Effect.gen(function*() {
-          const signatures = yield* Signatures
-          const plan = yield* signatures.plan({ id: "t00" })
-          return yield* signatures.sign(plan, agree(plan.request))
-        }).pipe(Effect.provide(Kernel.layer({ ...of, replace: crashing })))
-      )
-      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-      const none = [undefined, undefined, undefined]
-      assert.deepStrictEqual(yield* of.refusals, [...none, "GOES_BACK", "GOES_BACK", "GOES_BACK"])
-      yield* of.useAll
-      assert.deepStrictEqual(of.asked.map(({ title }) => title), ["Let 3 items go back to what was signed (project)"])
-    }).pipe(Effect.scoped), 60_000)
+  it.live(
+    "is whole for each item after a crash, and what is missing is one more question",
+    () =>
+      Effect.gen(function*() {
+        const of = yield* backAtMain(idsOf(6))
+        const history = Context.get(of.context, ItemHistory)
+        let written = 0
+        const crashing = Layer.succeed(ItemHistory, {
+          ...history,
+          signed: (location, answer) =>
+            ++written > 3
+              ? Effect.die("the machine stopped")
+              : history.signed(location, answer)
+        })
+        const exit = yield* Effect.exit(
+          Effect.gen(function*() {
+            const signatures = yield* Signatures
+            const plan = yield* signatures.plan({ id: "t00" })
+            return yield* signatures.sign(plan, agree(plan.request))
+          }).pipe(Effect.provide(Kernel.layer({ ...of, replace: crashing })))
+        )
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+        const none = [undefined, undefined, undefined]
+        assert.deepStrictEqual(yield* of.refusals, [...none, "GOES_BACK", "GOES_BACK", "GOES_BACK"])
+        yield* of.useAll
+        assert.deepStrictEqual(of.asked.map(({ title }) => title), ["Let 3 items go back to what was signed (project)"])
+      }).pipe(Effect.scoped),
+    60_000
+  )
 
   it.live("is asked about again where it was forgotten, all at once", () =>
     Effect.gen(function*() {
@@ -417,7 +455,7 @@ describe("any order of signing, running and going back", () => {
           const version = `1.${now.get(id)}.0`
           const exit = yield* Effect.exit(history.checkForward(location, version, digest))
           assert.strictEqual(Exit.isFailure(exit), isRefused(id), id)
-          return history.ran(location, version, digest)
+          return { location, version, digest }
         })
         for (const id of ids) yield* write(id, 0)
         for (const step of steps) {
@@ -435,9 +473,9 @@ describe("any order of signing, running and going back", () => {
             yield* say(id, isRefused(id) ? ids.filter(isRefused) : [id])
           }
           for (const id of ids) {
-            const ran = yield* look(id)
+            const { digest, location, version } = yield* look(id)
             if (step.does !== "run" || isRefused(id)) continue
-            yield* ran
+            yield* history.ran(location, version, digest)
             newest.set(id, Math.max(newest.get(id) ?? -1, now.get(id)!))
           }
         }
