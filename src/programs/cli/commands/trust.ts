@@ -59,17 +59,20 @@ export const signCommand = Command.make("sign", {
     ).pipe(withGate(input.yes))
     if (done.refused.length > 0) yield* output.failed
     yield* output.answer(done, (paint) =>
-      table([
-        ...done.signed.map((item) => ({ ...item, what: "signed" })),
-        ...(done.went_back ?? []).map((item) => ({ ...item, what: "goes back to" }))
-      ].map(({ id, path, type, version, what }) => [
-        paint.green(what),
-        type,
-        paint.bold(safeLine(id)),
-        safeLine(version),
-        paint.dim(safeLine(path, 400))
-      ])))
-    if (output.json) return
+      table(
+        [["signed", done.signed] as const, ["goes back to", done.went_back ?? []] as const].flatMap(([what, items]) =>
+          items.map(({ id, path, type, version }) => [
+            paint.green(what),
+            type,
+            paint.bold(safeLine(id)),
+            safeLine(version),
+            paint.dim(safeLine(path, 400))
+          ])
+        )
+      ))
+    if (output.json) {
+      return
+    }
     for (const { lockfile, path } of done.signed) {
       if (lockfile?.status === "generated" && lockfile.besides !== undefined) {
         yield* output.say(
