@@ -351,8 +351,8 @@ describe("nothing is accepted where something changed between the question and t
         const plan = yield* planned("t00")
         const forged: ReadonlyArray<SigningPlan> = [
           { ...plan, items: plan.items.slice(1) },
-          { ...plan, items: plan.items.map((item) => ({ ...item, change: "same" as const })) },
-          { ...plan, items: plan.items.map((item) => ({ ...item, goesBackFrom: undefined })) }
+          { ...plan, items: [{ ...plan.items[0]!, change: "same" }, ...plan.items.slice(1)] },
+          { ...plan, items: [{ ...plan.items[0]!, goesBackFrom: undefined }, ...plan.items.slice(1)] }
         ]
         for (const other of forged) {
           assert.strictEqual((yield* Effect.flip(performed(other)))._tag, "PlanStale")
