@@ -166,7 +166,7 @@ function projectHere() {
   var fs = require("fs")
   var path = require("path")
   var found
-  var home = require("os").homedir()
+  var home = homeFolder()
   try {
     // A home folder that is named relative to this one would make it no project.
     home = path.isAbsolute(home) && fs.existsSync(home) ? fs.realpathSync(home) : undefined

@@ -35,6 +35,7 @@ const house: House = {
     "settings",
     "sqlite",
     "template",
+    "text",
     "trust",
     "upstream",
     "workspace"

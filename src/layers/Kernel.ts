@@ -63,7 +63,7 @@ import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as Projects from "./Projects.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
 import type { Choose } from "./replaceService.ts"
-import { replaceServices } from "./replaceService.ts"
+import { chooseOwn, replaceServices } from "./replaceService.ts"
 import * as SchemaValidatorByOrigin from "./schema/SchemaValidatorByOrigin.ts"
 import * as ItemIndexSqlite from "./search/ItemIndexSqlite.ts"
 import * as SettingsFile from "./settings/SettingsFile.ts"
@@ -181,15 +181,11 @@ const compose = <E>(
 ) => composeProject(project, choose).pipe(Layer.provideMerge(composeProcess(options, choose, system)))
 
 /** What the projects of one process share: folders, locks, your identity, the way out to the network. */
-export const layerProcess = <Replaced extends KernelServices = never, E = never>(
-  { replace, ...options }: ProcessOptions<Replaced, E> = {}
-) => replaceServices(replace, (choose) => composeProcess(options, choose, systemSpace.layer))
+export const layerProcess = (options: Omit<ProcessOptions, "replace"> = {}) =>
+  composeProcess(options, chooseOwn, systemSpace.layer)
 
-/** One project, or none. */
-export const layerProject = <Replaced extends KernelServices = never, E = never>(
-  dir: string | undefined,
-  { replace }: Pick<KernelOptions<Replaced, E>, "replace"> = {}
-) => replaceServices(replace, (choose) => composeProject(dir, choose))
+/** One project, or none, over `layerProcess`. */
+export const layerProject = (dir: string | undefined) => composeProject(dir, chooseOwn)
 
 type Composed<E> = Layer.Layer<KernelServices | NodeServices.NodeServices, ProjectNotFound | HomeRefused | E>
 

@@ -1,5 +1,6 @@
 // How an MCP client starts this Kiwi: the command, and the forms in which four clients want it written down.
 import { Result } from "effect"
+import { shellWord } from "../services/text/shellWord.ts"
 
 export interface Command {
   readonly command: string
@@ -73,11 +74,7 @@ export const serveCommand = ({ args, command }: Command, project: string): Comma
   args: [...args, "serve", "--project", project]
 })
 
-/** For a POSIX shell. */
-export const quote = (word: string): string =>
-  /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-
-export const commandLine = ({ args, command }: Command): string => [command, ...args].map(quote).join(" ")
+export const commandLine = ({ args, command }: Command): string => [command, ...args].map(shellWord).join(" ")
 
 /** One server in the form of a client's file, its arguments on one line. */
 const printServer = (servers: string, server: object): string => {
@@ -109,7 +106,7 @@ export const snippets = (serve: Command): ReadonlyArray<Snippet> => {
       client: "VS Code",
       where: ".vscode/mcp.json in the project",
       text: printServer("servers", { type: "stdio", command, args }),
-      instead: `code --add-mcp ${quote(JSON.stringify({ name: "kiwi", command, args }))}`
+      instead: `code --add-mcp ${shellWord(JSON.stringify({ name: "kiwi", command, args }))}`
     },
     {
       client: "Codex",

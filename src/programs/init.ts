@@ -14,12 +14,12 @@ import { showLocation, typeFolder } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
+import { shellWord } from "../services/text/shellWord.ts"
 import { HumanGate } from "../services/trust/HumanAct.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
-import { quote } from "./connect.ts"
 import { asHuman } from "./humanAct.ts"
 import { standingOf } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
@@ -171,7 +171,7 @@ const requestFor = (root: string): HumanRequest => ({
   title: `Make ${root} a project, and trust and sign what Kiwi puts there`,
   details: starterFiles.map(({ path }) => path).join("\n"),
   digest: sha256(JSON.stringify([root, ...starterFiles.map(({ path, text }) => [path, text])])),
-  command: `kiwi init ${quote(root)}`
+  command: `kiwi init ${shellWord(root)}`
 })
 
 /** The gate is asked once for trust, before anything is written, and again for the signatures, by their digest. */

@@ -50,6 +50,15 @@ export interface Signed {
     /** Of a tool. */
     readonly lockfile?: SignedLockfile
   }>
+  /** What was signed before and goes back to an older version: it may run now. Its file and its lock are left alone. */
+  readonly went_back?: ReadonlyArray<{
+    readonly id: string
+    readonly type: string
+    readonly path: string
+    readonly from: string
+    readonly version: string
+    readonly digest: string
+  }>
   /** Lockfiles of other tools that were made anew, since a signed item is in their chain. */
   readonly refrozen: ReadonlyArray<string>
   /** Items of a glob that cannot be signed. */
@@ -82,6 +91,20 @@ const shown = (item: SignedItem, lockfile: SignedLockfile | undefined): Signed["
   ...(lockfile === undefined ? {} : { lockfile })
 })
 
+const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
+  const older = items.flatMap(({ change, goesBackFrom, item, location, snapshot }) =>
+    change !== "older" || goesBackFrom === undefined ? [] : [{
+      id: location.id,
+      type: location.type,
+      path: showLocation(location),
+      from: goesBackFrom,
+      version: item.version,
+      digest: snapshot.digest
+    }]
+  )
+  return older.length === 0 ? {} : { went_back: older }
+}
+
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
 /** Asks the person behind the surface's HumanGate. A plan without items is not asked about. */
@@ -99,6 +122,7 @@ export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller
     }))
   return {
     signed: signed.map((item) => shown(item, lockfileOf(item, locks))),
+    ...wentBack(plan),
     refrozen: locks.dependents.map(showLock),
     refused: refusals(plan)
   } satisfies Signed as Signed

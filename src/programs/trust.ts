@@ -3,12 +3,12 @@ import { Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { addProposal } from "../layers/trust/addProposal.ts"
 import { proposalPath } from "../layers/trust/signers.ts"
-import { Identity } from "../services/identity/Identity.ts"
+import { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { TrustProposal } from "../services/trust/ProjectTrust.ts"
-import { SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
+import { ProposalRefused, SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
 import type { Signer, SignerGrant } from "../services/trust/SignerTrust.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
@@ -58,6 +58,9 @@ export const trustSigner = Effect.fn("trustSigner")(function*(input: TrustSigner
   return grant
 })
 
+/** Of a control file. */
+const maxBytes = 1_048_576
+
 /** What became of a proposal: `accepted` is whether the project's trust.yaml counts as it is now. */
 export interface ProposedYourself {
   readonly signer: Signer
@@ -76,8 +79,8 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
     Effect.mapError(() => new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" }))
   )
   const signer = yield* identity.current
-  if (signer === undefined) return yield* new SignerUnknown({ name: "you", keys: [] })
-  const before = yield* files.read(root, proposalPath, { maxBytes: 1_048_576 })
+  if (signer === undefined) return yield* new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })
+  const before = yield* files.read(root, proposalPath, { maxBytes })
   const text = yield* addProposal(before, signer)
   if (text === undefined) {
     const accepted = (yield* trust.readControl(proposalPath)) !== undefined
@@ -93,6 +96,10 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
   }
   const accepted = yield* asHuman(request, caller, () =>
     Effect.gen(function*() {
+      const now = yield* files.read(root, proposalPath, { maxBytes })
+      if (Buffer.compare(now ?? new Uint8Array(), before ?? new Uint8Array()) !== 0) {
+        return yield* new ProposalRefused({ line: 0, issue: "it has changed since it was shown" })
+      }
       yield* files.write(root, proposalPath, after)
       return yield* trust.renew(proposalPath, { before, after })
     }))

@@ -576,6 +576,17 @@ describe("writes into the project", () => {
     assert.strictEqual((await by.execute("aged")).data, "2.0.0\n")
     fs.writeFileSync(file, old)
     await refusedBy(await by.execute("aged"), "GOES_BACK", by)
+    const back = await by.call("sign", { item_id: "aged" })
+    assert.deepStrictEqual([back.status, (back.data as { went_back?: unknown }).went_back], ["success", [{
+      id: "aged",
+      type: "tool",
+      path: "project:tools/aged.py",
+      from: "2.0.0",
+      version: "1.0.0",
+      digest: createHash("sha256").update(old.replace(/^# kiwi-mcp:signed:.*\n/m, "")).digest("hex")
+    }]])
+    assert.strictEqual(read(file), old)
+    assert.strictEqual((await by.execute("aged")).data, "1.0.0\n")
     fs.rmSync(file)
     await by.client.close()
   })

@@ -50,7 +50,11 @@ describe("structured errors lost at the handler: an error is the same object but
       yield* Effect.provide(accept, kernelOf(place))
       for (const [path, text] of Object.entries(later)) place.write(path, text)
 
-      const { registrations } = yield* Server.make({ project: place.project, client: "tester" })
+      const { registrations } = yield* Server.make({
+        project: place.project,
+        client: "tester",
+        presence: { nobody: undefined, agent: undefined }
+      })
       const client = yield* McpTest.makeClient(Layer.provide(registrations, kernelOfSurfaces(place)), {
         protocols: stdioProtocols,
         protocolVersion: "2025-11-25"

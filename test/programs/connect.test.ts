@@ -3,15 +3,8 @@ import { Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 import { spawnSync } from "node:child_process"
 import { resolve } from "node:path"
-import {
-  commandLine,
-  kiwiCommand,
-  npxFolder,
-  npxPackages,
-  quote,
-  serveCommand,
-  snippets
-} from "../../src/programs/connect.ts"
+import { commandLine, kiwiCommand, npxFolder, npxPackages, serveCommand, snippets } from "../../src/programs/connect.ts"
+import { shellWord } from "../../src/services/text/shellWord.ts"
 
 const started = (script: string) => ({ node: "/usr/bin/node", script })
 
@@ -74,7 +67,7 @@ describe("what npx was asked for", () => {
 describe("quote", () => {
   for (const word of ["plain", "/a/b-c.d", "two words", "it's", "$HOME `id` \"x\" \\", "a;b", "", "*", "~/x"]) {
     it(`a shell reads ${JSON.stringify(word)} back`, () => {
-      assert.strictEqual(spawnSync("sh", ["-c", `printf %s ${quote(word)}`], { encoding: "utf8" }).stdout, word)
+      assert.strictEqual(spawnSync("sh", ["-c", `printf %s ${shellWord(word)}`], { encoding: "utf8" }).stdout, word)
     })
   }
 })

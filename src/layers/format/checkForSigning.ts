@@ -15,6 +15,7 @@ import { parsePython } from "./readPython.ts"
 import { checkConfigKeys } from "./scripts/checkConfigKeys.ts"
 import type { Place } from "./scripts/checkImports.ts"
 import { checkScript } from "./scripts/checkScript.ts"
+import { usualExtension } from "./scripts/usualExtension.ts"
 
 /** Whether there is a file of this name. */
 export type Exists = (file: string) => Effect.Effect<boolean>
@@ -113,27 +114,6 @@ const checkProgram = Effect.fnUntraced(function*(
   }
   return wrong
 })
-
-const otherExtensions: Readonly<Record<string, string>> = {
-  ".pyw": ".py",
-  ".bash": ".sh",
-  ".mts": ".ts",
-  ".cts": ".ts"
-}
-
-const shebang = /^#![^\n]*?\b(?:(python)|(node)|(?:ba)?sh)[\d.]*(?:\s|$)/
-
-/** The extension that code of this kind usually has: by its own, in whatever case, or by its `#!` line. */
-const usualExtension = (path: string, text: string): string => {
-  const name = path.slice(path.lastIndexOf("/") + 1)
-  const dot = name.lastIndexOf(".")
-  if (dot > 0) {
-    const extension = name.slice(dot).toLowerCase()
-    return otherExtensions[extension] ?? extension
-  }
-  const match = shebang.exec(text)
-  return match === null ? "" : match[1] !== undefined ? ".py" : match[2] !== undefined ? ".js" : ".sh"
-}
 
 const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, asks: boolean) {
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))

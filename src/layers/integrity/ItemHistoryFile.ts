@@ -117,8 +117,8 @@ export const make = Effect.gen(function*() {
   })
 
   const signed = Effect.fn("ItemHistory.signed")(
-    function*(location: ItemLocation, digest: string, hides: boolean) {
-      yield* write(location, (now) => ItemPast.afterSigning(now, digest, hides))
+    function*(location: ItemLocation, answer: ItemPast.Agreed) {
+      yield* write(location, (now) => ItemPast.afterSigning(now, answer))
     }
   )
 

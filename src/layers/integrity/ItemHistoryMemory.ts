@@ -25,8 +25,7 @@ export const make = Effect.sync(() => {
         if (location.tier === "system" || !ItemPast.isNewer(past, version)) return
         write(location, ItemPast.afterRun(past, version, digest))
       }),
-    signed: (location, digest, hides) =>
-      Effect.sync(() => write(location, ItemPast.afterSigning(read(location), digest, hides))),
+    signed: (location, answer) => Effect.sync(() => write(location, ItemPast.afterSigning(read(location), answer))),
     acceptedHiding: (location, digest) => Effect.sync(() => ItemPast.acceptedHiding(read(location), digest))
   })
 })

@@ -6,11 +6,12 @@ import { relative } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import { Identity, KeyLocked } from "../../services/identity/Identity.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
+import * as ItemPast from "../../services/integrity/ItemPast.ts"
 import { PlanStale, Signatures } from "../../services/integrity/Signatures.ts"
 import type { PlannedSignature, SignedItem, SigningPlan } from "../../services/integrity/Signatures.ts"
 import * as Plan from "../../services/integrity/SigningPlan.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
-import { Verifier } from "../../services/integrity/Verifier.ts"
+import { isYours, Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
@@ -41,8 +42,8 @@ const fileName = (location: ItemLocation): string => location.path.slice(locatio
 
 const digestOfPlan = (items: ReadonlyArray<PlannedSignature>): string =>
   sha256(JSON.stringify([
-    "kiwi-sign-plan-1",
-    ...items.map(({ hides, location, snapshot }) => [
+    "kiwi-sign-plan-2",
+    ...items.map(({ change, goesBackFrom, hides, location, snapshot }) => [
       location.tier,
       location.root,
       location.type,
@@ -50,6 +51,8 @@ const digestOfPlan = (items: ReadonlyArray<PlannedSignature>): string =>
       location.path,
       location.kind,
       snapshot.digest,
+      change === "older",
+      goesBackFrom ?? null,
       hides.map(showLocation)
     ])
   ]))
@@ -62,24 +65,41 @@ const describeItem = ({ change, diff, effects, item, location, snapshot }: Plann
     ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.replace(/\n$/, "")])
   ].join("\n")
 
+const plural = (count: number): string => `${count} item${count === 1 ? "" : "s"}`
+
 const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
 
 /** With its category, where that is given apart from it. */
 const idOf = ({ category, id }: Query): string =>
   category === undefined || category === "" || id.includes("/") ? id : `${category}/${id}`
 
-const requestFor = (query: Query, items: ReadonlyArray<PlannedSignature>): HumanRequest => {
+const isOlder = ({ change }: PlannedSignature): boolean => change === "older"
+
+const titleOf = (items: ReadonlyArray<PlannedSignature>): string => {
   const [first] = items
-  const types = [...new Set(items.map(({ location }) => location.type))]
-  const tiersOf = [...new Set(items.map(({ location }) => location.tier))].join(", ")
-  const what = items.length === 1 && first !== undefined
-    ? `${first.location.type} ${first.location.id} ${first.item.version}`
-    : `${items.length} items`
+  if (first === undefined) return "Sign nothing"
+  const older = items.filter(isOlder).length
+  const [id, signing] = [`${first.location.type} ${first.location.id}`, items.length - older]
+  const sign = signing === 1 && older === 0 ? `Sign ${id} ${first.item.version}` : `Sign ${plural(signing)}`
+  const goBack = older === 1 && signing === 0
+    ? `Let ${id} go back to ${first.item.version}`
+    : `Let ${plural(older)} go back to what was signed`
+  const what = older === 0 ? sign : signing === 0 ? goBack : `${sign}, l${goBack.slice(1)}`
+  return `${what} (${[...new Set(items.map(({ location }) => location.tier))].join(", ")})`
+}
+
+/** `asked`: those of the items that the query names. */
+const requestFor = (
+  query: Query,
+  asked: ReadonlyArray<PlannedSignature>,
+  items: ReadonlyArray<PlannedSignature>
+): HumanRequest => {
+  const types = [...new Set(asked.map(({ location }) => location.type))]
   const digest = digestOfPlan(items)
   const tier = query.tier === undefined ? "" : ` --tier ${query.tier}`
   return {
     kind: "sign",
-    title: items.length === 0 ? "Sign nothing" : `Sign ${what} (${tiersOf})`,
+    title: titleOf(items),
     verdict: Plan.verdictOf(
       items.map(({ location, snapshot, ...judged }) => ({ ...judged, id: location.id, digest: snapshot.digest })),
       digest
@@ -134,28 +154,43 @@ export const make = Effect.gen(function*() {
       Effect.orElseSucceed(() => undefined)
     )
 
-  const planOne = Effect.fnUntraced(function*(location: ItemLocation) {
+  const look = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const item = yield* parser.check(snapshot)
     const past = yield* history.past(location)
-    const lastSigned = past.lastSigned?.digest
-    const old = yield* before(location, lastSigned)
-    const standing = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))
+    const by = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))?.by
+    const older = by !== undefined && isYours(by) &&
+      ItemPast.checkForward(past, location, item.version, snapshot.digest) !== undefined
+    return { location, snapshot, item, past, by, older }
+  })
+
+  const describe = Effect.fnUntraced(function*(seen: Effect.Success<ReturnType<typeof look>>) {
+    const { by, item, location, older, past, snapshot } = seen
+    const compared = older ? past.newest?.digest : past.lastSigned?.digest
+    const old = yield* before(location, compared)
     const isLater = (tier: Tier) => tiers.indexOf(tier) > tiers.indexOf(location.tier)
     const named = yield* used(location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
       ? []
       : (yield* store.list({ type: location.type })).filter((other) => other.id === location.id && isLater(other.tier))
-    const signer = standing?.by._tag === "Signer" ? standing.by.standing : undefined
+    const signer = by?._tag === "Signer" ? by.standing : undefined
+    const forgotten = compared === undefined || old._tag !== "None" ? undefined : older ? "ran" : "signed"
     const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
-    const about = { hides, overruledBy, past, unreadable, forgotten: lastSigned !== undefined && old._tag === "None" }
+    const about = { hides, overruledBy, past, unreadable, forgotten } as const
     const planned: PlannedSignature = {
       location,
       snapshot,
       item,
       hides,
-      change: signer?._tag === "You" ? "same" : lastSigned === undefined ? "new" : "changed",
+      change: older
+        ? "older"
+        : signer?._tag === "You"
+        ? "same"
+        : past.lastSigned === undefined
+        ? "new"
+        : "changed",
+      goesBackFrom: ItemPast.goesBackFrom(past, item.version),
       diff: text,
       added,
       removed,
@@ -164,6 +199,22 @@ export const make = Effect.gen(function*() {
       effects: Plan.describeEffects(item, about)
     }
     return { planned, counts: signer !== undefined }
+  })
+
+  const planOne = (location: ItemLocation) => Effect.flatMap(look(location), describe)
+
+  /** What else is older in the tiers of those items that are. What cannot be read or parsed does not run either. */
+  const restOfOlder = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
+    const known = new Set(items.map(({ location }) => showLocation(location)))
+    const found: Array<PlannedSignature> = []
+    for (const tier of new Set(items.filter(isOlder).map(({ location }) => location.tier))) {
+      for (const location of yield* store.list({ tier })) {
+        if (known.has(showLocation(location)) || (yield* history.past(location)).newest === undefined) continue
+        const seen = yield* Effect.option(look(location))
+        if (Option.isSome(seen) && seen.value.older) found.push((yield* describe(seen.value)).planned)
+      }
+    }
+    return found
   })
 
   const notSystem = Effect.fnUntraced(function*(id: string, type: ItemType | undefined) {
@@ -221,15 +272,29 @@ export const make = Effect.gen(function*() {
         return yield* result.failure
       }
     }
-    return { items, refused, request: requestFor(query, items) }
+    const all = [...items, ...(yield* restOfOlder(items))]
+    return { items: all, refused, request: requestFor(query, items, all) }
   })
 
   const stale = (location: ItemLocation): PlanStale => new PlanStale({ item: showLocation(location) })
 
-  /** What will be written for an item, if it is still what the plan shows. */
-  const prepare = Effect.fnUntraced(function*({ location, snapshot }: PlannedSignature) {
+  const readAgain = Effect.fnUntraced(function*({ goesBackFrom, item, location, snapshot }: PlannedSignature) {
     const now = yield* Effect.mapError(store.read(location), () => stale(location))
-    if (!sameSnapshot(now, snapshot)) return yield* stale(location)
+    const from = ItemPast.goesBackFrom(yield* history.past(location), item.version)
+    return sameSnapshot(now, snapshot) && from === goesBackFrom ? now : yield* stale(location)
+  })
+
+  /** What is older is signed already, by the same people who counted when it was shown. */
+  const verifyAgain = Effect.fnUntraced(function*(planned: PlannedSignature) {
+    const now = yield* readAgain(planned)
+    const verified = yield* Effect.mapError(verifier.verify(now), () => stale(planned.location))
+    return isOlder(planned) && !isYours(verified.by) ? yield* stale(planned.location) : verified
+  })
+
+  /** What will be written for an item, if it is still what the plan shows. */
+  const prepare = Effect.fnUntraced(function*(planned: PlannedSignature) {
+    yield* readAgain(planned)
+    const { location, snapshot } = planned
     const { root } = location
     const path = relative(root, location.file)
     const syntax = commentSyntax(fileName(location))
@@ -246,28 +311,34 @@ export const make = Effect.gen(function*() {
   })
 
   /** Reads back what was written, keeps a copy for the next diff, and remembers that a person accepted it. */
-  const confirm = Effect.fnUntraced(function*({ hides, location, snapshot }: PlannedSignature) {
-    const now = yield* Effect.mapError(store.read(location), () => stale(location))
-    const verified = yield* Effect.mapError(verifier.verify(now), () => stale(location))
-    if (!sameSnapshot(now, snapshot)) return yield* stale(location)
-    yield* copies.materialize(verified, undefined)
-    yield* history.signed(location, snapshot.digest, hides.some(({ tier }) => tier === "user"))
+  const confirm = Effect.fnUntraced(function*(planned: PlannedSignature) {
+    const { goesBackFrom, hides, location, snapshot } = planned
+    yield* copies.materialize(yield* verifyAgain(planned), undefined)
+    yield* history.signed(location, {
+      digest: snapshot.digest,
+      goesBack: goesBackFrom !== undefined,
+      hides: hides.some(({ tier }) => tier === "user")
+    })
   })
 
-  const perform = Effect.fnUntraced(function*({ items, request }: SigningPlan, act: HumanAct) {
+  const perform = Effect.fnUntraced(function*(shown: SigningPlan, act: HumanAct) {
+    const items = shown.items.filter((planned) => !isOlder(planned))
+    yield* Effect.forEach(shown.items.filter(isOlder), verifyAgain, { discard: true })
     const writes = yield* Effect.forEach(items, prepare)
     const { keyId } = yield* identity.ensure
     const time = compactTime(yield* DateTime.now)
     const claims = items.map(({ snapshot }) => ({ time, kind: "person" as const, digest: snapshot.digest, keyId }))
+    // The key is opened even where nothing is to be signed: its passphrase guards going back as it guards signing.
     const signatures = yield* identity.sign(
       items.map(({ location }, index) => signedMessage(claims[index]!, location)),
       act
     ).pipe(Effect.catchTag(
       "KeyLocked",
-      ({ overClient, passphrase }) => Effect.fail(new KeyLocked({ passphrase, overClient, command: request.command }))
+      ({ overClient, passphrase }) =>
+        Effect.fail(new KeyLocked({ passphrase, overClient, command: shown.request.command }))
     ))
     yield* Effect.forEach(writes, (write, index) => write({ ...claims[index]!, signature: signatures[index]! }))
-    yield* Effect.forEach(items, confirm)
+    yield* Effect.forEach(shown.items, confirm, { discard: true })
     return items.map(({ item, location, snapshot }): SignedItem => ({
       location,
       version: item.version,

@@ -2,19 +2,15 @@
 import { Effect, Layer } from "effect"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
-import { safeLine } from "../../services/error/safeText.ts"
+import { isYours } from "../../services/integrity/Verifier.ts"
 import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
+import { shellWord } from "../../services/text/shellWord.ts"
 
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
-
-/** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
-const isYours = (by: SignedBy): boolean =>
-  by._tag === "System" ||
-  (by.kind === "person" && (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
 
 const nameOf = (by: SignedBy | undefined): string => {
   if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "nobody you know"
@@ -25,9 +21,9 @@ const nameOf = (by: SignedBy | undefined): string => {
 const asMe = (by: SignedBy | undefined): string =>
   by?._tag !== "Signer" || by.standing._tag === "Unknown" || by.kind !== "person"
     ? ""
-    : `; or let all that they sign run so: kiwi trust add ${by.standing.signer.publicKey} --name '${
-      safeLine(by.standing.signer.name, 100).replaceAll("'", "'\\''")
-    }' --as me`
+    : `; or let all that they sign run so: kiwi trust add ${by.standing.signer.publicKey} --name ${
+      shellWord(by.standing.signer.name)
+    } --as me`
 
 /** Which link of which chain the rule is about. */
 const about = (chain: Chain, { tool: { location } }: ChainLink) => ({

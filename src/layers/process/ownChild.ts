@@ -2,8 +2,10 @@
 // What is around Kiwi – the folder it was started in, its variables, its PATH – belongs to a person, who may stand in
 // somebody else's repository; so a child gets none of it: a fixed folder and environment, and bounds for time and output.
 import { Data, Duration, Effect, Option } from "effect"
-import { homedir, platform } from "node:os"
+import { platform } from "node:os"
 import * as Path from "node:path"
+import { execPath } from "node:process"
+import { homeFolders } from "../workspace/home/homeFolders.ts"
 import { type ChildExit, makeLiveChildren, runChild } from "./childProcess.ts"
 import { type Program, systemPath } from "./ownPrograms.ts"
 import { variable } from "./variable.ts"
@@ -48,7 +50,8 @@ const ofWindows = ["SYSTEMROOT", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPD
 /** What a child of Kiwi's own is told of this machine. */
 const environment = Effect.gen(function*() {
   const env: Record<string, string> = { LC_ALL: windows ? "C" : "C.UTF-8" }
-  if (Path.isAbsolute(homedir())) env["HOME"] = homedir()
+  const folders = homeFolders({ HOME: Option.getOrUndefined(yield* variable("HOME")) })
+  if (folders._tag === "Found") env["HOME"] = folders.userHome
   for (const name of windows ? ofWindows : []) {
     const value = yield* variable(name)
     if (Option.isSome(value)) env[name] = value.value
@@ -56,7 +59,7 @@ const environment = Effect.gen(function*() {
   return env
 })
 
-const rootFolder = Path.parse(homedir()).root || Path.sep
+const rootFolder = Path.parse(execPath).root
 
 const collector = (most: number, keepsAll: boolean) => {
   const chunks: Array<Buffer> = []

@@ -3,11 +3,12 @@
 // `node_modules/.bin`, and other users cannot put anything there. The same holds for the file that a name leads to.
 import { Effect, Option } from "effect"
 import * as Fs from "node:fs"
-import { homedir, platform } from "node:os"
+import { platform } from "node:os"
 import * as Path from "node:path"
 import { cwd, execPath, getuid } from "node:process"
 import * as HostFiles from "../env/HostFiles.ts"
 import { isInside, makePrograms } from "../env/searchPath.ts"
+import { homeFolders } from "../workspace/home/homeFolders.ts"
 import { variable } from "./variable.ts"
 
 export interface Program {
@@ -68,10 +69,10 @@ export const projectAround = (folder: string, home: string | undefined): string 
 
 const real = (path: string): string => HostFiles.node.realPath(path) ?? path
 
-const projectHere = (): string | undefined => {
+const projectHere = (HOME: string | undefined): string | undefined => {
+  const folders = homeFolders({ HOME })
   try {
-    // A home folder that is named relative to this one would make it no project.
-    return projectAround(real(cwd()), Path.isAbsolute(homedir()) ? real(homedir()) : undefined)
+    return projectAround(real(cwd()), folders._tag === "Found" ? real(folders.userHome) : undefined)
   } catch {
     // The folder that Kiwi was started in is gone.
     return undefined
@@ -119,10 +120,10 @@ export const makeOwnPrograms = (options: {
 
 /** By PATH of this process. No program of these projects, or of the one that Kiwi was started in, is among them. */
 export const ownPrograms = (...projects: ReadonlyArray<string>): Effect.Effect<OwnPrograms> =>
-  Effect.map(variable("PATH"), (searchPath) =>
+  Effect.zipWith(variable("PATH"), variable("HOME"), (searchPath, home) =>
     makeOwnPrograms({
       searchPath: Option.getOrElse(searchPath, () => systemPath),
-      projects: [...projects, ...Option.toArray(Option.fromUndefinedOr(projectHere()))]
+      projects: [...projects, ...Option.toArray(Option.fromUndefinedOr(projectHere(Option.getOrUndefined(home))))]
     }))
 
 /** Those of the system, whatever PATH says. */

@@ -3,6 +3,7 @@
 import { Effect, Option, Result } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
+import { shellWord } from "../../services/text/shellWord.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -90,12 +91,6 @@ const requestFor = (kind: HumanRequest["kind"], title: string, details: string, 
   command
 } satisfies HumanRequest)
 
-/** A foreign word inside a command that a person may paste into a shell. */
-const quoted = (foreign: string): string => {
-  const safe = safeLine(foreign)
-  return /^[\w@.+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`
-}
-
 const proposeAdd = ({ as, project, signer }: SignerGrant): HumanRequest => {
   const where = project === undefined ? "in your user space and in every project that you trust" : "in this project"
   return requestFor(
@@ -115,7 +110,7 @@ const proposeAdd = ({ as, project, signer }: SignerGrant): HumanRequest => {
     ].join("\n"),
     JSON.stringify([signer.publicKey, signer.name, as, project ?? null]),
     [
-      `kiwi trust add ${quoted(signer.publicKey)} --name ${quoted(signer.name)}`,
+      `kiwi trust add ${shellWord(signer.publicKey)} --name ${shellWord(signer.name)}`,
       ...(as === "me" ? ["--as me"] : []),
       ...(as === "me" && project === undefined ? ["--everywhere"] : [])
     ].join(" ")
@@ -128,7 +123,7 @@ const proposeRemove = (keyId: string): HumanRequest =>
     `Stop trusting the signer ${safeLine(keyId)}`,
     "What this signer signed would no longer run, unless a project that you trust proposes the signer.",
     keyId,
-    `kiwi trust remove ${quoted(keyId)}`
+    `kiwi trust remove ${shellWord(keyId)}`
   )
 
 const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>

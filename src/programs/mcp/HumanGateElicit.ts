@@ -156,7 +156,7 @@ export interface Presence {
 export const make = Effect.fnUntraced(function*(
   seals: Seals,
   client: string,
-  presence: Presence = { nobody: undefined, agent: undefined }
+  presence: Presence
 ): Effect.fn.Return<RequestGate, never, McpRequestContext> {
   const context = yield* McpRequestContext
   const session = yield* Effect.serviceOption(McpServerClient)

@@ -10,9 +10,9 @@ import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.t
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
+import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { newCallId } from "../callId.ts"
-import { quote } from "../connect.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
@@ -58,7 +58,7 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
       gate.ask({
         ...request,
         project,
-        command: request.command.split(" && ").map((one) => `${one} --project ${quote(project)}`).join(" && ")
+        command: request.command.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
       })
   })
 
@@ -150,7 +150,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
 export interface EdgeOptions {
   /** The name that policy knows this client by. */
   readonly client: string
-  readonly presence?: HumanGateElicit.Presence | undefined
+  readonly presence: HumanGateElicit.Presence
 }
 
 export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {

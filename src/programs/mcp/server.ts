@@ -18,8 +18,8 @@ export interface ServerOptions {
   readonly project: ProjectKey
   /** The name that policy knows this server's clients by. */
   readonly client: string
-  /** What was seen of whoever started the server. Default: nothing, and its clients are believed. */
-  readonly presence?: Presence | undefined
+  /** What was seen of whoever started the server. */
+  readonly presence: Presence
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }

@@ -43,7 +43,7 @@ export class KeyLocked extends Schema.TaggedError<KeyLocked>()("KeyLocked", {
   }
   get remediation() {
     return this.overClient
-      ? "Never ask the person for the passphrase. Ask them to type at a terminal, where Kiwi asks for it: " +
+      ? "Ask the person to type, at a terminal of their own, where Kiwi asks for the passphrase (you never do): " +
         this.command
       : "A person sets KIWI_PASSPHRASE where there is no terminal, as in CI. At a terminal Kiwi asks for it: " +
         this.command

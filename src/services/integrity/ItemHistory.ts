@@ -2,7 +2,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { ItemLocation } from "../item/Item.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { ItemPast } from "./ItemPast.ts"
+import type { Agreed, ItemPast } from "./ItemPast.ts"
 import type { GoesBack } from "./Verifier.ts"
 
 /** What Kiwi remembers of an item cannot be read, so nobody can say whether it goes back to what was replaced. */
@@ -23,7 +23,9 @@ export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("Histor
 export class ItemHistory extends Context.Service<ItemHistory, {
   /** Nothing, where it is damaged: for showing. */
   readonly past: (location: ItemLocation) => Effect.Effect<ItemPast>
-  /** Fails when `version` is below the newest that ran and no person has signed these bytes here since. One stat. */
+  /**
+   * Fails when `version` is below the newest that ran, and no person was shown so of these bytes and said yes. One stat.
+   */
   readonly checkForward: (
     location: ItemLocation,
     version: string,
@@ -31,11 +33,8 @@ export class ItemHistory extends Context.Service<ItemHistory, {
   ) => Effect.Effect<void, GoesBack | HistoryDamaged>
   /** Remembers that these bytes ran. Writes only when they are newer than what is remembered. */
   readonly ran: (location: ItemLocation, version: string, digest: string) => Effect.Effect<void, WriteRefused>
-  /**
-   * Remembers that a person signed these bytes here, and so accepts them even if they are older, until something newer
-   * has run; `hides`: whether they were shown that the item hides another.
-   */
-  readonly signed: (location: ItemLocation, digest: string, hides: boolean) => Effect.Effect<void, WriteRefused>
-  /** Whether the last signature here was for these bytes, by a person who was shown that the item hides another. */
+  /** Remembers what a person was shown of these bytes and said yes to, whether they signed them now or before. */
+  readonly signed: (location: ItemLocation, answer: Agreed) => Effect.Effect<void, WriteRefused>
+  /** Whether a person was shown that these bytes hide another item, when they last said yes to them. */
   readonly acceptedHiding: (location: ItemLocation, digest: string) => Effect.Effect<boolean>
 }>()("kiwi/services/integrity/ItemHistory") {}

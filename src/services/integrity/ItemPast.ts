@@ -4,16 +4,29 @@ import { showLocation } from "../item/Item.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import { GoesBack } from "./Verifier.ts"
 
+/** Answers that are kept of one item; the oldest is forgotten first, and asked for again. */
+export const maxAgreed = 100
+
+/** What a person was shown of bytes to which they said yes. */
+export const Agreed = Schema.Struct({
+  digest: Schema.String,
+  /** That they are older than what has run. */
+  goesBack: Schema.Boolean,
+  /** That the item hides another. */
+  hides: Schema.Boolean
+})
+export type Agreed = typeof Agreed.Type
+
 export const ItemPast = Schema.Struct({
   format: Schema.Literal(1),
   /** For whoever reads the file: its name is a hash. */
   item: Schema.String,
-  /** The last bytes that a person signed here, and whether they were shown that the item hides another. */
-  lastSigned: Schema.optional(Schema.Struct({ digest: Schema.String, hides: Schema.Boolean })),
+  /** The last bytes to which a person said yes here. */
+  lastSigned: Schema.optional(Schema.Struct({ digest: Schema.String })),
   /** The newest version that has run. */
   newest: Schema.optional(Schema.Struct({ version: Schema.String, digest: Schema.String })),
-  /** What a person has signed since the newest version ran; it may be older. */
-  accepted: Schema.optional(Schema.String)
+  /** The last answer for each digest that goes back or hides, the newest last. At most `maxAgreed`. */
+  agreed: Schema.optional(Schema.Array(Agreed))
 })
 export type ItemPast = typeof ItemPast.Type
 
@@ -29,33 +42,42 @@ export const isBelow = (a: string, b: string): boolean => {
 export const isNewer = (past: ItemPast, version: string): boolean =>
   past.newest === undefined || isBelow(past.newest.version, version)
 
-export const afterRun = ({ accepted, ...past }: ItemPast, version: string, digest: string): ItemPast => ({
+/** The newest version that has run, where `version` is below it. */
+export const goesBackFrom = ({ newest }: ItemPast, version: string): string | undefined =>
+  newest !== undefined && isBelow(version, newest.version) ? newest.version : undefined
+
+export const afterRun = (past: ItemPast, version: string, digest: string): ItemPast => ({
   ...past,
-  newest: { version, digest },
-  // What was accepted counts until something newer runs: after that, going back to it is a new question.
-  ...(accepted === digest ? { accepted } : {})
+  newest: { version, digest }
 })
 
-export const afterSigning = (past: ItemPast, digest: string, hides: boolean): ItemPast => ({
-  ...past,
-  lastSigned: { digest, hides },
-  accepted: digest
-})
+export const afterSigning = (past: ItemPast, answer: Agreed): ItemPast => {
+  const others = (past.agreed ?? []).filter(({ digest }) => digest !== answer.digest)
+  return {
+    ...past,
+    lastSigned: { digest: answer.digest },
+    agreed: (answer.goesBack || answer.hides ? [...others, answer] : others).slice(-maxAgreed)
+  }
+}
+
+const hasAgreed = ({ agreed = [] }: ItemPast, digest: string, to: "goesBack" | "hides"): boolean =>
+  agreed.some((answer) => answer.digest === digest && answer[to])
 
 export const checkForward = (
   past: ItemPast,
   location: ItemLocation,
   version: string,
   digest: string
-): GoesBack | undefined =>
-  past.newest === undefined || !isBelow(version, past.newest.version) || past.accepted === digest
+): GoesBack | undefined => {
+  const from = goesBackFrom(past, version)
+  return from === undefined || hasAgreed(past, digest, "goesBack")
     ? undefined
     : new GoesBack({
       item: showLocation(location),
-      from: past.newest.version,
+      from,
       to: version,
       command: `kiwi sign ${location.type} ${location.id}`
     })
+}
 
-export const acceptedHiding = (past: ItemPast, digest: string): boolean =>
-  past.lastSigned !== undefined && past.lastSigned.hides && past.lastSigned.digest === digest
+export const acceptedHiding = (past: ItemPast, digest: string): boolean => hasAgreed(past, digest, "hides")

@@ -25,9 +25,17 @@ export interface PlannedSignature {
   readonly location: ItemLocation
   readonly snapshot: ItemSnapshot
   readonly item: Item
-  /** `same`: these bytes are already signed by you. */
-  readonly change: "new" | "changed" | "same"
-  /** Unified diff from the last bytes signed here, all lines added when there are none. Never cut. */
+  /**
+   * `same`: these bytes are already signed by you. `older`: by you or who counts as you, and they are below the newest
+   * that ran, which nobody has accepted yet: nothing is signed, a person says that this is meant.
+   */
+  readonly change: "new" | "changed" | "same" | "older"
+  /** The newest version that has run, where this one is below it. */
+  readonly goesBackFrom: string | undefined
+  /**
+   * Unified diff from the last bytes signed here, of what is `older` from the newest that ran; all lines added when
+   * there are none. Never cut.
+   */
   readonly diff: string
   /** Lines. */
   readonly added: number
@@ -64,6 +72,7 @@ export class Signatures extends Context.Service<Signatures, {
    * `id` may be a glob (`*`, `?`, `**`): over `category/id` if it has a slash, else over ids in any category. Without
    * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
    * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
+   * Where one of these is `older`, all that are `older` in its tier follow, so that a change of branch asks once.
    */
   readonly plan: (query: {
     readonly id: string
@@ -72,7 +81,10 @@ export class Signatures extends Context.Service<Signatures, {
     readonly category?: string | undefined
     readonly changedOnly?: boolean | undefined
   }) => Effect.Effect<SigningPlan, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable>
-  /** Signs exactly what the plan showed, all or nothing up to a failing disk. */
+  /**
+   * Signs exactly what the plan showed, all or nothing up to a failing disk, and says what it has signed. What is
+   * `older` keeps its signature and its file: that it may run is remembered.
+   */
   readonly sign: (
     plan: SigningPlan,
     act: HumanAct

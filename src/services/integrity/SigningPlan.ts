@@ -8,7 +8,7 @@ import type { FolderFile, Item, ItemLocation, ItemSnapshot, Tool } from "../item
 import { showExecutor, showLocation } from "../item/Item.ts"
 import { isJsonObject } from "../schema/json.ts"
 import { compile } from "../template/Template.ts"
-import { isBelow } from "./ItemPast.ts"
+import { goesBackFrom } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
 
 const effort = 20_000_000
@@ -192,8 +192,8 @@ export interface About {
   /** A protected system item that is used in its place all the same. */
   readonly overruledBy: ItemLocation | undefined
   readonly past: ItemPast
-  /** Whether the text that was signed before is not kept any more. */
-  readonly forgotten: boolean
+  /** What the item is compared with and is not kept any more. */
+  readonly forgotten: "signed" | "ran" | undefined
   /** Names of files that cannot be shown. */
   readonly unreadable: ReadonlyArray<string>
 }
@@ -201,13 +201,12 @@ export interface About {
 /** What a person must not miss, the worst first. Sentences without a subject. */
 export const describeWarnings = (item: Item, about: About): ReadonlyArray<string> => {
   const { hides, overruledBy, past, unreadable } = about
+  const from = goesBackFrom(past, item.version)
   return [
     ...(unreadable.length > 0
       ? [`holds ${plural(unreadable.length, "file")} that nobody can read here: ${list(unreadable)}`]
       : []),
-    ...(past.newest !== undefined && isBelow(item.version, past.newest.version)
-      ? [`goes back from ${past.newest.version} to ${item.version}`]
-      : []),
+    ...(from === undefined ? [] : [`goes back from ${from} to ${item.version}`]),
     ...hides.map((hidden) => `hides the ${hidden.tier}'s ${hidden.type} ${hidden.id} (${showLocation(hidden)})`),
     ...(overruledBy === undefined
       ? []
@@ -216,11 +215,16 @@ export const describeWarnings = (item: Item, about: About): ReadonlyArray<string
   ]
 }
 
+const forgotten = {
+  signed: "was signed here before; that text is no longer kept, so all of it is shown as new",
+  ran: "what has run is no longer kept, so all of it is shown as new"
+}
+
 /** What signing this item accepts, warnings first. */
 export const describeEffects = (item: Item, about: About): ReadonlyArray<string> => [
   ...describeWarnings(item, about),
   ...itemEffects(item),
-  ...(about.forgotten ? ["was signed here before; that text is no longer kept, so all of it is shown as new"] : [])
+  ...(about.forgotten === undefined ? [] : [forgotten[about.forgotten]])
 ]
 
 /** What three lines of a narrow terminal hold; a client may show no more of a message. */
@@ -247,7 +251,7 @@ const fitting = (parts: ReadonlyArray<string>): string => {
 export interface Judged {
   readonly id: string
   readonly digest: string
-  readonly change: "new" | "changed" | "same"
+  readonly change: "new" | "changed" | "same" | "older"
   readonly warnings: ReadonlyArray<string>
   readonly effects: ReadonlyArray<string>
   readonly added: number
@@ -256,9 +260,9 @@ export interface Judged {
 
 const countChanges = (items: ReadonlyArray<Judged>): string => {
   const of = (change: Judged["change"]) => items.filter((item) => item.change === change).length
-  const words = { new: "new", changed: "changed", same: "as you signed it" } as const
+  const words = { new: "new", changed: "changed", same: "as you signed it", older: "signed before" } as const
   if (items.length === 1) return words[items[0]!.change]
-  return (["new", "changed", "same"] as const).flatMap((change) =>
+  return (["new", "changed", "same", "older"] as const).flatMap((change) =>
     of(change) === 0 ? [] : [`${of(change)} ${words[change]}`]
   )
     .join(", ")

@@ -89,7 +89,7 @@ export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
     return `${this.item} goes back from ${this.from} to ${this.to}`
   }
   get remediation() {
-    return `If that is meant, say so by signing it again: ${this.command}`
+    return `If that is meant, say so, once for all items that go back to what you have signed: ${this.command}`
   }
 }
 
@@ -103,6 +103,11 @@ export type SignedBy =
     readonly kind: "person" | "agent"
     readonly time: string
   }
+
+/** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
+export const isYours = (by: SignedBy): boolean =>
+  by._tag === "System" ||
+  (by.kind === "person" && (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
 
 export interface Verified {
   readonly snapshot: ItemSnapshot

@@ -71,7 +71,7 @@ export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("Prop
     }: ${this.issue}`
   }
   get remediation() {
-    return "Correct the file: it holds a list, signers, of maps with name and public_key (docs/trust.md)"
+    return "Look at the file, which holds a list, signers, of maps with name and public_key (docs/trust.md), and try again: kiwi trust propose"
   }
 }
 

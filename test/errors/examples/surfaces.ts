@@ -37,6 +37,7 @@ const http = (options: { readonly host?: string; readonly port?: number; readonl
         host,
         port,
         allowedHosts: [],
+        presence: { nobody: undefined, agent: undefined },
         token: token === undefined ? undefined : Redacted.make(token),
         noAuth: token === undefined,
         user: "you"
@@ -63,7 +64,11 @@ export const examples: Examples = {
     when: "A part of the server fails as it should never do",
     produce: Effect.gen(function*() {
       const fake = yield* Fake.make
-      const { registrations } = yield* Server.make({ project: "", client: "tester" })
+      const { registrations } = yield* Server.make({
+        project: "",
+        client: "tester",
+        presence: { nobody: undefined, agent: undefined }
+      })
       const client = yield* McpTest.makeClient(Layer.provide(registrations, fake.layer), {
         protocols: stdioProtocols,
         protocolVersion: "2025-11-25"

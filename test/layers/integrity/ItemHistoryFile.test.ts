@@ -37,7 +37,11 @@ describe("ItemHistoryFile", () => {
       yield* Effect.provide(
         Effect.flatMap(
           ItemHistory,
-          (history) => Effect.andThen(history.ran(item, "1.0.0", "a"), history.signed(own, "b", false))
+          (history) =>
+            Effect.andThen(
+              history.ran(item, "1.0.0", "a"),
+              history.signed(own, { digest: "b", goesBack: false, hides: false })
+            )
         ),
         open(home)
       )
@@ -76,20 +80,20 @@ describe("ItemHistoryFile", () => {
           histories[0]!.ran(item, "1.0.0", "a"),
           histories[1]!.ran(item, "3.0.0", "c"),
           histories[2]!.ran(item, "2.0.0", "b"),
-          histories[3]!.signed(item, "s", true)
+          histories[3]!.signed(item, { digest: "s", goesBack: false, hides: true })
         ],
         { concurrency: "unbounded" }
       )
       const past = yield* histories[0]!.past(item)
       assert.strictEqual(past.newest?.version, "3.0.0")
-      assert.deepStrictEqual(past.lastSigned, { digest: "s", hides: true })
+      assert.deepStrictEqual(past.agreed, [{ digest: "s", goesBack: false, hides: true }])
     }))
 
   it.effect("refuses an item whose past is damaged, until a person signs it again", () =>
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
       const history = yield* Effect.provide(ItemHistory, open(home))
-      yield* history.signed(item, "a", true)
+      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
       const folder = join(home, "projects/p/history")
       const file = join(folder, readdirSync(folder)[0]!)
       for (const text of ["", "{", "[]", "{\"format\":2}", "\0"]) {
@@ -103,7 +107,7 @@ describe("ItemHistoryFile", () => {
         yield* history.ran(item, "9.0.0", "a")
         assert.strictEqual(readFileSync(file, "utf8"), text)
       }
-      yield* history.signed(item, "a", true)
+      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
       assert.isTrue(yield* history.acceptedHiding(item, "a"))
       yield* history.checkForward(item, "1.0.0", "a")
     }))
@@ -123,12 +127,15 @@ describe("ItemHistoryFile", () => {
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
       const history = yield* Effect.provide(ItemHistory, open(home))
-      yield* history.signed(item, "a", true)
+      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
       const folder = join(home, "projects/p/history")
       rmSync(folder, { recursive: true })
       mkdirSync(join(home, "elsewhere"))
       symlinkSync(join(home, "elsewhere"), folder)
-      assert.strictEqual((yield* Effect.flip(history.signed(item, "a", true)))._tag, "WriteRefused")
+      assert.strictEqual(
+        (yield* Effect.flip(history.signed(item, { digest: "a", goesBack: false, hides: true })))._tag,
+        "WriteRefused"
+      )
       assert.deepStrictEqual(readdirSync(join(home, "elsewhere")), [])
     }))
 

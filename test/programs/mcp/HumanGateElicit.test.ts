@@ -22,7 +22,7 @@ const yes = { action: "accept", content: { agree: true } }
 type Context = Partial<McpSchema.McpRequestContext["Service"]>
 
 const ask = Effect.fnUntraced(function*(seals: HumanGateElicit.Seals, act: HumanRequest, client: string) {
-  const { gate, question } = yield* HumanGateElicit.make(seals, client)
+  const { gate, question } = yield* HumanGateElicit.make(seals, client, { nobody: undefined, agent: undefined })
   const result = yield* Effect.result(gate.ask(act))
   const outcome = result._tag === "Success" ? result.success.digest : result.failure._tag
   const error = result._tag === "Success" ? undefined : result.failure

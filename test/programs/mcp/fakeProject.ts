@@ -268,6 +268,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           snapshot: read,
           item: parse(location, read.digest, it.text),
           change: "new",
+          goesBackFrom: undefined,
           hides: [],
           diff: it.text,
           added: 1,

@@ -21,6 +21,7 @@ it.live("no tool reaches the port that it serves, whatever its config grants", (
         host: "127.0.0.1",
         port: 0,
         allowedHosts: [],
+        presence: { nobody: undefined, agent: undefined },
         token: undefined,
         noAuth: true,
         user: "somebody"

@@ -40,7 +40,11 @@ const connect = Effect.fnUntraced(function*(
   clientCapabilities: McpSchema.ClientCapabilities = new McpSchema.ClientCapabilities({})
 ) {
   const project = yield* Fake.make
-  const { gate, registrations } = yield* Server.make({ project: "", client: "tester" })
+  const { gate, registrations } = yield* Server.make({
+    project: "",
+    client: "tester",
+    presence: { nobody: undefined, agent: undefined }
+  })
   const client = yield* McpTest.makeClient(Layer.provide(registrations, project.layer), {
     protocols: stdioProtocols,
     protocolVersion,

@@ -73,7 +73,7 @@ describe("describeEffects", () => {
       hides: [],
       overruledBy: undefined,
       past: nothing(tool.location),
-      forgotten: false,
+      forgotten: undefined,
       unreadable: [lie]
     })
     assert.lengthOf(effects, 5)

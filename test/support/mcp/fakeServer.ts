@@ -7,6 +7,7 @@ import { reserveStdout } from "../../../src/programs/mcp/transport/reserveStdout
 import * as Fake from "../../programs/mcp/fakeProject.ts"
 
 const [, , transport] = process.argv
+const believed = { nobody: undefined, agent: undefined }
 
 const program = Effect.gen(function*() {
   const project = yield* Fake.make
@@ -15,7 +16,7 @@ const program = Effect.gen(function*() {
     const output = reserveStdout(process)
     console.log("this line must never reach the client")
     process.stdout.write("nor this one\n")
-    yield* serveStdio({ project: "", client: "tester", input: process.stdin, output }).pipe(
+    yield* serveStdio({ project: "", client: "tester", presence: believed, input: process.stdin, output }).pipe(
       Effect.provide(project.layer),
       Effect.ensuring(Effect.suspend(() => Console.error(`ENDED interrupted=${project.interrupted}`)))
     )
@@ -28,6 +29,7 @@ const program = Effect.gen(function*() {
     host: "127.0.0.1",
     port: 0,
     allowedHosts: [],
+    presence: believed,
     token,
     noAuth: transport === "http-no-auth",
     user: "somebody"

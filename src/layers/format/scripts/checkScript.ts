@@ -8,6 +8,7 @@ import { checkJavascriptImports, checkPythonImports } from "./checkImports.ts"
 import type { Place } from "./checkImports.ts"
 import { readArgparse } from "./readArgparse.ts"
 import { withoutAttributes } from "./readImports.ts"
+import { usualExtension } from "./usualExtension.ts"
 
 const checkPython = Effect.fnUntraced(function*(path: string, text: string, place: Place, legacy: boolean) {
   const parsed = yield* parsePython(text)
@@ -35,12 +36,10 @@ export const checkScript = Effect.fnUntraced(function*(
   place: Place,
   legacy: boolean
 ): Effect.fn.Return<Problem | undefined> {
-  switch (path.slice(path.lastIndexOf("."))) {
+  switch (usualExtension(path, text)) {
     case ".py":
       return yield* checkPython(path, text, place, legacy)
     case ".ts":
-    case ".mts":
-    case ".cts":
       return yield* checkJavascript(path, text, place, true)
     case ".js":
     case ".mjs":

@@ -5,11 +5,12 @@ import * as Command from "effect/cli/Command"
 import { readText } from "../../../layers/files/readRegular.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity, isEncryptedPlace } from "../../../services/identity/Identity.ts"
+import { shellWord } from "../../../services/text/shellWord.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { findClients, findSkills } from "../../clients.ts"
 import type { FoundClient, FoundSkill } from "../../clients.ts"
-import { commandLine, kiwiCommand, npxFolder, npxPackages, quote, serveCommand, snippets } from "../../connect.ts"
+import { commandLine, kiwiCommand, npxFolder, npxPackages, serveCommand, snippets } from "../../connect.ts"
 import type { Snippet } from "../../connect.ts"
 import { encryptHint } from "../../doctor.ts"
 import { init } from "../../init.ts"
@@ -76,7 +77,7 @@ const nextCommands = (
     state === "unsigned" || state === "tampered" || (not_signed !== undefined && state === "restricted")
   const types = new Set(items.filter(({ state }) => waiting(state)).map(({ type }) => type))
   return [
-    ...(project === cwd || cwd.startsWith(`${project}/`) ? [] : [`cd ${quote(project)}`]),
+    ...(project === cwd || cwd.startsWith(`${project}/`) ? [] : [`cd ${shellWord(project)}`]),
     ...(trust === "restricted" ? ["kiwi trust project"] : []),
     ...[...types].map((type) => `kiwi sign ${type} '**' --changed`),
     ...(existed || not_signed !== undefined ? [] : [`kiwi run tool add --params '{"a": 1, "b": 2}'`]),

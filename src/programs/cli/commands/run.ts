@@ -11,8 +11,8 @@ import { ItemType } from "../../../services/item/ItemId.ts"
 import { LockMode } from "../../../services/lockfile/LockMode.ts"
 import { maxOutputRange, Outputs } from "../../../services/primitive/Outputs.ts"
 import { CallEvents } from "../../../services/proxy/ToolCall.ts"
+import { shellWord } from "../../../services/text/shellWord.ts"
 import { newCallId } from "../../callId.ts"
-import { quote } from "../../connect.ts"
 import { execute } from "../../execute.ts"
 import { explain } from "../../explain.ts"
 import type { Explanation } from "../../explain.ts"
@@ -215,7 +215,7 @@ const planText = (plan: unknown): string => {
   const member = (value: unknown, name: string): unknown =>
     isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
   const argv = member(plan, "argv")
-  if (Array.isArray(argv)) return safeText(argv.map((word) => quote(String(word))).join(" "))
+  if (Array.isArray(argv)) return safeText(argv.map((word) => shellWord(String(word))).join(" "))
   const request = member(plan, "request")
   if (isObject(request)) return safeText(`${String(request["method"])} ${String(request["url"])}`)
   return printJson(plan)

@@ -5,6 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
+import { shellWord } from "../../../services/text/shellWord.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
@@ -57,14 +58,20 @@ export const signCommand = Command.make("sign", {
     ).pipe(withKeyPassphrase, withGate(input.yes))
     if (done.refused.length > 0) yield* output.failed
     yield* output.answer(done, (paint) =>
-      table(done.signed.map(({ id, path, type, version }) => [
-        paint.green("signed"),
-        type,
-        paint.bold(safeLine(id)),
-        safeLine(version),
-        paint.dim(safeLine(path, 400))
-      ])))
-    if (output.json) return
+      table(
+        [["signed", done.signed] as const, ["goes back to", done.went_back ?? []] as const].flatMap(([what, items]) =>
+          items.map(({ id, path, type, version }) => [
+            paint.green(what),
+            type,
+            paint.bold(safeLine(id)),
+            safeLine(version),
+            paint.dim(safeLine(path, 400))
+          ])
+        )
+      ))
+    if (output.json) {
+      return
+    }
     for (const { lockfile, path } of done.signed) {
       if (lockfile?.status === "generated" && lockfile.besides !== undefined) {
         yield* output.say(
@@ -92,7 +99,7 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
-    if (done.signed.length === 0 && done.refused.length === 0) {
+    if (done.signed.length === 0 && done.went_back === undefined && done.refused.length === 0) {
       yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
     }
   })).pipe(
@@ -219,9 +226,7 @@ export const trustProposeCommand = Command.make("propose", { yes: yesFlag }, ({ 
     if (!accepted) yield* output.say("The file was not accepted as it was before: kiwi trust project shows it.")
     if (change === "added") {
       yield* output.say(
-        `Commit it. The others then type: kiwi trust project, and kiwi trust add '${
-          safeLine(signer.name).replaceAll("'", "")
-        }' --as me`
+        `Commit it. The others then type: kiwi trust project, and kiwi trust add ${shellWord(signer.name)} --as me`
       )
     }
   })).pipe(

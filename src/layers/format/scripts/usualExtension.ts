@@ -1,0 +1,22 @@
+// Which language a file is in, for every check of code.
+
+const otherExtensions: Readonly<Record<string, string>> = {
+  ".pyw": ".py",
+  ".bash": ".sh",
+  ".mts": ".ts",
+  ".cts": ".ts"
+}
+
+const shebang = /^#![^\n]*?\b(?:(python)|(node)|(?:ba)?sh)[\d.]*(?:\s|$)/
+
+/** The extension that code of this kind usually has: by its own, in whatever case, or by its `#!` line. */
+export const usualExtension = (path: string, text: string): string => {
+  const name = path.slice(path.lastIndexOf("/") + 1)
+  const dot = name.lastIndexOf(".")
+  if (dot > 0) {
+    const extension = name.slice(dot).toLowerCase()
+    return otherExtensions[extension] ?? extension
+  }
+  const match = shebang.exec(text)
+  return match === null ? "" : match[1] !== undefined ? ".py" : match[2] !== undefined ? ".js" : ".sh"
+}
