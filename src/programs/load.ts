@@ -9,6 +9,7 @@ import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { ItemState } from "./itemState.ts"
 import { readinessOf } from "./itemState.ts"
+import { unquoted } from "./unquoted.ts"
 
 /** What an item's own text says of itself. */
 export interface LoadedContent {
@@ -73,6 +74,7 @@ const contentOf = (item: Item, content: string, files: LoadedContent["files"]): 
 export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller) {
   const store = yield* ItemStore
   const parser = yield* ItemParser
+  const told = yield* unquoted
   const { hides, location } = yield* store.find(query)
   const snapshot = yield* store.read(location)
   const standing = yield* readinessOf(snapshot, caller)
@@ -83,7 +85,7 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
     Effect.catch((error) =>
       Effect.succeed({
         content: { version: "0.0.0", content: text, ...(files === undefined ? {} : { files }) } satisfies LoadedContent,
-        invalid: error.message
+        invalid: told(error).message
       })
     )
   )

@@ -37,7 +37,8 @@ const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
 const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) {
   const signers = yield* SignerTrust
   const known = (yield* signers.list).flatMap((standing) => standing._tag === "Trusted" ? [standing.signer] : [])
-  const named = known.filter((signer) => signer.name === who)
+  // A name that is written like a key names nobody: whoever gives a key means that key.
+  const named = isKey(who) ? [] : known.filter((signer) => signer.name === who)
   if (named.length > 1) return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey) })
   const [found] = named
   if (found !== undefined) return { ...found, name: name ?? found.name }

@@ -55,7 +55,8 @@ export const make = (host: MemoryHost = {}) =>
   makeEnvResolver.make({
     files: memoryFiles(host),
     path: host.platform === "windows" ? Path.win32 : Path.posix,
-    platform: host.platform ?? "linux"
+    platform: host.platform ?? "linux",
+    projectsAround: (project) => project === undefined ? [] : [project]
   }).pipe(
     Effect.provideService(
       ConfigProvider.ConfigProvider,

@@ -1,19 +1,23 @@
 // EnvResolver on this machine. The process's environment is the one of the current ConfigProvider, as it is for the
 // rest of Kiwi's settings.
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import { projectsAround } from "../process/ownPrograms.ts"
+import { variable } from "../process/variable.ts"
 import * as HostFiles from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
 import { platformOf } from "./virtualEnvironments.ts"
 
 export const make = Effect.gen(function*() {
   const os = platform()
+  const home = Option.getOrUndefined(yield* variable("HOME"))
   return yield* makeEnvResolver.make({
     files: HostFiles.node,
     path: os === "win32" ? Path.win32 : Path.posix,
-    platform: platformOf(os)
+    platform: platformOf(os),
+    projectsAround: (project) => projectsAround(project, home)
   })
 })
 

@@ -37,6 +37,8 @@ export interface EnvResolverHost {
   readonly files: HostFiles
   readonly path: PathModule
   readonly platform: Platform
+  /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
+  readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
 }
 
 const locale = [
@@ -125,6 +127,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const trust = yield* ProjectTrust
   const provider = yield* ConfigProvider.ConfigProvider
   const project = Option.getOrUndefined(workspace.project)?.root
+  const projects = host.projectsAround(project)
 
   const texts = new Map<string, { readonly stamp: string; readonly text: string | undefined }>()
   const text = (file: string): string | undefined => {
@@ -164,7 +167,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const programsOn = (given: string, pathExt: string | undefined): Programs => {
     const { searchPath } = replaceShims(given)
     if (latest?.searchPath !== searchPath || latest.pathExt !== pathExt) {
-      const programs = makePrograms({ host: files, path, windows, searchPath, pathExt, project })
+      const programs = makePrograms({ host: files, path, windows, searchPath, pathExt, projects })
       latest = { searchPath, pathExt, programs }
     }
     return latest.programs

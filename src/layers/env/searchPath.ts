@@ -1,4 +1,4 @@
-// Where programs are looked for: the absolute entries of PATH outside the project. A repository must not become the
+// Where programs are looked for: the absolute entries of PATH outside of projects. A repository must not become the
 // machine's python by lying on somebody's PATH.
 import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
 import type { HostFiles } from "./HostFiles.ts"
@@ -12,7 +12,7 @@ export type PathModule = Pick<
 export interface Programs {
   /** The entries that count, in order. */
   readonly folders: ReadonlyArray<string>
-  /** The entries that do not: relative, or in the project. */
+  /** The entries that do not: relative, or in a project. */
   readonly skipped: ReadonlyArray<string>
   /** An executable file by its name on PATH, or by its absolute path. */
   readonly find: (command: string) => string | undefined
@@ -43,12 +43,12 @@ export const makePrograms = (options: {
   readonly windows: boolean
   readonly searchPath: string
   readonly pathExt?: string | undefined
-  readonly project: string | undefined
+  /** Folders of projects: nothing in one is the machine's. */
+  readonly projects: ReadonlyArray<string>
 }): Programs => {
-  const { host, path, project, windows } = options
+  const { host, path, projects, windows } = options
   const isForeign = (place: string) =>
-    project !== undefined &&
-    (isInside(path, project, place) || isInside(path, project, host.realPath(place) ?? place))
+    projects.some((project) => isInside(path, project, place) || isInside(path, project, host.realPath(place) ?? place))
   // Windows has shims by that name that obey no folder, and starts none of the others.
   const isUnusable = (file: string) => isForeign(file) || (!windows && isShim(path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")

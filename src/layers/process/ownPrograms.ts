@@ -96,7 +96,7 @@ export const makeOwnPrograms = (options: {
     }
   }
   const programsIn = (searchPath: string) =>
-    makePrograms({ host: HostFiles.node, path: Path, windows, searchPath, project: undefined })
+    makePrograms({ host: HostFiles.node, path: Path, windows, searchPath, projects: [] })
   const folders = programsIn(options.searchPath).folders.filter((folder) => admit(folder) !== undefined)
   const hasForeignLink = (folder: string): boolean =>
     HostFiles.node.list(folder).some((name) => {
@@ -116,6 +116,14 @@ export const makeOwnPrograms = (options: {
       return undefined
     }
   }
+}
+
+/** What is a project's and no program of the machine: `project`, what it lies in, and what Kiwi was started in. */
+export const projectsAround = (project: string | undefined, HOME: string | undefined): ReadonlyArray<string> => {
+  const folders = homeFolders({ HOME })
+  const home = folders._tag === "Found" ? real(folders.userHome) : undefined
+  const around = project === undefined ? [] : [project, projectAround(real(project), home)]
+  return [...new Set([...around, projectHere(HOME)])].filter((folder) => folder !== undefined)
 }
 
 /** By PATH of this process. No program of these projects, or of the one that Kiwi was started in, is among them. */

@@ -29,7 +29,7 @@ export const makeFindProgram = (windows = platform() === "win32") => {
   const programsOn = (searchPath: string, project: string): Programs => {
     const key = `${project}\0${searchPath}`
     if (latest?.key !== key) {
-      latest = { key, programs: makePrograms({ host: HostFiles.node, path, windows, searchPath, project }) }
+      latest = { key, programs: makePrograms({ host: HostFiles.node, path, windows, searchPath, projects: [project] }) }
     }
     return latest.programs
   }

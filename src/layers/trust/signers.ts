@@ -121,7 +121,7 @@ const proposeRemove = (keyId: string): HumanRequest =>
   requestFor(
     "revoke-signer",
     `Stop trusting the signer ${safeLine(keyId)}`,
-    "What this signer signed would no longer run, unless a project that you trust proposes the signer.",
+    "What this signer signed would no longer run. In a project that you trust and that proposes the signer it still counts, as somebody else's.",
     keyId,
     `kiwi trust remove ${shellWord(keyId)}`
   )

@@ -108,12 +108,13 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           return agreed(request, "passphrase", `KIWI_PASSPHRASE${asked}`)
         }
         if (opens === false) {
-          if (terminal !== undefined) return yield* askPassphrase(request, terminal)
+          // What is typed below an agent passes through it.
+          if (terminal !== undefined && why === undefined) return yield* askPassphrase(request, terminal)
           return yield* required(
             request,
             `your signing key has a passphrase, ${
               given === undefined ? "KIWI_PASSPHRASE is not set" : "KIWI_PASSPHRASE is not it"
-            }, and there is no terminal to type it on`
+            }, and it cannot be typed here: ${why ?? "there is no terminal"}`
           )
         }
         if (why !== undefined) return yield* required(request, why)

@@ -45,7 +45,13 @@ export const connect = Effect.fnUntraced(function*(server: {
     capabilities: { elicitation: { form: {} } }
   })
   client.setRequestHandler("elicitation/create", (request) => {
-    asked.push(request.params.message)
+    const { message, requestedSchema } = request.params as {
+      readonly message: string
+      readonly requestedSchema?: { readonly properties?: Readonly<Record<string, { readonly description?: string }>> }
+    }
+    asked.push(
+      [message, ...Object.values(requestedSchema?.properties ?? {}).map((field) => field.description)].join("\n")
+    )
     return { action: "accept", content: { agree: true } }
   })
   yield* Effect.acquireRelease(

@@ -1,6 +1,7 @@
 // What the demo happens in: a temporary folder with a home of its own, a project, a stranger's repository, and a small
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
 import { Effect, FileSystem, Option, Path, Schema } from "effect"
+import type { PlatformError } from "effect/PlatformError"
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
@@ -145,13 +146,32 @@ const mostSaid = 16 * 1_048_576
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
+/** Also what is read-only in there, as verified copies are. */
+const removeAll = Effect.fnUntraced(function*(folder: string) {
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const unlock = (at: string): Effect.Effect<void, PlatformError> =>
+    Effect.gen(function*() {
+      yield* files.chmod(at, 0o700)
+      for (const name of yield* files.readDirectory(at)) {
+        const below = path.join(at, name)
+        if ((yield* files.stat(below)).type === "Directory") yield* unlock(below)
+      }
+    })
+  yield* Effect.ignore(unlock(folder))
+  yield* files.remove(folder, { recursive: true, force: true })
+})
+
 export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const { searchPath } = yield* ownPrograms()
-  const folder = yield* files.makeTempDirectoryScoped({ prefix: "kiwi-demo-" }).pipe(
-    Effect.flatMap((made) => files.realPath(made)),
-    Effect.mapError(() => cannotBegin("no temporary folder can be made", "kiwi doctor"))
+  const folder = yield* Effect.acquireRelease(
+    files.makeTempDirectory({ prefix: "kiwi-demo-" }).pipe(
+      Effect.flatMap((made) => files.realPath(made)),
+      Effect.mapError(() => cannotBegin("no temporary folder can be made", "kiwi doctor"))
+    ),
+    (made) => Effect.ignore(removeAll(made))
   )
   const [project, clone, mark] = [path.join(folder, "shop"), path.join(folder, "clone"), path.join(folder, "mark")]
   const childEnv = {

@@ -63,9 +63,13 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
   })
 
 /** The one shape of every result: structured, and the same as text for clients that read only that. */
-export const toCallToolResult = (outcome: Answer | { readonly error: KiwiError }): McpSchema.CallToolResult => {
+export const toCallToolResult = (
+  outcome: Answer | { readonly error: KiwiError },
+  /** Path of the project that the call was about, where it is not the server's own. */
+  about?: string
+): McpSchema.CallToolResult => {
   const structured = "error" in outcome
-    ? { status: "error", error: toAgentErrorObject(outcome.error) }
+    ? { status: "error", error: toAgentErrorObject(outcome.error, about) }
     : {
       status: outcome.status,
       data: outcome.data,
@@ -180,11 +184,14 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
 
   const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
+    let about: string | undefined
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
       const callId = yield* newCallId
       const { project: path, run } = yield* handlers[tool](args, { caller, callId })
+      about = path
       const key = yield* project.resolve(path)
+      if (key === project.own) about = undefined
       return yield* projects.use(key)(run).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
@@ -200,8 +207,8 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? (yield* gate.question) ?? toCallToolResult(outcome)
-      : toCallToolResult(outcome)
+      ? (yield* gate.question) ?? toCallToolResult(outcome, about)
+      : toCallToolResult(outcome, about)
   })
   /** What a prompt does: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {

@@ -1,6 +1,7 @@
 // A remedy as an agent is given it. The command line's remedies name commands; an agent that reads one types it into
 // its own shell, where a person's act would be an agent's. So a command that is also an MCP call becomes that call, and
 // whatever else is a command or a setting of this machine becomes something to tell the person.
+import { shellWord } from "../text/shellWord.ts"
 import type { ErrorObject, KiwiError } from "./KiwiError.ts"
 import { toErrorObject } from "./KiwiError.ts"
 
@@ -13,27 +14,39 @@ const wordsOf = (command: string): ReadonlyArray<string> =>
 const show = (call: string, given: Readonly<Record<string, string>>): string =>
   `${call} {${Object.entries(given).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")}}`
 
-const item = (call: string, type: string | undefined, id: string | undefined, rest: ReadonlyArray<string>) =>
-  type === undefined || id === undefined || rest.length > 0 ? undefined : show(call, { item_id: id, item_type: type })
+interface Place {
+  /** Path of the project, where it is not the server's own. */
+  readonly project: string | undefined
+}
+
+const inPlace = ({ project }: Place): Readonly<Record<string, string>> =>
+  project === undefined ? {} : { project_path: project }
+
+const item = (call: string, place: Place, [type, id, ...rest]: ReadonlyArray<string | undefined>) =>
+  type === undefined || id === undefined || rest.length > 0
+    ? undefined
+    : show(call, { item_id: id, item_type: type, ...inPlace(place) })
 
 const lockTools: ReadonlySet<string> = new Set(["diff", "freeze", "validate"])
 
 /** The MCP call that does what a command does; undefined where there is none, or the command has flags. */
-const callOf = (command: string): string | undefined => {
-  const [verb, first, second, ...rest] = wordsOf(command)
+const callOf = (command: string, place: Place): string | undefined => {
+  const [verb, ...words] = wordsOf(command)
   switch (verb) {
     case "sign": {
-      const sign = item("sign", first, second, rest)
+      const sign = item("sign", place, words)
       return sign === undefined ? undefined : `ask the person with ${sign}`
     }
     case "load":
-      return item("load", first, second, rest)
+      return item("load", place, words)
     case "search":
-      return first === undefined ? undefined : show("search", { query: [first, second, ...rest].join(" ").trim() })
-    case "lockfile":
-      return first === undefined || second === undefined || rest.length > 0 || !lockTools.has(first)
+      return words.length === 0 ? undefined : show("search", { query: words.join(" "), ...inPlace(place) })
+    case "lockfile": {
+      const [what = "", tool, ...rest] = words
+      return tool === undefined || rest.length > 0 || !lockTools.has(what) || place.project !== undefined
         ? undefined
-        : `execute {item_id: "lockfile_${first}", parameters: {tool: ${JSON.stringify(second)}}}`
+        : `execute {item_id: "lockfile_${what}", parameters: {tool: ${JSON.stringify(tool)}}}`
+    }
     default:
       return undefined
   }
@@ -46,14 +59,23 @@ const command = /`kiwi ([a-z-][^`\n]*)`|(?<=^|: |[a-z] |\()kiwi (-?-?[a-z][^`;)\
 const ofThisMachine =
   /\bkiwi [a-z-]|(?:^|[\s[`:])--[a-z]|\bKIWI_|\$[A-Z]|\b(?:git|npm|pip|chmod|export|install) |\bkeychain\b|\.env\b|yourself/i
 
-/** The same remedy with nothing in it that an agent could type into a shell of its own. */
-export const agentRemedy = (remediation: string): string => {
+/**
+ * The same remedy with nothing in it that an agent could type into a shell of its own. `project`: the one that the call
+ * was about, where it is not the server's own.
+ */
+export const agentRemedy = (remediation: string, project?: string): string => {
+  const place = { project }
+  const named = (typed: string): string =>
+    project === undefined || typed.includes("--project") ? typed : `${typed} --project ${shellWord(project)}`
   if (/^(?:Ask|Tell) the person/.test(remediation)) return remediation
-  const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length)) : undefined
+  const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length), place) : undefined
   if (whole !== undefined) return whole.replace(/^ask /, "Ask ").replace(/^(?=[a-z]+ \{)/, "Call ")
   const text = remediation.replaceAll(
     command,
-    (found, quoted: string | undefined, plain: string | undefined) => callOf(quoted ?? plain ?? "") ?? found
+    (_, quoted: string | undefined, plain: string | undefined) =>
+      quoted === undefined
+        ? callOf(plain ?? "", place) ?? named(`kiwi ${plain}`)
+        : callOf(quoted, place) ?? `\`${named(`kiwi ${quoted}`)}\``
   )
   if (!ofThisMachine.test(text)) return text
   return /^kiwi [a-z-]/.test(text)
@@ -62,14 +84,16 @@ export const agentRemedy = (remediation: string): string => {
 }
 
 /** The wire form of an error for an agent. */
-export const toAgentErrorObject = (error: KiwiError): ErrorObject => {
+export const toAgentErrorObject = (error: KiwiError, project?: string): ErrorObject => {
   const object = toErrorObject(error)
-  return object.remediation === undefined ? object : { ...object, remediation: agentRemedy(object.remediation) }
+  return object.remediation === undefined
+    ? object
+    : { ...object, remediation: agentRemedy(object.remediation, project) }
 }
 
 /** A report of Kiwi's own, in JSON, with every `remediation` in it as an agent is given it. Not for data of tools. */
 export const forAgent = (report: unknown): unknown => {
-  if (Array.isArray(report)) return report.map(forAgent)
+  if (Array.isArray(report)) return report.map((one) => forAgent(one))
   if (typeof report !== "object" || report === null) return report
   return Object.fromEntries(
     Object.entries(report).map(([key, value]) => [

@@ -37,6 +37,20 @@ describe("agentRemedy: a remedy over MCP", () => {
   ]
   for (const [remedy, expected] of cases) it(remedy, () => assert.strictEqual(agentRemedy(remedy), expected))
 
+  it("names the project that the call was about", () => {
+    const there = (remedy: string) => agentRemedy(remedy, "/work/my shop")
+    assert.strictEqual(
+      there("kiwi sign tool add"),
+      `Ask the person with sign {item_id: "add", item_type: "tool", project_path: "/work/my shop"}`
+    )
+    assert.strictEqual(
+      there("kiwi trust project"),
+      "Tell the person to type, at a terminal of their own: kiwi trust project --project '/work/my shop'"
+    )
+    assert.include(there("Look at it; `kiwi doctor` helps"), "`kiwi doctor --project '/work/my shop'`")
+    assert.include(there("kiwi lockfile diff report"), "kiwi lockfile diff report --project")
+  })
+
   it("is said once", () => {
     for (const [remedy] of cases) assert.strictEqual(agentRemedy(agentRemedy(remedy)), agentRemedy(remedy))
   })
