@@ -119,7 +119,9 @@ it("every service of src/services is in this list", () => {
 
 it("kiwi-mcp/testing has a layer for every service", () => {
   const layers = Object.keys(testing)
-  const without = servicesInSource.filter((name) => !layers.some((layer) => layer.startsWith(name.replace(/s$/, ""))))
+  const without = servicesInSource.filter((name) =>
+    !layers.some((layer) => new RegExp(`^${name === "Builtins" ? "Builtin" : name}(?=[A-Z])(?!Store[A-Z])`).test(layer))
+  )
   assert.deepStrictEqual(without, [])
 })
 
@@ -242,7 +244,12 @@ describe("system items of a program", () => {
       ["tools/../../greet.yaml", "it is not the path of an item"],
       ["/tools/greet.yaml", "it is not the path of an item"],
       ["config/kiwi.yaml", "it is not the path of an item"],
-      ["tools/big.yaml", "it has more than 1 MiB"]
+      ["tools/big.yaml", "it has more than 1 MiB"],
+      ["tools/acme/Greet.yaml", "it is not the path of an item"],
+      ["tools/acme/greet.txt", "it is not the path of an item"],
+      ["tools/a/b/c/d/e/f/g/h/i/j/greet.yaml", "it is not the path of an item"],
+      ["tools/x/subprocess.yaml", "one of that name"],
+      ["tools/x/python_runtime/tool.yaml", "one of that name"]
     ] as const
   ) {
     it.live(`${path}: ${issue}`, () =>

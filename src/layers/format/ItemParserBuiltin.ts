@@ -41,7 +41,7 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
           toolType: "python",
           runs: true
         }),
-        (tool) => withArgparse(tool, module, text)
+        (tool) => withArgparse(tool, module, text, module.metadata)
       ))
 })
 
@@ -55,6 +55,23 @@ const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, t
         )
       )
       : toTool({ snapshot, metadata, description, toolType: "node", runs: true }))
+})
+
+/** A tool in YAML. A folder's Python entrypoint says what it takes as a single file does. */
+const readYamlTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
+  const metadata = yield* readYaml(text)
+  const tool = Result.flatMap(
+    metadata,
+    (known) => toTool({ snapshot, metadata: known, description: "", toolType: undefined, runs: false })
+  )
+  if (Result.isFailure(metadata) || Result.isFailure(tool)) return tool
+  const script = snapshot.files.find(({ path }) => path === tool.success.entrypoint && path.endsWith(".py"))
+  if (script === undefined) return tool
+  const code = new TextDecoder().decode(script.bytes)
+  return Result.match(yield* readPython(code), {
+    onFailure: () => tool,
+    onSuccess: (module) => Result.map(tool, (one) => withArgparse(one, module, code, metadata.success))
+  })
 })
 
 const readTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
@@ -73,10 +90,7 @@ const readTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: strin
         (script) => toTool({ snapshot, ...script, toolType: "bash", runs: true })
       )
     default:
-      return Result.flatMap(
-        yield* readYaml(text),
-        (metadata) => toTool({ snapshot, metadata, description: "", toolType: undefined, runs: false })
-      )
+      return yield* readYamlTool(snapshot, text)
   }
 })
 

@@ -240,9 +240,10 @@ export const checkForSigning = Effect.fnUntraced(function*(
     const wrong = checkEndpoint(item)
     if (wrong !== undefined) return wrong
   }
+  const usesArgparse = item.legacy || item.argparse === true
   if (snapshot.location.kind === "file") {
     const { location: { path }, bytes } = snapshot
-    return (yield* checkScript(path, decode(bytes), alone(snapshot.location, asks, exists), item.legacy)) ??
+    return (yield* checkScript(path, decode(bytes), alone(snapshot.location, asks, exists), usesArgparse)) ??
       (yield* checkCode(path, bytes, asks))
   }
   const hidden = checkShown(item, snapshot)
@@ -253,8 +254,9 @@ export const checkForSigning = Effect.fnUntraced(function*(
     entrypoint: item.entrypoint
   }
   for (const file of snapshot.files) {
-    const wrong = (yield* checkScript(file.path, decode(file.bytes), place, false)) ??
-      (yield* checkCode(file.path, file.bytes, asks))
+    const wrong =
+      (yield* checkScript(file.path, decode(file.bytes), place, usesArgparse && file.path === item.entrypoint)) ??
+        (yield* checkCode(file.path, file.bytes, asks))
     if (wrong !== undefined) return { ...wrong, issue: `${file.path}: ${wrong.issue}` }
   }
   return undefined

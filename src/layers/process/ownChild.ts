@@ -4,10 +4,9 @@
 import { Data, Duration, Effect, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"
-import { execPath } from "node:process"
 import { homeFolders } from "../workspace/home/homeFolders.ts"
 import { type ChildExit, makeLiveChildren, runChild } from "./childProcess.ts"
-import { type Program, systemPath } from "./ownPrograms.ts"
+import { type Program, systemPath, thisNode } from "./ownPrograms.ts"
 import { variable } from "./variable.ts"
 
 export interface OwnChild {
@@ -59,7 +58,7 @@ const environment = Effect.gen(function*() {
   return env
 })
 
-const rootFolder = Path.parse(execPath).root
+const rootFolder = Path.parse(thisNode.file).root
 
 const collector = (most: number, keepsAll: boolean) => {
   const chunks: Array<Buffer> = []

@@ -118,12 +118,17 @@ export const makeOwnPrograms = (options: {
   }
 }
 
-/** What is a project's and no program of the machine: `project`, what it lies in, and what Kiwi was started in. */
+/**
+ * What is a project's and no program of the machine: `project`, what it lies in, and what Kiwi was started in. Not what
+ * the Node lies in that runs Kiwi: who brought that needs no other program.
+ */
 export const projectsAround = (project: string | undefined, HOME: string | undefined): ReadonlyArray<string> => {
   const folders = homeFolders({ HOME })
   const home = folders._tag === "Found" ? real(folders.userHome) : undefined
-  const around = project === undefined ? [] : [project, projectAround(real(project), home)]
-  return [...new Set([...around, projectHere(HOME)])].filter((folder) => folder !== undefined)
+  const around = project === undefined ? [] : [projectAround(real(project), home)]
+  const ours = real(thisNode.file)
+  const outer = [...around, projectHere(HOME)].filter((folder) => folder !== undefined && !isInside(Path, folder, ours))
+  return [...new Set([project, ...outer])].filter((folder) => folder !== undefined)
 }
 
 /** By PATH of this process. No program of these projects, or of the one that Kiwi was started in, is among them. */

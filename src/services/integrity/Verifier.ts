@@ -62,7 +62,7 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
   get remediation() {
     if (isKiwiError(this.cause) && this.cause.remediation !== undefined) return this.cause.remediation
     if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
-    return "If you know whose key that is: kiwi trust add <public key> --name <who> --as me (or `kiwi trust project`, where the project has come to propose the key); or read the item and sign it yourself"
+    return "If you know whose key that is: kiwi trust add <public key> --name <who> --as me; where the project proposes it: kiwi trust project; or read the item and sign it yourself"
   }
 }
 

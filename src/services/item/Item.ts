@@ -163,6 +163,8 @@ export interface Tool extends ItemHead {
   readonly entrypoint: string | undefined
   /** True for a `.py` without metadata, which got a virtual manifest. */
   readonly legacy: boolean
+  /** It declares no parameters, and has those of its script's argparse calls. */
+  readonly argparse?: boolean
   /** Everything else that the metadata said, for later readers (retry, required_scope, isolation…). */
   readonly extra: Schema.JsonObject
 }

@@ -428,7 +428,7 @@ describe("refuses", () => {
       assert.match(trusted.message, /Grace/)
       assert.match(
         trusted.remediation ?? "",
-        /kiwi sign tool tool; or let all that they sign run so: kiwi trust add \S{43} --name 'Grace' --as me$/
+        /kiwi sign tool tool; or let all that they sign run so: kiwi trust add \S{43} --name Grace --as me$/
       )
     }))
 

@@ -207,7 +207,13 @@ describe("a key with a passphrase", () => {
     "passphrase",
     "KIWI_PASSPHRASE, answered at /dev/pts/7"
   )
-  agrees("or types it", { passphrase, above, answers: ["y", "guess", passphrase] }, "passphrase", "typed at /dev/pts/7")
+  agrees("or types it", { passphrase, answers: ["y", "guess", passphrase] }, "passphrase", "typed at /dev/pts/7")
+  needsPerson(
+    "but not below an agent",
+    { passphrase, above, answers: [passphrase] },
+    "cannot be typed here: Claude Code"
+  )
+  needsPerson("nor into a pipe", { passphrase, stdout: false, answers: [passphrase] }, "stdout is not a terminal")
 
   it.effect("and not by a yes, a flag, a guess, or silence", () =>
     Effect.gen(function*() {

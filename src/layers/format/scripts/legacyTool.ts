@@ -23,12 +23,27 @@ const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Sch
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject =>
   isJsonObject(schema["properties"]) ? schema["properties"] : {}
 
-/** The tool with the forms that its own argparse calls show; what its config says of a parameter wins. */
-export const withArgparse = (tool: Tool, { tree }: PythonModule, text: string): Tool => {
+/**
+ * The tool with the forms that its own argparse calls show, and with their parameters where it declares none. What its
+ * config says of a parameter wins.
+ */
+export const withArgparse = (
+  tool: Tool,
+  { tree }: PythonModule,
+  text: string,
+  metadata: ReadonlyMap<string, unknown>
+): Tool => {
   const argparse = readArgparse(tree, text)
-  return argparse === undefined
-    ? tool
-    : { ...tool, config: withOptions(tool.config, optionsFor(argparse, propertiesOf(tool.parameters))) }
+  if (argparse === undefined) return tool
+  if (["input_schema", "config_schema", "parameters"].some((key) => metadata.has(key))) {
+    return { ...tool, config: withOptions(tool.config, optionsFor(argparse, propertiesOf(tool.parameters))) }
+  }
+  return {
+    ...tool,
+    parameters: argparse.schema,
+    config: withOptions(tool.config, argparseOptions(argparse)),
+    argparse: true
+  }
 }
 
 export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: PythonModule): Tool => {

@@ -4,6 +4,8 @@ import { Context, Effect, Layer } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { SystemItemRefused } from "../../../services/item/ItemErrors.ts"
+import type { ItemType } from "../../../services/item/ItemId.ts"
+import { folderManifest, readFileName, readFolderName, readId } from "../../../services/item/ItemPath.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
 import { SafeFiles } from "../../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../../identity/sha256.ts"
@@ -13,7 +15,20 @@ import { SystemManifest } from "./SystemManifest.ts"
 /** Files by path below the tier: "tools/acme/greet.yaml". */
 export type SystemItems = Readonly<Record<string, string | Uint8Array>>
 
-const itemPath = /^(?:tools|directives|knowledge)(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$/
+const types: Readonly<Record<string, ItemType>> = { tools: "tool", directives: "directive", knowledge: "knowledge" }
+
+/** `tool subprocess`: what an item of this path is called; "" for a part of a folder tool, `undefined` for no item. */
+const nameOf = (path: string): string | undefined => {
+  const [folder = "", ...rest] = path.split("/")
+  const type = Object.hasOwn(types, folder) ? types[folder] : undefined
+  const name = rest.at(-1)
+  if (type === undefined || name === undefined) return undefined
+  const isManifest = type === "tool" && name === folderManifest && rest.length > 1
+  const reading = isManifest ? readId(rest.at(-2)!) : readFileName(type, name)
+  const category = rest.slice(0, isManifest ? -2 : -1)
+  const isCategorised = category.every((_, depth) => readFolderName(category.slice(0, depth + 1).join("/")) === "enter")
+  return reading._tag === "Id" && isCategorised ? `${type} ${reading.id}` : undefined
+}
 
 const maxItem = 1024 * 1024
 
@@ -22,12 +37,19 @@ export const systemFiles = Effect.fnUntraced(function*(items: SystemItems) {
   const { systemTier } = yield* Effect.promise(() => import("./systemTier.generated.ts"))
   const encoder = new TextEncoder()
   const all = new Map([...systemTier].map(([path, text]) => [path, encoder.encode(text)]))
+  const own = new Set([...systemTier.keys()].map(nameOf))
+  const folders = Object.keys(items).filter((path) => path.endsWith(`/${folderManifest}`))
+    .map((path) => path.slice(0, -folderManifest.length))
+  const isPart = (path: string): boolean =>
+    !path.split("/").includes("..") &&
+    folders.some((folder) => path.startsWith(folder) && path !== folder + folderManifest)
   for (const [path, content] of Object.entries(items)) {
     const bytes = typeof content === "string" ? encoder.encode(content) : content
-    const issue = !itemPath.test(path)
+    const name = isPart(path) ? "" : nameOf(path)
+    const issue = name === undefined
       ? "it is not the path of an item, like tools/acme/greet.yaml"
-      : all.has(path)
-      ? "Kiwi has an item there itself"
+      : own.has(name)
+      ? "Kiwi has an item there itself, or one of that name"
       : bytes.length > maxItem
       ? "it has more than 1 MiB"
       : undefined

@@ -352,6 +352,48 @@ describeWith(["python3"], "scripts as people have them", () => {
   }
 })
 
+const folderManifest = `version: "1.0.0"
+tool_type: python
+executor_id: python_runtime
+entrypoint: main.py
+`
+
+describeWith(["python3"], "a tool that declares no parameters", () => {
+  it.live(
+    "has those of its argparse calls: a file with metadata, and a folder by its entrypoint",
+    () =>
+      Effect.gen(function*() {
+        const script = argparse("p.add_argument('--t', required=True); p.add_argument('--tag', action='append')")
+        const project = yield* realProject({
+          ".ai/tools/file.py": `__executor_id__ = "python_runtime"\n__tool_type__ = "python"\n${script}`,
+          ".ai/tools/folder/tool.yaml": folderManifest,
+          ".ai/tools/folder/main.py": script.replace("import argparse", "import helpers, argparse"),
+          ".ai/tools/folder/helpers.py": "x = 1\n"
+        })
+        yield* Effect.gen(function*() {
+          yield* accept
+          const proxy = yield* ToolProxy
+          for (const item of ["file", "folder"]) {
+            const parameters = { t: "-x", tag: ["a", "b"] }
+            const { data } = yield* proxy.call({ callId: "call", caller, item, parameters, dryRun: false })
+            assert.deepStrictEqual(JSON.parse(String(data)), parameters, item)
+            const missing = yield* Effect.flip(proxy.call({ callId: "c", caller, item, parameters: {}, dryRun: false }))
+            assert.include(missing.message, "t", item)
+          }
+        }).pipe(Effect.provide(kernelOf(project)))
+      }),
+    60_000
+  )
+
+  it.live("is refused where they cannot be read, and not where it declares them", () =>
+    Effect.gen(function*() {
+      const script = argparse("N = '--n'\np.add_argument(N)")
+      const files = { "tools/folder/tool.yaml": folderManifest, "tools/folder/main.py": script }
+      assert.include((yield* invalid(checkFiles(files))).issue, "computed")
+      yield* checkFiles({ ...files, "tools/folder/tool.yaml": `${folderManifest}input_schema: {type: object}\n` })
+    }))
+})
+
 describe("scripts that no parameters can reach", () => {
   it.live("are refused when they are signed, with the line and how to write it", () =>
     Effect.forEach(Object.entries(refused), ([name, [body, line, issue, hint]]) =>
