@@ -227,7 +227,6 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
 
   it("is used for every act, by who types it", async () => {
     const typed = await machine.onTerminal(["trust", "project"], {
-      env: { CLAUDECODE: "1" },
       answers: [["Passphrase: ", "y\r"], ["Passphrase: ", `${passphrase}\r`]]
     })
     assert.strictEqual(typed.code, 0, typed.shown)
@@ -235,9 +234,10 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
   })
 
   it("and by nobody else", async () => {
-    const env = { AI_AGENT: "x" }
+    const below = await machine.onTerminal(["trust", "project"], { env: { CLAUDECODE: "1" }, answers: [] })
+    assert.include(below.shown, "HUMAN_REQUIRED", "what is typed below an agent passes through it")
+    assert.notInclude(below.shown, "Passphrase: ")
     const wrong = await machine.onTerminal(["sign", "tool", "mine", "--yes"], {
-      env,
       answers: [["Passphrase: ", "a\r"], ["Passphrase: ", "b\r"], ["Passphrase: ", "c\r"]]
     })
     assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
