@@ -105,7 +105,7 @@ describe("a team's first day", () => {
     await done(bob.kiwi("trust", "project", "--yes"))
     const text = await refused(bob.kiwi("run", "tool", "hello"))
     assert.include(text, "PERMISSION_DENIED")
-    assert.match(text, /kiwi trust add [\w-]{43} --name '\S+' --as me/)
+    assert.match(text, /kiwi trust add [\w-]{43} --name \S+ --as me/)
     const [name] = /(?<=^ {2}- name: ).*$/m.exec(fs.readFileSync(join(bob.clone, ".ai/config/trust.yaml"), "utf8")) ??
       []
     await done(bob.kiwi("trust", "add", name!, "--as", "me", "--yes"))
