@@ -65,9 +65,15 @@ export const record = async (
   console.error(`${row.client}, ${row.over}, ${flow}: ${outcome.state}, ${took} s`)
 }
 
-/** Whether a text tells the model that a person refused. Nobody may say so where nobody was asked. */
+/**
+ * Whether a text tells the model that a person refused. Nobody may say so where nobody was asked: of what a client answers
+ * by itself, Kiwi says that it does not know whether a person saw it.
+ */
 export const saysRefused = (text: string): boolean =>
-  /HUMAN_DECLINED|(person|user|human|they|somebody)\W+(has\W+|have\W+)?(said no|declined|refused)/i.test(text)
+  /(person|user|human|they|somebody)\W+(has\W+|have\W+)?(said no|declined|refused)/i.test(
+    text.replaceAll("HUMAN_DECLINED", "")
+  ) ||
+  (text.includes("HUMAN_DECLINED") && !text.includes("whether a person saw it is not known"))
 
 export const printTable = (title: string, rows: ReadonlyArray<Row>): void => {
   if (rows.length === 0) return

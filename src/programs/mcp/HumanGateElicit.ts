@@ -4,7 +4,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { safeLine } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -30,6 +30,7 @@ const rooms: ReadonlyMap<string, Room> = new Map([
 
 const stateLife = 15 * 60 * 1000
 const answerKey = "agree"
+const endKey = "end"
 
 const canElicit = ({ elicitation }: ClientCapabilities): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
@@ -39,20 +40,30 @@ interface Question {
   readonly message: string
   /** All that the person agrees to. */
   readonly description: string
+  /** What only the end of the description says, where a client is known to cut. A yes without it is none. */
+  readonly end: { readonly number: string; readonly hint: string } | undefined
 }
 
-/** Some clients cut without a word, at the end of the screen or after one line. */
-const endMark = "– end –"
+const endMark = (number?: string): string => number === undefined ? "– end –" : `– end: ${number} –`
 
-const questionOf = (request: HumanRequest): Question => ({
-  message: verdictLines(request).join("\n"),
-  description: [
-    `No "${endMark}" below? Decline, and type on a terminal: ${safeLine(request.command, 8_192)}`,
-    "",
-    fullText(request),
-    endMark
-  ].join("\n")
-})
+/** Four digits that the text does not have. One that has most of them is longer than these clients show. */
+const newNumber = (text: string): string => {
+  const numbers = Array.from({ length: 100 }, () => String(randomInt(1_000, 10_000)))
+  return numbers.find((number) => !text.includes(number)) ?? numbers[0] ?? ""
+}
+
+const questionOf = (request: HumanRequest, client: string | undefined): Question => {
+  const message = verdictLines(request).join("\n")
+  const text = fullText(request)
+  const elsewhere = `Decline, and type on a terminal: ${safeLine(request.command, 8_192)}`
+  const number = rooms.has(client ?? "") ? newNumber([message, elsewhere, text].join("\n")) : undefined
+  const mark = number === undefined ? endMark() : endMark("…")
+  return {
+    message,
+    description: [`No "${mark}" below? ${elsewhere}`, "", text, endMark(number)].join("\n"),
+    end: number === undefined ? undefined : { number, hint: `Not shown? ${elsewhere}` }
+  }
+}
 
 /** Why the client cannot show all of it. */
 const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, client: string | undefined) => {
@@ -69,14 +80,17 @@ const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, 
   return rows > room.lines ? `it has ${rows} lines, and this client shows about ${room.lines}` : undefined
 }
 
-const form = ({ description, message }: Question) => ({
+const form = ({ description, end, message }: Question) => ({
   message,
   requestedSchema: {
     type: "object",
     properties: {
-      [answerKey]: { type: "boolean", title: "I have read this and agree", description, default: false }
+      [answerKey]: { type: "boolean", title: "I have read this and agree", description, default: false },
+      ...(end === undefined
+        ? {}
+        : { [endKey]: { type: "string" as const, title: "The number at the end of that text", description: end.hint } })
     },
-    required: [answerKey]
+    required: end === undefined ? [answerKey] : [answerKey, endKey]
   }
 } as const)
 
@@ -86,6 +100,8 @@ const Sealed = Schema.fromJsonString(
     digest: Schema.String,
     client: Schema.String,
     nonce: Schema.String,
+    /** The number at the end of the text, not to be read. */
+    end: Schema.optionalKey(Schema.String),
     until: Schema.Int
   })
 )
@@ -102,11 +118,22 @@ const agreed = (answer: typeof Answer.Type): boolean =>
   answer.action === "accept" && answer.content !== undefined && Object.hasOwn(answer.content, answerKey) &&
   answer.content[answerKey] === true
 
+/** Whether what was typed is the number at the end of the text; `undefined` is an answer without one. */
+type SawEnd = (typed: string | undefined) => boolean
+
+const typedEnd = ({ content = {} }: typeof Answer.Type): string | undefined => {
+  const typed = Object.hasOwn(content, endKey) ? content[endKey] : undefined
+  return typeof typed === "string" ? typed.trim() : undefined
+}
+
 /** The secret and the memory behind sealed states: one for each server process. */
 export interface Seals {
-  readonly seal: (request: HumanRequest, client: string, now: number) => string
-  /** Whether `state` was sealed here for exactly this act and client, and has not been used. Uses it up. */
-  readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => boolean
+  readonly seal: (request: HumanRequest, client: string, now: number, end?: string) => string
+  /**
+   * How to check the end, if `state` was sealed here for exactly this act and client, and has not been used; otherwise
+   * `undefined`. Uses it up.
+   */
+  readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => SawEnd | undefined
 }
 
 export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
@@ -114,26 +141,28 @@ export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
   /** Nonces that were redeemed, with when they may be forgotten. */
   const used = new Map<string, number>()
   const mac = (text: string) => createHmac("sha256", key).update(text).digest()
+  const hide = (nonce: string, end: string) => mac(`${nonce} ${end}`).toString("base64url")
   return {
-    seal: (request, client, now) => {
+    seal: (request, client, now, number) => {
       const nonce = randomBytes(16).toString("base64url")
       const { digest, kind } = request
-      const text = Buffer.from(JSON.stringify({ kind, digest, client, nonce, until: now + stateLife })).toString(
-        "base64url"
-      )
+      const end = number === undefined ? undefined : hide(nonce, number)
+      const sealed = JSON.stringify({ kind, digest, client, nonce, end, until: now + stateLife })
+      const text = Buffer.from(sealed).toString("base64url")
       return `${text}.${mac(text).toString("base64url")}`
     },
     redeem: (state, request, client, now) => {
       const [text = "", signature = "", ...rest] = state.split(".")
       const given = Buffer.from(signature, "base64url")
       const expected = mac(text)
-      if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return false
+      if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
       const sealed = Option.getOrUndefined(decodeSealed(Buffer.from(text, "base64url").toString()))
-      if (sealed === undefined || sealed.until < now || used.has(sealed.nonce)) return false
-      if (sealed.kind !== request.kind || sealed.digest !== request.digest || sealed.client !== client) return false
+      if (sealed === undefined || sealed.until < now || used.has(sealed.nonce)) return undefined
+      if (sealed.kind !== request.kind || sealed.digest !== request.digest || sealed.client !== client) return undefined
       for (const [nonce, until] of used) if (until < now) used.delete(nonce)
       used.set(sealed.nonce, sealed.until)
-      return true
+      const { end, nonce } = sealed
+      return (typed) => end === undefined || (typed !== undefined && hide(nonce, typed) === end)
     }
   }
 })
@@ -176,6 +205,12 @@ export const make = Effect.fnUntraced(function*(
     new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
     new HumanDeclined({ kind, title, command, answer: action })
+  const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) =>
+    !agreed(answer)
+      ? Effect.fail(declined(request, answer))
+      : sawEnd(typedEnd(answer))
+      ? Effect.succeed(act(request))
+      : Effect.fail(required(request, "the answer does not have the number at the end of the text"))
 
   const askSession = Effect.fnUntraced(function*(
     { getClient }: McpServerClient["Service"],
@@ -187,7 +222,7 @@ export const make = Effect.fnUntraced(function*(
     const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
       Effect.mapError(() => required(request))
     )
-    return agreed(answer) ? act(request) : yield* declined(request, answer)
+    return yield* judge(request, answer, (typed) => asked.end === undefined || typed === asked.end.number)
   })
 
   const askAgain = Effect.fnUntraced(function*(request: HumanRequest, asked: Question) {
@@ -196,15 +231,13 @@ export const make = Effect.fnUntraced(function*(
     const answer = Object.hasOwn(responses, answerKey)
       ? Option.getOrUndefined(decodeAnswer(responses[answerKey]))
       : undefined
-    if (
-      answer !== undefined && context.requestState !== undefined &&
-      seals.redeem(context.requestState, request, client, now)
-    ) {
-      return agreed(answer) ? act(request) : yield* declined(request, answer)
-    }
+    const sawEnd = answer === undefined || context.requestState === undefined
+      ? undefined
+      : seals.redeem(context.requestState, request, client, now)
+    if (answer !== undefined && sawEnd !== undefined) return yield* judge(request, answer, sawEnd)
     question = new InputRequired({
       inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(asked) } } },
-      requestState: seals.seal(request, client, now)
+      requestState: seals.seal(request, client, now, asked.end?.number)
     })
     return yield* required(request)
   })
@@ -214,7 +247,7 @@ export const make = Effect.fnUntraced(function*(
       ask: Effect.fn("HumanGate.ask")(function*(request) {
         if (presence.nobody !== undefined) return yield* required(request, presence.nobody)
         if (!canElicit(context.clientCapabilities)) return yield* required(request)
-        const asked = questionOf(request)
+        const asked = questionOf(request, context.clientInfo?.name)
         const hidden = hiddenOf(asked, request, context.clientInfo?.name)
         if (hidden !== undefined) return yield* required(request, hidden)
         return yield* Option.match(session, {

@@ -24,7 +24,8 @@ server.stdout.on("data", (chunk) => {
       send({ method: "notifications/initialized" })
       send({ id: 2, method: "tools/call", params: { name: "sign", arguments: { item_id: "evil" } } })
     } else if (message.method === "elicitation/create") {
-      send({ id: message.id, result: { action: "accept", content: { agree: true } } })
+      const [, end = ""] = /– end: ([0-9]+) –$/.exec(message.params.requestedSchema.properties.agree.description) ?? []
+      send({ id: message.id, result: { action: "accept", content: { agree: true, end } } })
     } else if (message.id === 2) {
       console.log(JSON.stringify(message))
       server.stdin.end()

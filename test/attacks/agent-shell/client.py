@@ -1,5 +1,5 @@
 # An MCP client that answers its own question: it starts the server that it is given, asks it to sign `evil`, and agrees.
-import json, subprocess, sys
+import json, re, subprocess, sys
 
 server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -18,7 +18,9 @@ for line in server.stdout:
         send({"method": "notifications/initialized"})
         send({"id": 2, "method": "tools/call", "params": {"name": "sign", "arguments": {"item_id": "evil"}}})
     elif message.get("method") == "elicitation/create":
-        send({"id": message["id"], "result": {"action": "accept", "content": {"agree": True}}})
+        end = re.search("– end: ([0-9]+) –$", message["params"]["requestedSchema"]["properties"]["agree"]["description"])
+        content = {"agree": True, "end": end.group(1) if end else ""}
+        send({"id": message["id"], "result": {"action": "accept", "content": content}})
     elif message.get("id") == 2:
         print(json.dumps(message))
         break

@@ -31,8 +31,19 @@ export interface Agent {
   /** What its screen shows when it waits for a prompt. */
   readonly ready: RegExp
   /** Where it asks the person for the server: what its screen shows then, and how a person agrees. */
-  readonly question?: { readonly shown: RegExp; readonly agree: (terminal: Terminal) => Promise<void> }
+  readonly question?: {
+    readonly shown: RegExp
+    /** Types the number at the end of the text, or a guess where that is not on the screen. Returns which it saw. */
+    readonly agree: (terminal: Terminal) => Promise<Saw>
+  }
+  /** The same, set up as it shows the start of a question alone. */
+  readonly cutting?: Agent
 }
+
+export type Saw = "all of it" | "a part"
+
+/** The number at the end of what is asked, if the screen shows it. */
+export const endOn = (terminal: Terminal): string | undefined => /– end: (\d{4}) –/.exec(terminal.screen())?.[1]
 
 /** Presses the key until the screen shows it. */
 export const pressUntil = async (terminal: Terminal, key: string, wanted: RegExp): Promise<void> => {

@@ -1,10 +1,10 @@
 import { pause } from "../terminal.ts"
-import { pressUntil } from "./Agent.ts"
+import { endOn, pressUntil } from "./Agent.ts"
 import type { Agent } from "./Agent.ts"
 
 const key = "sk-ant-dummy-key-0000"
 
-export const claudeCode: Agent = {
+const fullScreen: Agent = {
   client: "Claude Code",
   packages: ["@anthropic-ai/claude-code"],
   start: ({ model, part, target, transport, world, write }) => {
@@ -43,8 +43,24 @@ export const claudeCode: Agent = {
       await pressUntil(terminal, "Down", /❯.*☐/)
       await pressUntil(terminal, "Space", /❯.*[☑☒✓✔]\s*$/m)
       await pause(500)
+      const end = endOn(terminal)
+      await pressUntil(terminal, "Down", /❯.*The number/)
+      terminal.type(end ?? "1234")
+      await pause(500)
       await pressUntil(terminal, "Down", /❯ Accept/)
       terminal.press("Enter")
+      return end === undefined ? "a part" : "all of it"
     }
   }
+}
+
+/** On the whole screen, as it draws by itself, it shows one row of what is asked. */
+export const claudeCode: Agent = {
+  ...fullScreen,
+  start: (setting) => {
+    const started = fullScreen.start(setting)
+    const env = { ...started.env, CLAUDE_CODE_NO_FLICKER: "0", CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN: "1" }
+    return { ...started, env }
+  },
+  cutting: fullScreen
 }

@@ -1,4 +1,5 @@
-import { pressUntil } from "./Agent.ts"
+import { pause } from "../terminal.ts"
+import { endOn, pressUntil } from "./Agent.ts"
 import type { Agent } from "./Agent.ts"
 
 /** JSON's strings and lists of them are TOML's. */
@@ -50,8 +51,14 @@ export const codex: Agent = {
   question: {
     shown: /enter to submit/,
     agree: async (terminal) => {
+      const end = endOn(terminal)
       await pressUntil(terminal, "Up", /› 1\. True/)
       terminal.press("Enter")
+      await terminal.waitFor(/enter to submit all/, 5)
+      terminal.type(end ?? "1234")
+      await pause(500)
+      terminal.press("Enter")
+      return end === undefined ? "a part" : "all of it"
     }
   }
 }

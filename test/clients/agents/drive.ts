@@ -8,7 +8,7 @@ import { isOfKiwi } from "../model/script.ts"
 import type { Part } from "../parts.ts"
 import { pause } from "../terminal.ts"
 import type { Fresh, Target, World } from "../world.ts"
-import type { Agent } from "./Agent.ts"
+import type { Agent, Saw } from "./Agent.ts"
 import { headless, interactive } from "./session.ts"
 
 const five = ["execute", "help", "load", "search", "sign"]
@@ -30,16 +30,16 @@ const recorded = (world: World): { readonly target: Target; readonly read: () =>
   }
 }
 
-const signedOrNot = (agent: Agent, fresh: Fresh, results: ReadonlyArray<string>): Outcome => {
+const signedOrNot = (fresh: Fresh, results: ReadonlyArray<string>, saw: Saw | undefined): Outcome => {
   const [asked = "", ran = ""] = results
   expect(results.length === 2, `the agent made ${results.length} of 2 calls: ${oneLine(results)}`)
-  if (agent.question !== undefined) {
+  if (saw === "all of it") {
     expect(fresh.hasRun(), `the person agreed, and it did not run: ${oneLine(asked)} ${oneLine(ran)}`)
     return ok("shown, agreed, ran")
   }
   expect(asked.includes("HUMAN_REQUIRED"), `the answer was ${oneLine(asked)}`)
   expect(ran.includes("UNSIGNED") && !fresh.hasRun(), "it ran all the same")
-  return ok("cannot ask: HUMAN_REQUIRED, and it did not run")
+  return ok(`${saw === undefined ? "cannot ask" : "does not show the end"}: HUMAN_REQUIRED, and it did not run`)
 }
 
 export const driveAgent = async (agent: Agent, part: Part, transport: Transport, world: World): Promise<Row> => {
@@ -94,18 +94,23 @@ export const driveAgent = async (agent: Agent, part: Part, transport: Transport,
     return ok(/HUMAN_[A-Z]+/.exec(asked)?.[0])
   })
 
-  await record(row, "sign, in a terminal", async () => {
+  const inTerminal = async (sitsAt: Agent, wanted: Saw | undefined) => {
     const fresh = world.fresh()
     const steps = signing(fresh)
-    return interactive({ ...about, steps }, async (terminal, model) => {
-      if (agent.question !== undefined) {
-        await terminal.waitFor(agent.question.shown, 60)
+    return interactive({ ...about, agent: sitsAt, steps }, async (terminal, model) => {
+      let saw: Saw | undefined
+      if (sitsAt.question !== undefined) {
+        await terminal.waitFor(sitsAt.question.shown, 60)
         await pause(1000)
-        await agent.question.agree(terminal)
+        saw = await sitsAt.question.agree(terminal)
       }
       for (const end = Date.now() + 60_000; model.results().length < 2 && Date.now() < end;) await pause(200)
-      return signedOrNot(agent, fresh, model.results())
+      expect(saw === wanted, `the person saw ${saw} of the question, not ${wanted}`)
+      return signedOrNot(fresh, model.results(), saw)
     })
-  })
+  }
+  await record(row, "sign, in a terminal", () => inTerminal(agent, agent.question && "all of it"))
+  const { cutting } = agent
+  if (cutting !== undefined) await record(row, "sign, cut", () => inTerminal(cutting, "a part"))
   return row
 }

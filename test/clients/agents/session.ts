@@ -64,23 +64,29 @@ export const headless = async (
   const { close, env, model, started } = await prepare(run)
   try {
     const [command = "", ...args] = started.headless
-    const child = spawn(command, args, {
-      env,
-      cwd: run.world.project,
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true
-    })
     let said = ""
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => said += data.toString())
-    const over = new Promise<void>((resolve, reject) => {
-      child.on("error", reject)
-      child.on("close", () => resolve())
-    })
-    await Promise.all([
-      // As Ctrl-C does it: to everything in the foreground.
-      during?.({ interrupt: () => void process.kill(-Number(child.pid), "SIGINT") }),
-      during === undefined ? within(seconds, run.agent.client, over) : undefined
-    ])
+    const once = async () => {
+      const child = spawn(command, args, {
+        env,
+        cwd: run.world.project,
+        stdio: ["ignore", "pipe", "pipe"],
+        detached: true
+      })
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => said += data.toString())
+      const over = new Promise<void>((resolve, reject) => {
+        child.on("error", reject)
+        child.on("close", () => resolve())
+      })
+      await Promise.all([
+        // As Ctrl-C does it: to everything in the foreground.
+        during?.({ interrupt: () => void process.kill(-Number(child.pid), "SIGINT") }),
+        during === undefined ? within(seconds, run.agent.client, over) : undefined
+      ])
+    }
+    await once()
+    // Servers connect in the background: on a busy machine an agent may have asked its model before they were there.
+    const again = during === undefined ? 2 : 0
+    for (let turn = 0; turn < again && !model.offered().some(isOfKiwi); turn++) await once()
     return { model, said }
   } finally {
     await close()

@@ -44,8 +44,9 @@ const decodeForm = Schema.decodeUnknownSync(Schema.Struct({
     properties: Schema.Struct({ agree: Schema.Struct({ description: Schema.String }) })
   })
 }))
+const paramsOf = (question: McpSchema.InputRequired | undefined) => question?.inputRequests?.["agree"]?.params
 const asked = (question: McpSchema.InputRequired | undefined) => {
-  const { message, requestedSchema } = decodeForm(question?.inputRequests?.["agree"]?.params)
+  const { message, requestedSchema } = decodeForm(paramsOf(question))
   return { message, description: requestedSchema.properties.agree.description }
 }
 
@@ -222,6 +223,206 @@ describe("the question", () => {
         const { outcome, question } = yield* round(seals, { clientCapabilities })
         assert.strictEqual(outcome, "HumanRequired")
         assert.isUndefined(question)
+      }
+    }))
+})
+
+describe("a client that cuts", () => {
+  const cutting = ["claude-code", "codex-mcp-client"] as const
+  const named = (name: string): Context => ({ clientInfo: { name, version: "1" } })
+  const endOf = (description: string) => /\n– end: (\d{4}) –$/.exec(description)?.[1] ?? ""
+  const other = (number: string) => number === "1234" ? "4321" : "1234"
+  const accept = (content: Readonly<Record<string, unknown>>) => ({ action: "accept", content } as const)
+
+  type Given = (number: string) => Readonly<Record<string, unknown>>
+  const answers: ReadonlyArray<readonly [what: string, content: Given, outcome: string]> = [
+    ["the number", (end) => ({ agree: true, end }), request.digest],
+    ["the number between blanks", (end) => ({ agree: true, end: ` ${end}\n` }), request.digest],
+    ["no number", () => ({ agree: true }), "HumanRequired"],
+    ["an empty one", () => ({ agree: true, end: "" }), "HumanRequired"],
+    ["blanks", () => ({ agree: true, end: "  " }), "HumanRequired"],
+    ["another", (end) => ({ agree: true, end: other(end) }), "HumanRequired"],
+    ["the number and more", (end) => ({ agree: true, end: `${end}0` }), "HumanRequired"],
+    ["half of it", (end) => ({ agree: true, end: end.slice(0, 2) }), "HumanRequired"],
+    ["the dots of the first line", () => ({ agree: true, end: "…" }), "HumanRequired"],
+    ["a number that is no text", (end) => ({ agree: true, end: Number(end) }), "HumanRequired"],
+    ["true", () => ({ agree: true, end: true }), "HumanRequired"],
+    ["null", () => ({ agree: true, end: null }), "HumanRequired"],
+    ["a list", (end) => ({ agree: true, end: [end] }), "HumanRequired"],
+    ["the number under another name", (end) => ({ agree: true, number: end }), "HumanRequired"],
+    ["the number of a prototype", (end) => ({ agree: true, ["__proto__"]: { end } }), "HumanRequired"],
+    ["the number and no", (end) => ({ agree: false, end }), "HumanDeclined"],
+    ["the number alone", (end) => ({ end }), "HumanDeclined"]
+  ]
+  const unseen = "the answer does not have the number at the end of the text"
+
+  for (const [what, content, outcome] of answers) {
+    it.effect(`answers a stateless call with ${what}`, () =>
+      Effect.gen(function*() {
+        for (const name of cutting) {
+          const seals = yield* HumanGateElicit.makeSeals
+          const { question } = yield* round(seals, named(name))
+          const answer = accept(content(endOf(asked(question).description)))
+          const again = { ...named(name), inputResponses: { agree: answer }, requestState: question?.requestState }
+          const second = yield* round(seals, again)
+          assert.strictEqual(second.outcome, outcome)
+          assert.isUndefined(second.question)
+          if (outcome !== "HumanRequired") continue
+          assert.include(second.error?.message, unseen)
+          assert.include(second.error?.remediation, request.command)
+          const better = accept({ agree: true, end: endOf(asked(question).description) })
+          const third = yield* round(seals, { ...again, inputResponses: { agree: better } })
+          assert.strictEqual(third.outcome, "HumanRequired", "a question is answered once")
+          assert.isDefined(third.question)
+        }
+      }))
+
+    it.effect(`answers the question of a session with ${what}`, () =>
+      Effect.gen(function*() {
+        for (const name of cutting) {
+          const seals = yield* HumanGateElicit.makeSeals
+          const result = yield* inSession(
+            round(seals, named(name)),
+            (params) => accept(content(endOf(decodeForm(params).requestedSchema.properties.agree.description)))
+          )
+          assert.strictEqual(result.outcome, outcome)
+          if (outcome === "HumanRequired") assert.include(result.error?.message, unseen)
+        }
+      }))
+  }
+
+  /** The call of a client that stays, and answers like this. */
+  const inSession = <A>(
+    call: Effect.Effect<A>,
+    answer: (params: unknown) => { readonly action: "accept"; readonly content: Readonly<Record<string, unknown>> }
+  ) => {
+    const reverse = { elicit: (params: unknown) => Effect.succeed(answer(params)) }
+    return Effect.provideService(
+      call,
+      McpSchema.McpServerClient,
+      {
+        getClient: Effect.succeed(reverse)
+      } as unknown as McpSchema.McpServerClient["Service"]
+    )
+  }
+
+  it.effect("is not taken at the number of another question", () =>
+    Effect.gen(function*() {
+      const seals = yield* HumanGateElicit.makeSeals
+      const fresh = Effect.map(round(seals, named("claude-code")), ({ question }) => ({
+        end: endOf(asked(question).description),
+        requestState: question?.requestState
+      }))
+      const one = yield* fresh
+      let two = yield* fresh
+      while (two.end === one.end) two = yield* fresh
+      const inputResponses = { agree: accept({ agree: true, end: one.end }) }
+      const context = { ...named("claude-code"), inputResponses, requestState: two.requestState }
+      assert.strictEqual((yield* round(seals, context)).outcome, "HumanRequired")
+    }))
+
+  it.effect("does not get round the number by another name in its answer", () =>
+    Effect.gen(function*() {
+      const seals = yield* HumanGateElicit.makeSeals
+      const { question } = yield* round(seals, named("claude-code"))
+      const context = { ...named("tester"), inputResponses: { agree: yes }, requestState: question?.requestState }
+      const { error } = yield* round(seals, context)
+      assert.include(error?.message, unseen)
+    }))
+
+  const Word = Schema.Literals([
+    "a",
+    "\n",
+    "1234",
+    "– end: 1234 –",
+    "9",
+    "5678 ",
+    "2026-11-22",
+    "é",
+    "\u202e",
+    "sha256"
+  ])
+  const Words = Schema.Array(Word)
+  it.effect.prop(
+    "is given the number in the last line and nowhere else",
+    [Words, Words, Schema.Literals(cutting)],
+    ([title, details, name]) =>
+      Effect.gen(function*() {
+        const seals = yield* HumanGateElicit.makeSeals
+        const act = {
+          ...request,
+          title: `Sign tool ${title.join("")}`,
+          details: details.join(""),
+          command: `kiwi sign tool ${title.join("")}`
+        }
+        const { question } = yield* round(seals, named(name), act)
+        if (question === undefined) return
+        const end = endOf(asked(question).description)
+        assert.strictEqual(end.length, 4)
+        assert.strictEqual(JSON.stringify(paramsOf(question)).split(end).length, 2)
+        assert.notInclude(Buffer.from(question.requestState?.split(".")[0] ?? "", "base64url").toString(), `"${end}"`)
+      })
+  )
+
+  it.effect("gets a number of its own for each question", () =>
+    Effect.gen(function*() {
+      const seals = yield* HumanGateElicit.makeSeals
+      const rounds = yield* Effect.forEach(Array.from({ length: 50 }), () => round(seals, named("claude-code")))
+      const numbers = new Set(rounds.map(({ question }) => endOf(asked(question).description)))
+      assert.isAbove(numbers.size, 40)
+    }))
+
+  it.effect("has a field for the number, which says what to do without; any other client has not", () =>
+    Effect.gen(function*() {
+      const seals = yield* HumanGateElicit.makeSeals
+      const agree = (description: string) => ({
+        type: "boolean",
+        title: "I have read this and agree",
+        description,
+        default: false
+      })
+      const elsewhere = "Decline, and type on a terminal: kiwi sign tool add"
+      for (const name of cutting) {
+        const { question } = yield* round(seals, named(name))
+        const { description, message } = asked(question)
+        assert.strictEqual(description.split("\n")[0], `No "– end: … –" below? ${elsewhere}`)
+        assert.deepStrictEqual(paramsOf(question), {
+          mode: "form",
+          message,
+          requestedSchema: {
+            type: "object",
+            properties: {
+              agree: agree(description),
+              end: {
+                type: "string",
+                title: "The number at the end of that text",
+                description: `Not shown? ${elsewhere}`
+              }
+            },
+            required: ["agree", "end"]
+          }
+        })
+      }
+      const others: ReadonlyArray<Context> = [{}, ...["Claude Code", "claude-code ", "codex", "tester", ""].map(named)]
+      for (const context of others) {
+        const { question } = yield* round(seals, context)
+        assert.deepStrictEqual(paramsOf(question), {
+          mode: "form",
+          message: "Sign tool add 1.0.0 (project)\nRuns by python\nNew: 1 line",
+          requestedSchema: {
+            type: "object",
+            properties: { agree: agree(`No "– end –" below? ${elsewhere}\n\n+ print(1)\n– end –`) },
+            required: ["agree"]
+          }
+        })
+        const second = yield* round(seals, {
+          ...context,
+          inputResponses: { agree: yes },
+          requestState: question?.requestState
+        })
+        assert.strictEqual(second.outcome, request.digest)
+        const session = yield* inSession(round(seals, context), () => accept({ agree: true }))
+        assert.strictEqual(session.outcome, request.digest)
       }
     }))
 })
