@@ -66,7 +66,8 @@ const readLineage = (): ReadonlyArray<ProcessInfo> | undefined => {
   if (self === undefined) return undefined
   const seen = new Set([self, ...above].map(({ pid }) => pid))
   // A process whose parent has ended is the system's child, and stays in its session and group.
-  const leaders = [self.session ?? 0, self.group].flatMap((pid) => readFrom(pid, seen) ?? [])
+  const ids = new Set([self, ...above].flatMap(({ group, session }) => [session ?? 0, group]))
+  const leaders = [...ids].flatMap((pid) => readFrom(pid, seen) ?? [])
   return [{ ...self, leaders }, ...above]
 }
 

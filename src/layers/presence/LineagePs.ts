@@ -59,7 +59,9 @@ export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo>
   }
   const [self, ...above] = readFrom(pid, new Set()) ?? []
   if (self === undefined) return undefined
-  const leaders = readFrom(self.group, new Set([self, ...above].map((info) => info.pid))) ?? []
+  const seen = new Set([self, ...above].map((info) => info.pid))
+  const groups = new Set([self, ...above].map(({ group }) => group))
+  const leaders = [...groups].flatMap((leader) => readFrom(leader, seen) ?? [])
   return [{ ...self, leaders }, ...above]
 }
 

@@ -17,7 +17,7 @@ export interface ProcessInfo {
   readonly group: number
   /** Which stdin and stdout it has, for a comparison; `undefined` where they cannot be seen. */
   readonly stdio?: string | undefined
-  /** Of the first process: the leaders of its session and group, and those above them, where none is above it. */
+  /** Of the first process: who leads its sessions and groups and those of its ancestors and is none of them, and who is above. */
   readonly leaders?: ReadonlyArray<ProcessInfo>
 }
 
