@@ -57,7 +57,7 @@ const unreadable = "it cannot be seen who started it"
 
 interface Found {
   readonly agent: CodingAgent
-  readonly process: ProcessInfo
+  readonly info: ProcessInfo
   /** How far above this process; 0: above the leader of its session or group. */
   readonly at: number
 }
@@ -66,11 +66,11 @@ interface Found {
 const findAgent = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
   for (let at = lineage.length - 1; at > 0; at--) {
     const agent = agentOf(lineage[at]!)
-    if (agent !== undefined) return { agent, at, process: lineage[at]! }
+    if (agent !== undefined) return { agent, at, info: lineage[at]! }
   }
-  for (const process of lineage[0]?.leaders ?? []) {
-    const agent = agentOf(process)
-    if (agent !== undefined) return { agent, at: 0, process }
+  for (const info of lineage[0]?.leaders ?? []) {
+    const agent = agentOf(info)
+    if (agent !== undefined) return { agent, at: 0, info }
   }
   return undefined
 }
@@ -90,7 +90,7 @@ const seeAgent = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefine
   const above = lineage === undefined ? undefined : findAgent(lineage)
   return above && {
     what: `${above.agent.name} runs this command`,
-    otherwise: `use a terminal that process ${above.process.pid} did not start`
+    otherwise: `use a terminal that process ${above.info.pid} did not start`
   }
 }
 
@@ -170,7 +170,7 @@ export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): s
   }
   const { agent } = found
   if (transport === "http" || found.at === 0) return `a command of ${agent.name} started this server`
-  const at = isDaemonOf(lineage[found.at - 1], found.process, agent) ? found.at - 1 : found.at
+  const at = isDaemonOf(lineage[found.at - 1], found.info, agent) ? found.at - 1 : found.at
   const outer = lineage[at]!
   // This server, launchers, and the agent, which may have started itself again. A launcher hands on its stdin and
   // stdout; a client in between, whatever it is called, has others.
