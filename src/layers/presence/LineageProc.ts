@@ -3,7 +3,7 @@
 import { Effect, Layer } from "effect"
 import { closeSync, openSync, readFileSync, readlinkSync, readSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
-import { scriptOf } from "../../services/presence/codingAgents.ts"
+import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { readStat } from "../process/processTree.ts"
 
@@ -42,23 +42,33 @@ const readProcess = (pid: number): { readonly info: ProcessInfo; readonly parent
     group: stat.group,
     stdio: attempt(() => [0, 1].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).join(" "))
   }
-  const script = scriptOf(info)
-  const real = script === undefined
-    ? undefined
-    : attempt(() => realpathSync(resolve(readlinkSync(`/proc/${pid}/cwd`), script)))
-  return { parent: stat.parent, info: { ...info, script: real } }
+  const scripts = scriptsOf(info).flatMap((script) =>
+    attempt(() => realpathSync(resolve(readlinkSync(`/proc/${pid}/cwd`), script))) ?? []
+  )
+  return { parent: stat.parent, info: { ...info, scripts } }
 }
 
-const readLineage = (): ReadonlyArray<ProcessInfo> | undefined => {
+/** `start` and those above it, but for the ones that `seen` has. */
+const readFrom = (start: number, seen: ReadonlySet<number>): ReadonlyArray<ProcessInfo> | undefined => {
   const lineage: Array<ProcessInfo> = []
-  let pid = Number(attempt(() => readlinkSync("/proc/self")))
-  while (pid > 0) {
+  for (let pid = start; pid > 0 && !seen.has(pid);) {
     const found = lineage.length === mostAncestors ? undefined : readProcess(pid)
     if (found === undefined) return undefined
     lineage.push(found.info)
     pid = found.parent
   }
-  return lineage.length === 0 ? undefined : lineage
+  return lineage
+}
+
+const readLineage = (): ReadonlyArray<ProcessInfo> | undefined => {
+  const lineage = readFrom(Number(attempt(() => readlinkSync("/proc/self"))), new Set())
+  const [self, ...above] = lineage ?? []
+  if (self === undefined) return undefined
+  const seen = new Set([self, ...above].map(({ pid }) => pid))
+  // A process whose parent has ended is the system's child, and stays in its session and group.
+  const ids = new Set([self, ...above].flatMap(({ group, session }) => [session ?? 0, group]))
+  const leaders = [...ids].flatMap((pid) => readFrom(pid, seen) ?? [])
+  return [{ ...self, leaders }, ...above]
 }
 
 export const make = Effect.succeed(Lineage.of({ read: Effect.sync(readLineage) }))

@@ -1,6 +1,9 @@
 // macOS: one list of all processes by ps. Arguments come joined by blanks; a path with a blank in it loses its end,
 // which costs no more than an agent that is kept there being told by its variables alone.
 import { Effect, Layer } from "effect"
+import { realpathSync } from "node:fs"
+import { isAbsolute } from "node:path"
+import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { runOwnChild } from "../process/ownChild.ts"
 
@@ -28,6 +31,15 @@ const parseRow = (line: string): Row | undefined => {
   }
 }
 
+/** Where its process is, is not told: a path that is not whole stays unknown. */
+const realPath = (path: string): ReadonlyArray<string> => {
+  try {
+    return isAbsolute(path) ? [realpathSync(path)] : []
+  } catch {
+    return []
+  }
+}
+
 /** What `ps -o pid=,ppid=,pgid=,args=` says of `pid` and those above it; `undefined` where one is missing. */
 export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo> | undefined => {
   const rows = new Map<number, Row>()
@@ -35,14 +47,22 @@ export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo>
     const row = parseRow(line)
     if (row !== undefined) rows.set(row.info.pid, row)
   }
-  const lineage: Array<ProcessInfo> = []
-  for (let at = pid; at > 0;) {
-    const row = rows.get(at)
-    if (row === undefined || lineage.length > rows.size) return undefined
-    lineage.push(row.info)
-    at = row.parent
+  const readFrom = (start: number, seen: ReadonlySet<number>): ReadonlyArray<ProcessInfo> | undefined => {
+    const lineage: Array<ProcessInfo> = []
+    for (let at = start; at > 0 && !seen.has(at);) {
+      const row = rows.get(at)
+      if (row === undefined || lineage.length > rows.size) return undefined
+      lineage.push({ ...row.info, scripts: scriptsOf(row.info).flatMap(realPath) })
+      at = row.parent
+    }
+    return lineage
   }
-  return lineage
+  const [self, ...above] = readFrom(pid, new Set()) ?? []
+  if (self === undefined) return undefined
+  const seen = new Set([self, ...above].map((info) => info.pid))
+  const groups = new Set([self, ...above].map(({ group }) => group))
+  const leaders = [...groups].flatMap((leader) => readFrom(leader, seen) ?? [])
+  return [{ ...self, leaders }, ...above]
 }
 
 const listProcesses = runOwnChild({

@@ -5,7 +5,7 @@ import { Effect, type FileSystem, Layer, type Path, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
 import { Identity } from "../../services/identity/Identity.ts"
 import { Lineage } from "../../services/presence/Lineage.ts"
-import { agentSeen, callVariable, whyNotTyped } from "../../services/presence/presence.ts"
+import { agentSeen, callSeen, whyNotTyped } from "../../services/presence/presence.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -86,8 +86,8 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
     ask: Effect.fn("HumanGate.ask")(
       function*(request) {
         const above = yield* lineage.read
-        const call = callVariable(env)
-        if (call !== undefined) return yield* required(request, `${call} is set: a tool runs this command`)
+        const call = callSeen(env, above)
+        if (call !== undefined) return yield* required(request, call)
         const agent = agentSeen(env, above)
         if (options.ownBytes === true) {
           const isSafe = agent === undefined || (yield* mayMakeKey)

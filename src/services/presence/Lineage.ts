@@ -10,13 +10,15 @@ export interface ProcessInfo {
   readonly program: string | undefined
   /** The first few of its arguments, its own name first. */
   readonly argv: ReadonlyArray<string>
-  /** Real path of the script that an interpreter runs, where it is known. */
-  readonly script?: string | undefined
+  /** Real paths of what may be the script that an interpreter runs, where they are known. */
+  readonly scripts?: ReadonlyArray<string>
   /** `undefined` where the system does not tell, as macOS. */
   readonly session: number | undefined
   readonly group: number
   /** Which stdin and stdout it has, for a comparison; `undefined` where they cannot be seen. */
   readonly stdio?: string | undefined
+  /** Of the first process: who leads its sessions and groups and those of its ancestors and is none of them, and who is above. */
+  readonly leaders?: ReadonlyArray<ProcessInfo>
 }
 
 export class Lineage extends Context.Service<Lineage, {

@@ -5,7 +5,7 @@ import type { ProcessInfo } from "./Lineage.ts"
 
 export interface CodingAgent {
   readonly name: string
-  /** File name of its program or script, in lower case, without an ending. */
+  /** File name of its program, of its script in a folder `bin`, or of its Python module: in lower case, no ending. */
   readonly programs: ReadonlyArray<string>
   /** Parts of the path of its program or script. */
   readonly paths: ReadonlyArray<string>
@@ -18,6 +18,8 @@ export interface CodingAgent {
   readonly shellVariables: ReadonlyArray<string>
   /** Whether an MCP server that it starts leads a process group of its own. */
   readonly serversLeadGroup?: true
+  /** A part of the path of a program that it runs in a session of its own, and that starts its MCP servers. */
+  readonly daemon?: string
 }
 
 const agent = (name: string, parts: Partial<CodingAgent>): CodingAgent => ({
@@ -29,19 +31,27 @@ const agent = (name: string, parts: Partial<CodingAgent>): CodingAgent => ({
   ...parts
 })
 
-export const codingAgents: ReadonlyArray<CodingAgent> = [
+const known: ReadonlyArray<CodingAgent> = [
   // Seen with 2.1.330, 0.169.0, 1.18.33, 0.24.4 and 0.61.0: what a shell command gets, and what an MCP server gets.
   agent("Claude Code", {
     programs: ["claude"],
-    paths: ["/@anthropic-ai/claude-code", "/claude/versions/"],
+    paths: ["/@anthropic-ai/claude-code", "/share/claude/versions/"],
     variables: ["CLAUDECODE", "CLAUDE_CODE_IS_COWORK"],
     shellVariables: ["CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID"]
   }),
   agent("Codex", {
     programs: ["codex"],
     paths: ["/@openai/codex"],
-    shellVariables: ["CODEX_*"],
-    serversLeadGroup: true
+    shellVariables: [
+      "CODEX_CI",
+      "CODEX_THREAD_ID",
+      "CODEX_SESSION_ID",
+      "CODEX_TOOL_CALL_ID",
+      "CODEX_SANDBOX",
+      "CODEX_SANDBOX_*"
+    ],
+    serversLeadGroup: true,
+    daemon: "/app-server-daemon/releases/"
   }),
   agent("opencode", {
     programs: ["opencode"],
@@ -62,10 +72,10 @@ export const codingAgents: ReadonlyArray<CodingAgent> = [
     paths: ["/@github/copilot"],
     shellVariables: ["COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID", "COPILOT_AGENT_JOB_ID", "COPILOT_CLI"]
   }),
-  agent("Goose", { programs: ["goose"], shellVariables: ["GOOSE_TERMINAL"] }),
+  agent("Goose", { programs: ["goose", "goosed"], shellVariables: ["GOOSE_TERMINAL"] }),
   agent("Amp", { programs: ["amp"], paths: ["/@sourcegraph/amp"], shellVariables: ["AMP_CURRENT_THREAD_ID"] }),
   agent("Cline", { programs: ["cline"], paths: ["/node_modules/cline/"], shellVariables: ["CLINE_ACTIVE"] }),
-  agent("Aider", { programs: ["aider"] }),
+  agent("Aider", { programs: ["aider"], paths: ["/site-packages/aider/"] }),
   agent("Crush", { programs: ["crush"], paths: ["/@charmland/crush"], shellVariables: ["CRUSH"] }),
   agent("Windsurf", { shellVariables: ["WINDSURF_CASCADE_TERMINAL"] }),
   agent("Kilo Code", {
@@ -89,18 +99,23 @@ export const codingAgents: ReadonlyArray<CodingAgent> = [
   agent("Trae", { programs: ["trae-cli", "trae-agent"], shellVariables: ["TRAE_AI_SHELL_ID"] }),
   agent("OpenHands", { programs: ["openhands"] }),
   agent("Jules", { programs: ["jules"], paths: ["/@google/jules"] }),
-  agent("Pi", { paths: ["/pi-coding-agent/"], variables: ["PI_CODING_AGENT"] }),
+  agent("Pi", { programs: ["pi"], paths: ["/pi-coding-agent/"], variables: ["PI_CODING_AGENT"] }),
   agent("iFlow", { programs: ["iflow"], paths: ["/@iflow-ai/iflow-cli"], variables: ["IFLOW_CLI"] }),
   agent("Grok", { programs: ["grok"], variables: ["GROK_AGENT=1"] }),
   agent("Kimi", { programs: ["kimi", "kimi-cli"] }),
   agent("OpenClaw", { programs: ["openclaw"], paths: ["/node_modules/openclaw/"], shellVariables: ["OPENCLAW_SHELL"] }),
-  agent("Plandex", { programs: ["plandex"] }),
-  // The names that several agents share.
-  agent("a coding agent", { variables: ["AI_AGENT", "AGENT"] })
+  agent("Plandex", { programs: ["plandex"] })
 ]
 
-/** Variables with an agent's prefix that people set themselves. */
-const ofThePerson: ReadonlySet<string> = new Set(["CODEX_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"])
+// The names that several agents share. People have an AGENT of their own too, so not every value counts.
+const shared = agent("a coding agent", {
+  variables: [
+    "AI_AGENT",
+    ...["1", "true", "claude-code", ...known.flatMap(({ programs }) => programs)].map((value) => `AGENT=${value}`)
+  ]
+})
+
+export const codingAgents: ReadonlyArray<CodingAgent> = [...known, shared]
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
@@ -108,10 +123,10 @@ const isSet = (value: string | undefined): value is string =>
   value !== undefined && value !== "" && value !== "0" && value.toLowerCase() !== "false"
 
 const matches = (mark: string, name: string, value: string): boolean => {
-  if (mark.endsWith("*")) return name.startsWith(mark.slice(0, -1)) && !ofThePerson.has(name)
+  if (mark.endsWith("*")) return name.startsWith(mark.slice(0, -1))
   const [, own = mark, relation, wanted = ""] = /^([A-Z0-9_]+)([=~])(.+)$/.exec(mark) ?? []
   if (name !== own) return false
-  return relation === "=" ? value === wanted : relation === "~" ? value.includes(wanted) : true
+  return relation === "=" ? value.toLowerCase() === wanted : relation === "~" ? value.includes(wanted) : true
 }
 
 export interface AgentVariable {
@@ -139,31 +154,104 @@ export const baseName = (path: string): string =>
 
 const interpreters = /^(node|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|perl|sh|bash|dash|zsh|fish|mainthread)$/
 
-/** Options of interpreters whose value is the next argument. */
-const takesValue: ReadonlySet<string> = new Set(["-r", "--require", "--import", "--loader", "-C", "--conditions", "-W"])
+const isInterpreter = ({ argv, name, program }: ProcessInfo): boolean =>
+  interpreters.test(baseName(program ?? argv[0] ?? name))
 
-/** The script that an interpreter runs, or the module of `python -m`; `undefined` for any other program. */
-export const scriptOf = ({ argv, name, program }: ProcessInfo): string | undefined => {
-  const own = baseName(program ?? argv[0] ?? name)
-  if (!interpreters.test(own)) return undefined
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "))
+
+/** Options of interpreters whose value is the next argument. */
+const takesValue = words(
+  "-r --require --import --loader --conditions --title --env-file --input-type -C -W -X -O -o +O +o"
+)
+
+/** Long options of interpreters without a value. */
+const switches = words(
+  "--expose-gc --no-warnings --enable-source-maps --use-system-ca --watch --inspect --bun --experimental-strip-types " +
+    "--login --posix --norc --noprofile"
+)
+
+/** Options that give code in the place of a script. */
+const givesCode = (option: string, program: string): boolean =>
+  option === "--eval" || option === "--print" || /^-[a-z]*c$/i.test(option) ||
+  (/^-p?e$/.test(option) && /^(node|bun|deno|ruby|perl|mainthread)/.test(program))
+
+interface Runs {
+  /** What may be the script. More than one: an option is not known, which may have a value. */
+  readonly scripts: ReadonlyArray<string>
+  readonly module: string | undefined
+}
+
+/** What an interpreter runs. */
+const runs = (info: ProcessInfo): Runs => {
+  const none: Runs = { scripts: [], module: undefined }
+  if (!isInterpreter(info)) return none
+  const { argv } = info
+  const program = baseName(info.program ?? argv[0] ?? info.name)
   for (let at = 1; at < argv.length; at++) {
     const argument = argv[at]!
-    if (argument === "-m") return argv[at + 1]
-    if (/^-[a-z]*c$/.test(argument) || argument === "-e" || argument === "--eval") return undefined
+    if (/^(python|pypy)/.test(program) && /^-[A-Za-z]*m$/.test(argument)) return { ...none, module: argv[at + 1] }
+    if (givesCode(argument, program)) return none
     if (takesValue.has(argument)) at++
-    else if (!argument.startsWith("-")) return argument
+    else if (!/^[-+]/.test(argument)) return { ...none, scripts: [argument] }
+    // One that is not known may have the next argument as its value: then any may be the script.
+    else if (/^--[^=]+$/.test(argument) && !switches.has(argument)) {
+      return { ...none, scripts: argv.slice(at + 1).filter((one) => !one.startsWith("-")) }
+    }
   }
-  return undefined
+  return none
 }
+
+/** What may be the script that an interpreter runs; none for any other program. */
+export const scriptsOf = (info: ProcessInfo): ReadonlyArray<string> => runs(info).scripts
+
+/** The script that an interpreter runs; `undefined` where that is not certain. */
+export const scriptOf = (info: ProcessInfo): string | undefined => {
+  const { scripts } = runs(info)
+  return scripts.length === 1 ? scripts[0] : undefined
+}
+
+const withSlashes = (path: string): string => path.replaceAll("\\", "/")
 
 /** The agent that this process is. */
 export const agentOf = (info: ProcessInfo): CodingAgent | undefined => {
-  const script = scriptOf(info)
-  const files = [info.program, info.argv[0], script].filter((file) => file !== undefined)
-  const names = new Set([info.name.toLowerCase(), ...files.map(baseName)])
-  const paths = files.map((file) => file.replaceAll("\\", "/"))
+  const { module, scripts } = runs(info)
+  const files = [info.program, info.argv[0], ...scripts, ...(info.scripts ?? [])]
+    .filter((file) => file !== undefined).map(withSlashes)
+  // A script that somebody has lying about may be called anything; one that a package manager put there is a command.
+  const installed = scripts.filter((script) => /[/\\]\.?bin[/\\][^/\\.]+$/.test(script))
+  const names = new Set([info.program, info.argv[0], ...installed].map((file) => baseName(file ?? "")))
+  if (!isInterpreter(info)) names.add(info.name.toLowerCase())
+  if (module !== undefined) names.add(module.toLowerCase().replace(/\..*/, ""))
   return codingAgents.find((one) =>
     one.programs.some((program) => names.has(program)) ||
-    one.paths.some((part) => paths.some((path) => `${path}/`.includes(part)))
+    one.paths.some((part) => files.some((path) => `${path}/`.includes(part)))
   )
 }
+
+/** The file that a process runs: not what it is called. */
+const fileOf = (info: ProcessInfo): string | undefined => {
+  if (!isInterpreter(info)) return info.program ?? info.argv[0]
+  const script = scriptOf(info)
+  return script === undefined ? undefined : info.scripts?.[0] ?? script
+}
+
+/** The folder of the package of an agent that a file belongs to; the file itself where it is in none. */
+const packageOf = (file: string, { paths }: CodingAgent): string => {
+  const path = withSlashes(file)
+  const part = paths.find((one) => path.includes(one))
+  return part === undefined ? path : path.slice(0, path.indexOf(part) + part.length)
+}
+
+/** Whether a process is the agent that `outer` is, started again: by what it runs, since anything can have its name. */
+export const isRelaunched = (info: ProcessInfo, outer: ProcessInfo, kind: CodingAgent): boolean => {
+  const [one, other] = [fileOf(info), fileOf(outer)]
+  return one !== undefined && other !== undefined && packageOf(one, kind) === packageOf(other, kind)
+}
+
+/** Options of an agent's program with which it does not use its daemon, or is one. */
+const noDaemon: ReadonlySet<string> = new Set(["exec", "e", "app-server", "mcp-server", "--no-daemon"])
+
+/** Whether a process is the daemon that the agent `outer` has started. */
+export const isDaemonOf = (info: ProcessInfo | undefined, outer: ProcessInfo, { daemon }: CodingAgent): boolean =>
+  daemon !== undefined && info?.program?.includes(daemon) === true && info.argv.includes("app-server") &&
+  !outer.argv.some((argument) => noDaemon.has(argument))

@@ -1,41 +1,102 @@
 // Whether a person can be behind an act: the one decision of the command line and of the server. Both answer with why
 // nobody can be, or `undefined`. A guard rail: what leaves an agent's process tree and its environment is not seen.
-import { agentOf, baseName, type CodingAgent, findVariable, scriptOf, type Variables } from "./codingAgents.ts"
+import {
+  agentOf,
+  baseName,
+  type CodingAgent,
+  findVariable,
+  isDaemonOf,
+  isRelaunched,
+  scriptOf,
+  type Variables
+} from "./codingAgents.ts"
 import type { ProcessInfo } from "./Lineage.ts"
 
 /** A tool that Kiwi runs has one of these, and so has whatever it starts. */
 const ofATool = ["KIWI_CALL", "KIWI_PROJECT"]
 
-/** The variable by which this process is part of a tool's call. */
-export const callVariable = (env: Variables): string | undefined =>
+const callVariable = (env: Variables): string | undefined =>
   ofATool.find((name) => env[name] !== undefined && env[name] !== "")
+
+/** The folder of a Kiwi whose program this is. */
+const kiwiOf = (path: string): string | undefined => {
+  const [, folder, file] = /^(.*)\/(bin\/kiwi\.cjs|src\/programs\/bin\/kiwi\.ts|dist\/bin\/(?:start|kiwi)\.js)$/
+    .exec(path.replaceAll("\\", "/")) ?? []
+  return file?.startsWith("dist/") === true && !/\/kiwi[^/]*$/.test(folder ?? "") ? undefined : folder
+}
+
+/** What follows Kiwi's own script in a process's arguments; `undefined` where it is no Kiwi. */
+const kiwiArguments = (info: ProcessInfo): ReadonlyArray<string> | undefined => {
+  const script = scriptOf(info)
+  if (script === undefined || kiwiOf(info.scripts?.[0] ?? script) === undefined) return undefined
+  return info.argv.slice(info.argv.indexOf(script) + 1)
+}
+
+/** A Kiwi that has started what this process belongs to: its tools run below it. */
+const kiwiAbove = (lineage: ReadonlyArray<ProcessInfo>): ProcessInfo | undefined => {
+  const [self, parent] = lineage
+  // An older Node hands over to a newer one, with all that it has. The demo plays a person too.
+  const isHandOver = (info: ProcessInfo, given: ReadonlyArray<string>) =>
+    info === parent && info.session === self?.session && info.group === self?.group && info.stdio === self?.stdio &&
+    given.join("\0") === kiwiArguments(self!)?.join("\0")
+  return lineage.slice(1).find((info) => {
+    const given = kiwiArguments(info)
+    return given !== undefined && given[0] !== "demo" && !isHandOver(info, given)
+  })
+}
+
+/** What says that this process is part of a tool's call. */
+export const callSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined => {
+  const call = callVariable(env)
+  if (call !== undefined) return `${call} is set: a tool runs this command`
+  const kiwi = kiwiAbove(lineage ?? [])
+  return kiwi && `Kiwi itself (process ${kiwi.pid}) runs this command: it is part of a tool's call`
+}
 
 const unreadable = "it cannot be seen who started it"
 
 interface Found {
   readonly agent: CodingAgent
-  /** How far above this process. */
+  readonly info: ProcessInfo
+  /** How far above this process; 0: above the leader of its session or group. */
   readonly at: number
 }
 
-const findAncestor = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
-  for (let at = 1; at < lineage.length; at++) {
+/** The outermost agent: what is below it can be of its making. */
+const findAgent = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
+  for (let at = lineage.length - 1; at > 0; at--) {
     const agent = agentOf(lineage[at]!)
-    if (agent !== undefined) return { agent, at }
+    if (agent !== undefined) return { agent, at, info: lineage[at]! }
+  }
+  for (const info of lineage[0]?.leaders ?? []) {
+    const agent = agentOf(info)
+    if (agent !== undefined) return { agent, at: 0, info }
   }
   return undefined
 }
 
-/** What says that a coding agent runs this process, for a sentence of its own; `undefined` where nothing does. */
-export const agentSeen = (
-  env: Variables,
-  lineage: ReadonlyArray<ProcessInfo> | undefined
-): string | undefined => {
-  const set = findVariable(env, "any")
-  if (set !== undefined) return `${set.variable} is set: ${set.agent.name} seems to run this command`
-  const above = lineage === undefined ? undefined : findAncestor(lineage)
-  return above === undefined ? undefined : `${above.agent.name} runs this command`
+interface Seen {
+  readonly what: string
+  /** What a person can do whom it is wrong about. */
+  readonly otherwise: string
 }
+
+const seeAgent = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): Seen | undefined => {
+  const set = findVariable(env, "any")
+  if (set !== undefined) {
+    const { agent, variable } = set
+    return { what: `${variable} is set: ${agent.name} seems to run this command`, otherwise: `unset ${variable}` }
+  }
+  const above = lineage === undefined ? undefined : findAgent(lineage)
+  return above && {
+    what: `${above.agent.name} runs this command`,
+    otherwise: `use a terminal that process ${above.info.pid} did not start`
+  }
+}
+
+/** What says that a coding agent runs this process, for a sentence of its own; `undefined` where nothing does. */
+export const agentSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
+  seeAgent(env, lineage)?.what
 
 export interface Typed {
   readonly env: Variables
@@ -47,10 +108,10 @@ export interface Typed {
 
 /** Why a command was not typed by a person at a terminal. Whether there is a terminal to ask on is another question. */
 export const whyNotTyped = ({ env, lineage, stdin, stdout }: Typed): string | undefined => {
-  const call = callVariable(env)
-  if (call !== undefined) return `${call} is set: a tool runs this command`
-  const seen = agentSeen(env, lineage)
-  if (seen !== undefined) return seen
+  const call = callSeen(env, lineage)
+  if (call !== undefined) return call
+  const seen = seeAgent(env, lineage)
+  if (seen !== undefined) return `${seen.what}; if not, ${seen.otherwise}, or use the passphrase of your key`
   if (lineage === undefined) return unreadable
   if (!stdin) return "stdin is not a terminal"
   return stdout ? undefined : "stdout is not a terminal"
@@ -69,7 +130,7 @@ const isLauncher = (info: ProcessInfo, own: string): boolean => {
   if (shells.test(program)) return /^-[a-z]*c$/.test(second)
   if (program !== "node" && program !== "bun") return false
   const script = scriptOf(info)
-  return script !== undefined && (script === own || info.script === own || startScripts.test(baseName(script)))
+  return script !== undefined && (script === own || info.scripts?.[0] === own || startScripts.test(baseName(script)))
 }
 
 /** Where a shell's commands run in a session of their own, and MCP servers do not: nobody can join another's session. */
@@ -86,37 +147,50 @@ export interface Answered {
   readonly script: string
 }
 
+/** What an agent gives a server. A file or a named pipe is open to others as well. */
+const isClients = (stdio: string | undefined): boolean =>
+  stdio === undefined || /^(pipe|socket):\[\d+\] (pipe|socket):\[\d+\]$/.test(stdio)
+
 /** Why a client's answer to a question is not a person's. */
 export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): string | undefined => {
   if (env["KIWI_CALL"] !== undefined && env["KIWI_CALL"] !== "") return "KIWI_CALL is set: a tool started this server"
   if (lineage === undefined) return `${unreadable}: this server`
+  const kiwi = kiwiAbove(lineage)
+  if (kiwi !== undefined) return `Kiwi itself (process ${kiwi.pid}) is above this server: a tool started it`
   const command = findVariable(env, "of its shell")
   if (command !== undefined) {
     return `${command.variable} is set: a command of ${command.agent.name}'s shell started this server`
   }
-  const found = findAncestor(lineage)
+  const found = findAgent(lineage)
   if (found === undefined) {
     const set = findVariable(env, "any")
     return set === undefined
       ? undefined
       : `${set.variable} is set and ${set.agent.name} is not above this server: a command of an agent started it`
   }
-  const { agent, at } = found
-  if (transport === "http") return `a command of ${agent.name} started this server`
-  // A launcher hands on its stdin and stdout; a client in between, whatever it is called, has others.
+  const { agent } = found
+  if (transport === "http" || found.at === 0) return `a command of ${agent.name} started this server`
+  const at = isDaemonOf(lineage[found.at - 1], found.info, agent) ? found.at - 1 : found.at
+  const outer = lineage[at]!
+  // This server, launchers, and the agent, which may have started itself again. A launcher hands on its stdin and
+  // stdout; a client in between, whatever it is called, has others.
   const { stdio } = lineage[0]!
-  const between = lineage.slice(1, at).find((info) => info.stdio !== stdio || !isLauncher(info, script))
+  const inner = lineage.slice(1, at)
+  const start = inner.findIndex((info) => isRelaunched(info, outer, agent))
+  const between = inner.find((info, i) =>
+    start >= 0 && i >= start
+      ? !isRelaunched(info, outer, agent)
+      : info.stdio !== stdio || !isLauncher(info, script)
+  )
   if (between !== undefined) {
     return `${baseName(between.program ?? between.argv[0] ?? between.name)} is between ${agent.name} and this server`
   }
-  if (!sharesSession(lineage[0]!, lineage[at]!, agent)) return `a command of ${agent.name}'s shell started this server`
-  // An agent that an agent started has nobody in front of it.
-  const outer = lineage.slice(at + 1).map(agentOf)
-  const last = outer.findLastIndex((one) => one !== undefined)
-  const alone = outer.slice(0, last + 1).every((one) => one === agent)
-  return alone ? undefined : `a command of ${outer[last]?.name ?? "an agent"} started ${agent.name}`
+  if (!lineage.slice(0, at).every((info) => sharesSession(info, outer, agent))) {
+    return `a command of ${agent.name}'s shell started this server`
+  }
+  return isClients(stdio) ? undefined : "stdin or stdout of this server is a file: others can write to it"
 }
 
 /** The agent that started a server whose client is believed, for the record. */
 export const startedBy = (lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
-  lineage === undefined ? undefined : findAncestor(lineage)?.agent.name
+  lineage === undefined ? undefined : findAgent(lineage)?.agent.name

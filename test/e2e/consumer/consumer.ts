@@ -7,8 +7,10 @@ import * as KiwiTesting from "kiwi-mcp/testing"
 
 const Sum = Schema.Struct({ sum: Schema.Finite })
 
-const run: Effect.Effect<{ readonly sum: number }, Kiwi.ToolCallError | Kiwi.ResultUnexpected | Kiwi.ProjectNotFound> =
-  Effect.provide(Kiwi.runToolAs(Sum)("add", { a: 1, b: 2 }), Kiwi.Kernel.layer({ project: "." }))
+const run: Effect.Effect<
+  { readonly sum: number },
+  Kiwi.ToolCallError | Kiwi.ResultUnexpected | Kiwi.HomeRefused | Kiwi.ProjectNotFound
+> = Effect.provide(Kiwi.runToolAs(Sum)("add", { a: 1, b: 2 }), Kiwi.Kernel.layer({ project: "." }))
 
 const promised = async (): Promise<unknown> => {
   await using kiwi = Kiwi.makeKiwi({ project: "." })

@@ -57,6 +57,12 @@ describe("Lineage", () => {
     assert.isUndefined(LineagePs.parseList("", 1))
   })
 
+  it("by ps has the leader of a group whose child has ended", () => {
+    const text = "1 0 1 /sbin/launchd\n700 1 700 claude\n710 700 710 bash -c x\n720 1 710 node kiwi.cjs sign"
+    const [self] = LineagePs.parseList(text, 720) ?? []
+    assert.deepStrictEqual(self?.leaders?.map(({ pid }) => pid), [710, 700])
+  })
+
   it.effect("in memory is what it is told", () =>
     Effect.gen(function*() {
       assert.isUndefined(yield* Effect.provide(read, LineageMemory.layerWith(undefined)))

@@ -25,8 +25,16 @@ const claude = info({
   program: "/home/me/.local/share/claude/versions/2.1.330",
   argv: ["claude", "--resume"]
 })
-const codex = info({ name: "codex", program: "/opt/codex/bin/codex", argv: ["codex"] })
+const codex = info({
+  name: "codex",
+  program: "/opt/@openai/codex/node_modules/@openai/codex-linux-x64/vendor/x/bin/codex",
+  argv: ["codex"]
+})
 const opencode = info({ name: "opencode", program: "/opt/opencode-ai/bin/opencode.exe", argv: ["opencode"] })
+const qwenLauncher: ProcessInfo = {
+  ...node("/opt/.bin/qwen"),
+  scripts: ["/opt/node_modules/@qwen-code/qwen-code/run.js"]
+}
 const qwen = node("--expose-gc", "/opt/node_modules/@qwen-code/qwen-code/cli.js")
 
 describe("an agent's process", () => {
@@ -51,7 +59,23 @@ describe("an agent's process", () => {
     ["Amp", info({ name: "bun", program: "/usr/bin/bun", argv: ["bun", "/x/@sourcegraph/amp/dist/main.js"] })],
     ["Goose", info({ program: "/usr/bin/goose", argv: ["goose", "session"] })],
     ["Crush", info({ program: "/usr/bin/crush" })],
-    ["Codex", info({ argv: ["C:\\tools\\codex.exe"] })]
+    ["Codex", info({ argv: ["C:\\tools\\codex.exe"] })],
+    ["Goose", info({ program: "/opt/goose/goosed" })],
+    ["Aider", python("-X", "utf8", "-m", "aider")],
+    ["Aider", python("-m", "aider.main", "--yes")],
+    ["Aider", python("-Im", "aider")],
+    ["Aider", python("/opt/venv/lib/python3.11/site-packages/aider/__main__.py")],
+    ["Continue", { ...node("/usr/bin/cn"), scripts: ["/usr/lib/node_modules/@continuedev/cli/dist/cn.js"] }],
+    ["Pi", { ...node("/usr/bin/p"), scripts: ["/usr/lib/node_modules/@x/pi-coding-agent/dist/cli.js"] }],
+    ["Pi", node("/usr/bin/pi")],
+    ["Gemini CLI", { ...node("/home/me/bin/g"), scripts: ["/x/@google/gemini-cli/dist/index.js"] }],
+    ["Gemini CLI", node("--title", "z", "/x/@google/gemini-cli/dist/index.js")],
+    ["Gemini CLI", node("--env-file", "f", "/x/@google/gemini-cli/dist/index.js")],
+    ["Gemini CLI", node("--input-type", "commonjs", "/x/@google/gemini-cli/dist/index.js")],
+    ["Gemini CLI", node("--some-new-option", "z", "/x/@google/gemini-cli/dist/index.js")],
+    ["Gemini CLI", node("--some-new-switch", "/x/@google/gemini-cli/dist/index.js")],
+    ["Claude Code", shell("-e", "/usr/local/bin/claude")],
+    ["Claude Code", shell("-O", "extglob", "/usr/local/bin/claude")]
   ]
   for (const [name, process] of is) {
     it(`${name}: ${[process.name, process.program, ...process.argv].join(" ")}`, () => {
@@ -65,6 +89,17 @@ describe("an agent's process", () => {
     node("build.js", "/home/me/claude"),
     node("-e", "1", "/x/claude"),
     python("-c", "pass", "/usr/bin/aider"),
+    shell("./goose.sh"),
+    shell("/home/me/bin/goose.sh"),
+    info({ name: "goose", program: "/usr/bin/bash", argv: ["/bin/bash", "./goose"] }),
+    info({ name: "crush.py", program: "/usr/bin/python3.11", argv: ["python3", "./crush.py"] }),
+    python("crush.py"),
+    python("/home/me/project/claude.py"),
+    node("gemini.js"),
+    shell("/home/me/project/claude/versions/release.sh"),
+    python("/home/me/claude/versions/compare.py"),
+    python("-X", "utf8", "/home/me/aider.py"),
+    python("-m", "pytest", "aider"),
     info({ name: "vim", program: "/usr/bin/vim", argv: ["vim", "node_modules/@openai/codex/README.md"] }),
     info({ name: "code", program: "/usr/share/code/code" }),
     info({ name: "cursor", program: "/opt/Cursor/cursor" }),
@@ -152,10 +187,86 @@ describe("an agent's variables", () => {
       AWS_EXECUTION_ENV: "CloudShell",
       CLAUDE_CODE_ENTRYPOINT: "cli",
       SSH_AGENT_PID: "1",
-      GOOSE: "1"
+      GOOSE: "1",
+      AGENT: "ssh-agent",
+      CODEX_MODEL: "x",
+      CODEX_SANDBOXED: "1"
     }
     assert.isUndefined(agentSeen(env, [info({})]))
   })
+})
+
+describe("a person who is taken for an agent", () => {
+  const why = (env: Record<string, string>, lineage: ReadonlyArray<ProcessInfo>) =>
+    whyNotTyped({ env, lineage, stdin: true, stdout: true })
+  for (const variable of ["AGENT", "CRUSH", "CODEX_CI"]) {
+    it(`is told to unset ${variable}`, () =>
+      assert.include(why({ [variable]: "1" }, [info({})]), `unset ${variable}, or`))
+  }
+  it("is told which process it is", () =>
+    assert.include(why({}, [info({}), shell("-i"), { ...claude, pid: 77 }]), "process 77 did not start"))
+  it("is asked", () => assert.isUndefined(why({ AGENT: "/usr/bin/ssh-agent" }, [info({}), shell("./goose.sh")])))
+})
+
+describe("a command that was left behind", () => {
+  const left = [info({ leaders: [shell("-c", "( kiwi & )"), claude] })]
+  const byLeader = [info({ leaders: [claude] })]
+  it("is the agent's above the leader of its session or group", () => {
+    for (const lineage of [left, byLeader]) {
+      assert.include(whyNotTyped({ env: {}, lineage, stdin: true, stdout: true }), "Claude Code runs this command")
+      assert.isString(whyNotAnswered({ env: {}, lineage, transport: "stdio", script: "/x" }))
+    }
+  })
+  it("is a person's where the leader is", () =>
+    assert.isUndefined(
+      whyNotTyped({ env: {}, lineage: [info({ leaders: [shell("-i")] })], stdin: true, stdout: true })
+    ))
+})
+
+describe("below Kiwi", () => {
+  const kiwi = (...argv: ReadonlyArray<string>) => node("/opt/kiwi-mcp/bin/kiwi.cjs", ...argv)
+  const tool = { ...python("tool.py"), session: 5 }
+  const self = { ...kiwi("sign", "tool", "evil"), session: 5 }
+  const inside: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo>]> = [
+    ["a tool of kiwi serve", [self, tool, kiwi("serve")]],
+    ["a tool of kiwi run", [self, tool, kiwi("run", "tool", "x")]],
+    ["a tool that becomes it", [self, kiwi("serve")]],
+    ["a tool that becomes the same", [self, kiwi("sign", "tool", "evil")]],
+    ["a tool that becomes the same, with other pipes", [
+      { ...self, session: 1, stdio: "pipe:[1] pipe:[2]" },
+      { ...kiwi("sign", "tool", "evil"), stdio: "pipe:[3] pipe:[4]" }
+    ]],
+    ["a terminal that a tool made", [
+      self,
+      shell("-c", "x"),
+      info({ program: "/usr/bin/script" }),
+      tool,
+      kiwi("serve")
+    ]],
+    ["a linked kiwi", [self, tool, { ...node("/usr/bin/kiwi", "serve"), scripts: ["/x/kiwi-mcp/bin/kiwi.cjs"] }]],
+    ["a bundle", [self, tool, node("/x/node_modules/kiwi-mcp/dist/bin/start.js", "serve")]],
+    ["a checkout", [self, tool, node("/x/src/programs/bin/kiwi.ts", "serve")]],
+    ["a demo's server", [self, tool, kiwi("serve"), kiwi("demo")]]
+  ]
+  for (const [name, lineage] of inside) {
+    it(`nobody has typed it: ${name}`, () => {
+      assert.include(whyNotTyped({ env: {}, lineage, stdin: true, stdout: true }), "a tool's call")
+      assert.isString(whyNotAnswered({ env: {}, lineage, transport: "stdio", script: "/x" }))
+    })
+  }
+  const outside: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo>]> = [
+    ["an older Node", [kiwi("sign"), kiwi("sign")]],
+    ["the demo", [kiwi("serve"), kiwi("demo")]],
+    ["a program of that name", [kiwi("serve"), info({ program: "/usr/bin/kiwi", argv: ["kiwi"] })]],
+    ["another's start.js", [kiwi("serve"), node("/x/dist/bin/start.js")]],
+    ["a script in a checkout", [kiwi("serve"), node("/x/kiwi-mcp/node_modules/.bin/vitest")]]
+  ]
+  for (const [name, lineage] of outside) {
+    it(`a person can be there: ${name}`, () => {
+      assert.isUndefined(whyNotTyped({ env: {}, lineage, stdin: true, stdout: true }))
+      assert.isUndefined(whyNotAnswered({ env: {}, lineage, transport: "stdio", script: "/x" }))
+    })
+  }
 })
 
 describe("a server's client", () => {
@@ -172,7 +283,7 @@ describe("a server's client", () => {
     ["Claude Code", [self, claude, shell("-i")], { CLAUDECODE: "1", AI_AGENT: "claude-code_2-1-330_harness" }],
     ["Codex", [{ ...self, group: 9 }, codex, node("/opt/@openai/codex/bin/codex.js"), shell("-i")], {}],
     ["opencode", [self, opencode], { OPENCODE: "1", AGENT: "1", OPENCODE_PID: "12" }],
-    ["Qwen Code", [self, qwen, node("/opt/.bin/qwen")], { QWEN_CODE_CLI: "/opt/cli.js", QWEN_CODE_MODEL: "m" }],
+    ["Qwen Code", [self, qwen, qwenLauncher], { QWEN_CODE_CLI: "/opt/cli.js", QWEN_CODE_MODEL: "m" }],
     ["Gemini CLI", [self, node("/opt/.bin/gemini"), node("/opt/.bin/gemini")], { GEMINI_CLI: "1" }],
     ["an editor", [self, info({ name: "code" })], { TERM_PROGRAM: "vscode" }],
     ["a desktop app", [self, info({ name: "Claude Desktop Helper" })], {}]
@@ -184,7 +295,7 @@ describe("a server's client", () => {
   const launchers: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo>]> = [
     ["npx", [shell("-c", "kiwi-mcp serve"), node("/usr/bin/npx", "-y", "kiwi-mcp")]],
     ["npm exec", [info({ name: "npm exec kiwi", program: "/usr/bin/node", argv: ["npm exec kiwi-mcp serve"] })]],
-    ["an older Node", [info({ ...node("/x/.bin/kiwi", "serve"), script })]],
+    ["an older Node", [info({ ...node("/x/.bin/kiwi", "serve"), scripts: [script] })]],
     ["sh -c", [shell("-c", "kiwi serve")]],
     ["a login shell", [shell("-lc", "exec kiwi serve")]],
     ["env", [info({ name: "env", program: "/usr/bin/env", argv: ["env", "A=1", "kiwi"] })]],
@@ -224,6 +335,75 @@ describe("a server's client", () => {
     assert.isString(ends("pipe:[3] pipe:[2]"))
     assert.isString(ends(undefined))
   })
+
+  const fakes: ReadonlyArray<readonly [string, ProcessInfo]> = [
+    ["argv[0]", { ...python("client.py", "kiwi", "serve"), argv: ["opencode", "client.py", "kiwi", "serve"] }],
+    ["argv[0] with the agent's path", {
+      ...python("client.py"),
+      argv: ["/opt/opencode-ai/bin/opencode.exe", "client.py"]
+    }],
+    ["a copy of python", info({ name: "opencode", program: "/tmp/opencode", argv: ["opencode", "client.py"] })],
+    ["the kernel's name", info({ name: "opencode", program: "/usr/bin/python3", argv: ["python3", "client.py"] })],
+    ["a script", python("/tmp/opencode.py")],
+    ["a script in a bin", python("/tmp/bin/opencode")],
+    ["a Node script", node("/tmp/bin/opencode")],
+    ["a package", node("/tmp/node_modules/opencode-ai/client.js")],
+    ["a module", python("-m", "opencode")],
+    ["another agent", python("/tmp/bin/claude")]
+  ]
+  for (const [name, fake] of fakes) {
+    for (const session of [1, 7]) {
+      it(`is a program's where ${name} says that it is the agent, in session ${session}`, () => {
+        const below = [{ ...self, session }, { ...fake, session }]
+        assert.isString(answered([...below, opencode]))
+        assert.isString(answered([...below, { ...shell("-c", "x"), session }, opencode]))
+        assert.isString(answered([...below, { ...fake, session }, opencode, shell("-i")]))
+      })
+    }
+  }
+
+  it("is a program's where the real agent was started again in a session of its own", () => {
+    assert.isString(answered([{ ...self, session: 7 }, { ...opencode, session: 7 }, opencode]))
+    assert.isString(answered([self, opencode, { ...shell("-c", "opencode"), session: 7 }, opencode]))
+  })
+
+  it("is the person's below the daemon of Codex' terminal, and a program's below any other that calls itself so", () => {
+    const daemon = info({
+      program: "/home/me/.codex/packages/app-server-daemon/releases/1/bin/codex",
+      argv: ["codex", "app-server", "--listen", "unix://", "--managed-daemon"],
+      session: 7
+    })
+    const server = { ...self, session: 7 }
+    assert.isUndefined(answered([server, daemon, codex]))
+    assert.isUndefined(answered([server, daemon]))
+    assert.isString(answered([{ ...self, session: 8 }, daemon, codex]), "a command of its shell")
+    assert.isString(answered([server, { ...daemon, program: "/usr/bin/python3" }, codex]))
+    assert.isString(answered([{ ...self, session: 8 }, { ...daemon, session: 8 }, daemon]))
+    assert.isString(answered([{ ...self, session: 8 }, { ...daemon, session: 8 }, daemon, codex]))
+    assert.isString(answered([server, daemon, { ...codex, argv: ["codex", "exec", "x"] }]))
+    assert.isString(answered([server, daemon, { ...codex, argv: ["codex", "--no-daemon"] }]))
+  })
+
+  const stdios: ReadonlyArray<readonly [string, boolean]> = [
+    ["pipe:[1] pipe:[2]", true],
+    ["socket:[1] socket:[2]", true],
+    ["socket:[1] pipe:[2]", true],
+    ["/tmp/in /tmp/out", false],
+    ["/tmp/in pipe:[2]", false],
+    ["pipe:[1] /tmp/out", false],
+    ["pipe:[1] /tmp/a pipe:[2]", false],
+    ["/tmp/pipe:[1] pipe:[2]", false],
+    ["/dev/null pipe:[2]", false],
+    ["/dev/pts/3 /dev/pts/3", false],
+    ["pipe:[1] /memfd:x (deleted)", false]
+  ]
+  for (const [stdio, isBelieved] of stdios) {
+    it(`is ${isBelieved ? "believed" : "anyone's"} below an agent with ${stdio}`, () => {
+      const why = answered([{ ...self, stdio }, opencode])
+      assert.strictEqual(why === undefined, isBelieved)
+      assert.isUndefined(answered([{ ...self, stdio }, shell("-i")]))
+    })
+  }
 
   const commands: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo> | undefined, Record<string, string>]> = [
     ["has Claude Code's mark", [self, shell("-c", "x"), claude], { CLAUDE_CODE_CHILD_SESSION: "1" }],
