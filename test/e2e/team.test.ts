@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll } from "vitest"
 import { makeWorld, type World } from "../support/builtKiwi.ts"
+import { person } from "../support/person.ts"
 
 const tool = (name: string, says: string, version = "1.0.0") =>
   `#!/usr/bin/env bash
@@ -36,7 +37,6 @@ const member = (name: string, remote: string): Member => {
   const world = makeWorld()
   closing.push(() => world.close())
   const clone = join(world.root, "shop")
-  const env = { KIWI_PASSPHRASE: `${name} has a long passphrase` }
   const git = (...args: ReadonlyArray<string>) =>
     execFileSync("git", ["-c", `user.name=${name}`, "-c", `user.email=${name}@example.com`, ...args], {
       cwd: fs.existsSync(clone) ? clone : world.root,
@@ -52,7 +52,7 @@ const member = (name: string, remote: string): Member => {
     git,
     kiwi: async (...args) => {
       const place = args[0] === "init" ? [clone] : ["--project", clone]
-      const { code, stderr, stdout } = await world.run([...args, ...place], env)
+      const { code, stderr, stdout } = await world.run([...args, ...place], person)
       return { code, text: `${stdout}\n${stderr}` }
     },
     write: (path, text) => {
