@@ -1,7 +1,7 @@
 // Reaches the person behind a command. What counts is a terminal that a person can be at, where they are shown what they
 // agree to and answer, or the passphrase of their signing key: in KIWI_PASSPHRASE, whose setting is the act, or typed.
 // Where the key has a passphrase, nothing else counts. `--yes` spares the question, and neither of them.
-import { Effect, type FileSystem, Layer, type Path, Redacted } from "effect"
+import { Effect, type FileSystem, type Path, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
 import { Identity } from "../../services/identity/Identity.ts"
 import { Lineage } from "../../services/presence/Lineage.ts"
@@ -129,8 +129,6 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
     )
   })
 })
-
-export const layer = (options: GateOptions) => Layer.effect(HumanGate, make(options))
 
 /** Lets the person at the terminal answer; `yes`: they need not be asked. */
 export const withGate = (yes: boolean, options: Omit<GateOptions, "yes"> = {}) =>
