@@ -5,6 +5,7 @@ import { afterEach, assert, beforeEach, it } from "vitest"
 import { agrees, makeWorld } from "../support/builtKiwi.ts"
 import { makeMachine } from "../support/kiwiProgram.ts"
 import type { Machine } from "../support/kiwiProgram.ts"
+import { person } from "../support/person.ts"
 import { describeWith } from "../support/realParts.ts"
 
 const [present, fresh, again] = ["Passphrase: ", "not shown): ", "The same again: "]
@@ -87,7 +88,7 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
 
   it("takes the passphrase from no variable, pipe or argument", async () => {
     const plain = keys()
-    const env = { KIWI_PASSPHRASE: words }
+    const env = person
     for (const args of [["encrypt"], ["encrypt", "--json"], ["decrypt"], ["encrypt", words], ["encrypt", "--yes"]]) {
       const input = `${words}\n${words}\n`
       assert.notStrictEqual((await machine.kiwi(["identity", ...args], { env, input })).code, 0, args.join(" "))
@@ -120,7 +121,7 @@ describeWith(["python3"], "an encrypted key over MCP", () => {
     const world = makeWorld()
     try {
       const project = join(world.root, "project")
-      const env = { KIWI_PASSPHRASE: words }
+      const env = person
       assert.strictEqual((await world.run(["init", project], env)).code, 0)
       const file = join(project, ".ai/tools/math/add.py")
       const changed = `${readFileSync(file, "utf8")}\n# changed\n`

@@ -2,12 +2,13 @@
 // HTTP. A world has a home and a user space of its own and knows everything that may have been written outside.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { assert } from "vitest"
 import { detached, ended, person as ofThePerson } from "./person.ts"
+import { giveKey } from "./personKey.ts"
 import { questionText } from "./questionText.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
@@ -70,16 +71,13 @@ export const makeWorld = () => {
     ...ofThePerson
   }
   for (const name of ["person", "tmp"]) fs.mkdirSync(join(root, name))
+  giveKey(home)
 
   const start = (args: ReadonlyArray<string>, more: Record<string, string> = {}) =>
     spawn(process.execPath, [kiwi, ...args], { cwd: root, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] })
 
   const run = (args: ReadonlyArray<string>, more?: Record<string, string>) =>
     new Promise<CliRun>((resolve) => {
-      // Whoever signs or trusts has a key: without a terminal none is made for it.
-      if ((args[0] === "sign" || args[0] === "trust") && !fs.existsSync(join(home, "identity.json"))) {
-        spawnSync(process.execPath, [kiwi, "identity"], { cwd: root, env })
-      }
       const child = start(args, more)
       const said = { stdout: "", stderr: "" }
       child.stdout.on("data", (data: Buffer) => said.stdout += data.toString())

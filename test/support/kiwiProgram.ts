@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { person } from "./person.ts"
+import { giveKey } from "./personKey.ts"
 import { runOnTerminal } from "./terminal.ts"
 import type { TerminalRun } from "./terminal.ts"
 
@@ -31,6 +32,7 @@ export const makeMachine = ({ plain = false }: { readonly plain?: boolean } = {}
   const home = join(folder, "home")
   mkdirSync(site)
   mkdirSync(home)
+  if (!plain) giveKey(join(folder, "kiwi"))
   const env = {
     HOME: home,
     PATH: process.env["PATH"] ?? "",

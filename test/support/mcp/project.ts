@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { detached, person } from "../person.ts"
+import { giveKey } from "../personKey.ts"
 import { questionText } from "../questionText.ts"
 
 export const kiwi = new URL("../../../bin/kiwi.cjs", import.meta.url).pathname
@@ -32,6 +33,7 @@ export const makeWorld = (options: { readonly init?: boolean } = {}): World => {
     USER_SPACE: join(folder, "user"),
     ...person
   }
+  giveKey(join(folder, "home"))
   const run = (...args: ReadonlyArray<string>) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [kiwi, ...args], {
       env,

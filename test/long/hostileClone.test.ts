@@ -184,7 +184,7 @@ describe("the clone on the command line, before anybody trusts it", () => {
         [["explain", "owned"], 0],
         [["explain", "directive", "setup"], 0],
         [["trust", "list"], 0],
-        [["identity"], logs === "link" ? 1 : 0],
+        [["identity"], 0],
         [["logs"], 0],
         [["audit", "show"], 0],
         [["audit", "anchor"], 0],
