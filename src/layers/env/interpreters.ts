@@ -25,6 +25,8 @@ export interface InterpreterHost {
   readonly platform: Platform
   readonly programs: Programs
   readonly project: string | undefined
+  /** The project, or the checkout that it is a part of. */
+  readonly checkout: string | undefined
   readonly userSpace: string
   readonly userHome: string
   /** The chain's leaf is the project's, and a person trusts the project. */
@@ -147,16 +149,24 @@ const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
 }
 
 const guardedText = (at: InterpreterHost) => (file: string): string | undefined => {
-  if (at.project === undefined || !isInside(at.path, at.project, file)) return at.text(file)
+  const { checkout, path } = at
+  if (checkout === undefined || !isInside(path, checkout, file)) return at.text(file)
   const real = at.host.realPath(file)
-  return real !== undefined && isInside(at.path, at.project, real) ? at.text(file) : undefined
+  return real !== undefined && isInside(path, checkout, real) ? at.text(file) : undefined
 }
 
 const projectCandidates = function*(declared: Searched, at: Search): Iterable<Candidate> {
-  const { platform, project } = at
-  if (project === undefined) return
+  const { checkout, platform, project } = at
+  if (project === undefined || checkout === undefined) return
   const isPython = declared.type === "venv_python"
-  const host: ProjectHost = { ...at, project, realPath: at.host.realPath, list: at.host.list, text: guardedText(at) }
+  const host: ProjectHost = {
+    ...at,
+    project,
+    checkout,
+    realPath: at.host.realPath,
+    list: at.host.list,
+    text: guardedText(at)
+  }
   const outside = (environment: VirtualEnvironment | undefined): ReadonlyArray<Candidate> =>
     environment === undefined ? [] : [{
       ...environment,

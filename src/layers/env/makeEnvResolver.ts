@@ -28,6 +28,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
+import { isShim } from "./programs/shimFile.ts"
 import { makeShims } from "./programs/shims.ts"
 import { isInside, makePrograms, type PathModule, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
@@ -39,6 +40,7 @@ export interface EnvResolverHost {
   readonly platform: Platform
   /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
   readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
+  readonly checkoutAround: (project: string, userHome: string) => string
 }
 
 const locale = [
@@ -226,9 +228,10 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return made
   }
 
-  /** What lies in the project runs only as a person was shown it, wherever the search came upon it. */
+  /** What lies in the project's checkout runs only as a person was shown it, wherever the search came upon it. */
   const requireShown = Effect.fnUntraced(function*(
     declared: Interpreter,
+    checkout: string | undefined,
     found: Extract<FoundInterpreter, { readonly _tag: "Found" }>
   ): Effect.fn.Return<FoundInterpreter> {
     const stop = (why: string, remedy?: string): FoundInterpreter => ({
@@ -245,12 +248,21 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       }
       program = standing.program
     }
+    const real = files.realPath(found.path) ?? found.path
     const own = found.places.find((place) => path.join(project ?? "", place) === found.path)
+    if (own !== undefined && !windows && isShim(path, found.path, real)) {
+      return stop(
+        `${own} leads to a shim, which runs what files of the project say`,
+        "make it a link to the interpreter itself"
+      )
+    }
     if (own !== undefined) {
       return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
     }
-    if (project !== undefined && isInside(path, project, files.realPath(found.path) ?? found.path)) {
-      return stop("what was found leads into the project", "make it a program outside of the project")
+    const folder = files.realPath(path.dirname(found.path)) ?? path.dirname(found.path)
+    if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(path, checkout, one))) {
+      const where = checkout === project ? "the project" : "the checkout that the project lies in"
+      return stop(`what was found leads into ${where}`, `make it a program outside of ${where}`)
     }
     return { ...found, program: outsideProject }
   })
@@ -264,12 +276,14 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
     const standing = ofProject ? yield* trust.state : undefined
     const seen = standing?._tag === "Trusted" ? standing.seen : undefined
+    const checkout = project === undefined ? undefined : host.checkoutAround(project, home.userHome)
     const found = findInterpreter(interpreter, {
       host: files,
       path,
       platform,
       programs,
       project,
+      checkout,
       userSpace: home.userSpace,
       userHome: home.userHome,
       mayUseProject: standing?._tag === "Trusted",
@@ -277,7 +291,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       variable: ofHost,
       text
     })
-    return found._tag === "Found" ? yield* requireShown(interpreter, found) : found
+    return found._tag === "Found" ? yield* requireShown(interpreter, checkout, found) : found
   })
 
   const assemble = Effect.fnUntraced(function*(

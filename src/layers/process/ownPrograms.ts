@@ -67,6 +67,9 @@ export const projectAround = (folder: string, home: string | undefined): string 
   return found
 }
 
+/** The checkout that a project lies in: the outermost project around it, at least itself. All are real paths. */
+export const checkoutAround = (project: string, userHome: string): string => projectAround(project, userHome) ?? project
+
 const real = (path: string): string => HostFiles.node.realPath(path) ?? path
 
 const projectHere = (HOME: string | undefined): string | undefined => {

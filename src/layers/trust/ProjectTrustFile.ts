@@ -9,7 +9,7 @@ import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { changedProgram, isSameProgram, newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
+import { changedProgram, isAsShown, newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -22,8 +22,9 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { makeFileDigests, programFiles } from "../env/programs/interpreterFiles.ts"
+import { makeFileDigests, programFiles, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
 import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
@@ -99,13 +100,10 @@ const withoutProject: ProjectTrust["Service"] = {
 }
 
 const makeFor = Effect.fnUntraced(function*(project: Project) {
-  const { home } = yield* KiwiHome
+  const { home, userHome } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
-  const places = interpreterPlaces(
-    project.root,
-    Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
-  )
+  const uvEnvironment = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
   const state = relative(home, project.state)
   const decisionPath = `${state}/trust.json`
   const folders = { root: project.root, ai: project.ai, home }
@@ -273,27 +271,32 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const digestOf = makeFileDigests()
-  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace) {
-    return { kind, path, files: yield* programFiles(project.root, path, kind === "Python", digestOf) }
+  /** Looked for each time: a folder above may become a checkout, or be none any more. */
+  const placeNow = (): ProjectPlace => ({ root: project.root, checkout: checkoutAround(project.root, userHome) })
+  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
+    return { kind, path, files: yield* programFiles(at, path, kind === "Python", digestOf) }
   })
   /** What lies in every place of an interpreter, as a person would be shown it. */
-  const lookAtInterpreters = Effect.suspend(() =>
-    Effect.forEach(places.filter((place) => isThere(project.root, place)), look)
-  )
+  const lookAtInterpreters = Effect.suspend(() => {
+    const at = placeNow()
+    const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(project.root, place))
+    return Effect.forEach(there, (place) => look(place, at))
+  })
 
   const standingOf = (now: ShownProgram, decision: TrustDecision | undefined): InterpreterStanding => {
     const shown = decision?.interpreters?.find(({ path }) => path === now.path)
     if (shown === undefined) return { _tag: "New", issue: newProgram }
-    return isSameProgram(shown.files, now.files)
+    return isAsShown(shown.files, now.files)
       ? { _tag: "Shown", program: now.files[0] }
       : { _tag: "Changed", issue: changedProgram }
   }
 
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()
-    const known = places.find(({ path }) => path === place)
+    const at = placeNow()
+    const known = interpreterPlaces(at, uvEnvironment).find(({ path }) => path === place)
     if (known === undefined || found._tag !== "Trusted") return standingOf({ path: place, files: [] }, undefined)
-    return standingOf(yield* look(known), decision)
+    return standingOf(yield* look(known, at), decision)
   })
 
   /** Everything that a decision would rest on, read in one go. */
@@ -303,7 +306,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
     const interpreters = yield* lookAtInterpreters
-    const proposal = yield* makeProposal(files, { root: project.root, concerns, compared, interpreters })
+    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters })
     return {
       report,
       compared,

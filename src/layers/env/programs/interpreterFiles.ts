@@ -1,11 +1,14 @@
 // What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
-// loads before any code of a tool. A file of the project is told by its bytes. One outside is told by its real path
-// alone: what lies there is the machine's, and changes with its updates.
+// loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
+// told by its real path alone: what lies there is the machine's, and changes with its updates.
 import { Clock, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
-import { dirname, join, relative, sep } from "node:path"
+import * as Path from "node:path"
+import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
+import { isInside } from "../searchPath.ts"
+import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
 const maxBytes = 1024 * 1024 * 1024
@@ -76,22 +79,34 @@ export const makeFileDigests = () => {
  */
 const besides = (program: string): ReadonlyArray<string> => {
   const folder = dirname(program)
-  return [join(folder, "pyvenv.cfg"), join(dirname(folder), "pyvenv.cfg"), `${program}._pth`]
+  return [join(folder, settingsName), join(dirname(folder), settingsName), `${program}._pth`]
 }
 
-const isBelow = (root: string, file: string): boolean => file === root || file.startsWith(root + sep)
+const settingsName = "pyvenv.cfg"
 
 const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
 
+/** The Pythons in a folder; no installation has more than a few. */
+const pythonsIn = (folder: string): ReadonlyArray<string> =>
+  (attempt(() => Fs.readdirSync(folder)) ?? []).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
+    .toSorted().slice(0, 16).map((name) => join(folder, name))
+
 export type FileDigests = ReturnType<typeof makeFileDigests>
 
+/** Where a project lies; both are real paths. */
+export interface ProjectPlace {
+  readonly root: string
+  /** The project itself, or the checkout that it is a part of. */
+  readonly checkout: string
+}
+
 /**
- * The files that `place` in the project comes down to, the program first; none where nothing is there. `root` is the
- * project's real path, `place` relative to it with forward slashes. A file of the project that cannot be read has the
- * digest "", which is never accepted.
+ * The files that `place` of a project comes down to, the program first; none where nothing is there. `place` is relative
+ * to the project, with forward slashes. A file of the checkout that cannot be read has the digest "", which is never
+ * accepted.
  */
 export const programFiles = Effect.fnUntraced(function*(
-  root: string,
+  { checkout, root }: ProjectPlace,
   place: string,
   isPython: boolean,
   digestOf: FileDigests
@@ -99,13 +114,16 @@ export const programFiles = Effect.fnUntraced(function*(
   const named = join(root, place)
   const program = realPath(named)
   if (program === undefined) return []
+  const isOurs = (path: string) => isInside(Path, checkout, path)
   const fileOf = Effect.fnUntraced(function*(path: string): Effect.fn.Return<ProgramFile> {
-    if (!isBelow(root, path)) return { path, sha256: null }
+    if (!isOurs(path)) return { path, sha256: null }
     return { path: relative(root, path).split(sep).join("/"), sha256: (yield* digestOf(path)) ?? "" }
   })
-  const settings = isPython ? [...besides(named), ...(isBelow(root, program) ? besides(program) : [])] : []
+  const settings = isPython ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
+  const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
+    .filter((home) => isOurs(home) || isOurs(realPath(home) ?? home))
   const files: Array<ProgramFile> = [yield* fileOf(program)]
-  for (const path of new Set(settings)) {
+  for (const path of new Set([...settings, ...homes.flatMap(pythonsIn)])) {
     const real = realPath(path)
     if (real !== undefined) files.push(yield* fileOf(real))
   }
