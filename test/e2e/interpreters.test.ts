@@ -231,6 +231,31 @@ describe("an interpreter that appears later", () => {
   }, 120_000)
 })
 
+describe("an interpreter that a person was shown and that is gone", () => {
+  it("stops the project's tools until the person has been told, whatever the mode", async () => {
+    const at = await makePlace(true)
+    const run = (tool: string) => at.world.run(["run", "tool", tool, "--project", at.project])
+    for (const tool of ["hello", "hi"]) assert.strictEqual((await run(tool)).stdout.trim(), "hello")
+    for (const name of [".venv", "node_modules", ".ai/lockfiles"]) {
+      fs.rmSync(join(at.project, name), { recursive: true })
+    }
+    for (const mode of ["warn", "off", "strict"]) {
+      setMode(at.world, mode)
+      for (const tool of ["hello", "hi"]) {
+        const { code, stderr } = await run(tool)
+        assert.strictEqual(code, 1, mode)
+        assert.match(stderr, /was there when the project was trusted, and is gone: kiwi trust project accepts it/)
+      }
+    }
+    assert.match((await at.world.run(["doctor", "--project", at.project])).stdout, /shown .*\.venv\/bin\/python/)
+    setMode(at.world, "warn")
+    const trusted = await at.world.run(["trust", "project", "--yes", "--project", at.project])
+    assert.match(trusted.stdout + trusted.stderr, /\.venv\/bin\/python is gone; tools of the project would run with/)
+    for (const tool of ["hello", "hi"]) assert.strictEqual((await run(tool)).stdout.trim(), "hello")
+    await at.world.close()
+  }, 120_000)
+})
+
 /** Paths in `make` and `change` are relative to the checkout; the project is packages/a in it. */
 interface InCheckout {
   readonly what: string

@@ -232,24 +232,28 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const requireShown = Effect.fnUntraced(function*(
     declared: Interpreter,
     checkout: string | undefined,
-    found: Extract<FoundInterpreter, { readonly _tag: "Found" }>
+    found: FoundInterpreter
   ): Effect.fn.Return<FoundInterpreter> {
     const stop = (why: string, remedy?: string): FoundInterpreter => ({
       _tag: "Missing",
       why: missingInterpreter(declared, why),
       remedy,
+      places: found.places,
       looked: found.looked
     })
+    const own = found._tag === "Missing"
+      ? undefined
+      : found.places.find((place) => path.join(project ?? "", place) === found.path)
     let program: ProgramFile | undefined
     for (const place of found.places) {
       const standing = yield* trust.interpreter(place)
       if (standing._tag !== "Shown") {
         return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
       }
-      program = standing.program
+      if (place === own) program = standing.program
     }
+    if (found._tag === "Missing") return found
     const real = files.realPath(found.path) ?? found.path
-    const own = found.places.find((place) => path.join(project ?? "", place) === found.path)
     if (own !== undefined && !windows && isShim(path, found.path, real)) {
       return stop(
         `${own} leads to a shim, which runs what files of the project say`,
@@ -288,10 +292,11 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       userHome: home.userHome,
       mayUseProject: standing?._tag === "Trusted",
       isSeen: (place) => seen === undefined || seen.includes(place),
+      wasShown: (place) => seen?.includes(place) === true,
       variable: ofHost,
       text
     })
-    return found._tag === "Found" ? yield* requireShown(interpreter, checkout, found) : found
+    return yield* requireShown(interpreter, checkout, found)
   })
 
   const assemble = Effect.fnUntraced(function*(

@@ -22,9 +22,11 @@ export interface ManagerHost {
   readonly checkout: string | undefined
   /** Whether version files of the project count. */
   readonly mayUseProject: boolean
-  /** Whether a person has been shown this place of the project. */
+  /** Whether what lies at this place of the project may be used: a person has been shown it, or there is none to ask. */
   readonly isSeen: (place: string) => boolean
-  /** Notes a file of the project whose version counts. */
+  /** Whether a person has been shown something there. */
+  readonly wasShown: (place: string) => boolean
+  /** Notes a file of the checkout whose version counts, or would if it still said one. */
   readonly obey: (place: string) => void
   /** Notes where was looked, and what was there. */
   readonly look: (where: string, outcome: string, path?: string) => void
@@ -115,6 +117,7 @@ const nearest = (
     const where = folder === project ? `${file} in the project` : place ?? file
     if (wanted.length === 0) {
       if (place !== undefined) host.look(where, "says nothing", at)
+      if (place !== undefined && host.wasShown(place)) host.obey(place)
       continue
     }
     if (place !== undefined && !host.isSeen(place)) return new Unseen(place)

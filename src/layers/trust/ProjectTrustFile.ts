@@ -9,7 +9,13 @@ import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { changedProgram, isAsShown, newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
+import {
+  changedProgram,
+  goneProgram,
+  isAsShown,
+  newProgram,
+  type ShownProgram
+} from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -279,7 +285,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   /** What lies in every place of an interpreter, as a person would be shown it. */
   const lookAtInterpreters = Effect.suspend(() => {
     const at = placeNow()
-    const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(project.root, place))
+    const there = interpreterPlaces(at, uvEnvironment).filter(({ path }) => isThere(project.root, path))
     return Effect.forEach(there, (place) => look(place, at))
   })
 
@@ -288,8 +294,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     if (shown === undefined) return { _tag: "New", issue: newProgram }
     return isAsShown(shown.files, now.files)
       ? { _tag: "Shown", program: now.files[0] }
-      : { _tag: "Changed", issue: changedProgram }
+      : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
   }
+
+  /** Where a person was shown a program, and nothing is any more. */
+  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> =>
+    (decision?.interpreters ?? []).filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, path))
+      .map(({ path }) => path)
 
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()
@@ -306,7 +317,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
     const interpreters = yield* lookAtInterpreters
-    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters })
+    const gone = goneSince(decision)
+    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters, gone })
     return {
       report,
       compared,
@@ -421,7 +433,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     unseen: Effect.gen(function*() {
       const decision = yield* currentDecision()
       const now = yield* lookAtInterpreters
-      return now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
+      const others = now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
+      return [...others, ...goneSince(decision)]
     }),
     interpreter,
     readControl,

@@ -177,7 +177,7 @@ export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): 
   ...uvPlace(at, named).filter((one) => programs.every(({ path }) => path !== one.path))
 ]
 
-export const isThere = (root: string, { path }: InterpreterPlace): boolean => kind(join(root, path)) !== "absent"
+export const isThere = (root: string, place: string): boolean => kind(join(root, place)) !== "absent"
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 

@@ -33,6 +33,8 @@ export interface ProposalInput extends ProjectPlace {
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
   readonly interpreters: ReadonlyArray<PlacedProgram>
+  /** Places where the person was shown one before, and nothing is now. */
+  readonly gone: ReadonlyArray<string>
 }
 
 const settingsPath = ".ai/config/kiwi.yaml"
@@ -48,9 +50,9 @@ const showProgram = ({ path, sha256: digest }: ProgramFile): string =>
 
 const folderEffects = Effect.fnUntraced(function*(
   files: SafeFiles["Service"],
-  { checkout, interpreters, root }: ProposalInput
+  { checkout, gone, interpreters, root }: ProposalInput
 ) {
-  const found: Array<string> = []
+  const found = gone.map((name) => `${word(name)} is gone; tools of the project would run with what is found instead`)
   for (const { files: parts, kind, path: name } of interpreters) {
     if (kind !== "version") {
       const [program, ...settings] = parts

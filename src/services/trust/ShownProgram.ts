@@ -26,4 +26,5 @@ export const isAsShown = (a: ShownProgram["files"], b: ShownProgram["files"]): b
   a.length === b.length && a.every((file, i) => isSameFile(file, b[i]) && file.sha256 !== "")
 
 export const newProgram = "is there, but nobody has been shown it since the project was trusted"
+export const goneProgram = "was there when the project was trusted, and is gone"
 export const changedProgram = "is not what a person was shown when the project was trusted"

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
-import { changedProgram, newProgram } from "../../../src/services/trust/ShownProgram.ts"
+import { changedProgram, goneProgram, newProgram } from "../../../src/services/trust/ShownProgram.ts"
 import { temporary } from "../../support/temporary.ts"
 import { agree, decisionFile, trustProject, worldIn } from "../../support/trustWorld.ts"
 
@@ -339,4 +339,44 @@ describe("an interpreter in the checkout around a project", () => {
         }).pipe(Effect.provide(worldIn({ home: at.at("home"), root }).layer))
       }
     }))
+})
+
+describe("an interpreter that is gone", () => {
+  const removals: ReadonlyArray<readonly [what: string, name: string, make: (at: Place) => void, path: string]> = [
+    ["its environment", python, (at) => environment("mono/packages/a/.venv", at), "mono/packages/a/.venv"],
+    ["its program", python, (at) => environment("mono/packages/a/.venv", at), "mono/packages/a/.venv/bin/python"],
+    ["its folder bin", python, (at) => environment("mono/packages/a/.venv", at), "mono/packages/a/.venv/bin"],
+    ["the link to the root's", python, rootsEnvironment, "mono/packages/a/.venv"],
+    ["what the link leads to", python, rootsEnvironment, "mono/.venv"],
+    ["the program that the link leads to", python, rootsEnvironment, "mono/.venv/bin/python"],
+    [
+      "that of .ai/scripts",
+      ".ai/scripts/.venv/bin/python",
+      (at) => environment("mono/packages/a/.ai/scripts/.venv", at),
+      "mono/packages/a/.ai/scripts/.venv"
+    ],
+    ["node_modules", node, ({ put }) => put(`mono/packages/a/${node}`, "as it was"), "mono/packages/a/node_modules"],
+    [".nvmrc", ".nvmrc", ({ put }) => put("mono/packages/a/.nvmrc", "20\n"), "mono/packages/a/.nvmrc"],
+    ["the root's .nvmrc", "../../.nvmrc", ({ put }) => put("mono/.nvmrc", "20\n"), "mono/.nvmrc"]
+  ]
+  for (const [what, name, make, path] of removals) {
+    it.effect(`is not as it was shown, until a person was told: ${what}`, () =>
+      Effect.gen(function*() {
+        const at = yield* place
+        make(at)
+        yield* Effect.gen(function*() {
+          const trust = yield* ProjectTrust
+          yield* trustProject
+          at.remove(path)
+          assert.deepStrictEqual(yield* standingOf(name), { _tag: "Changed", issue: goneProgram })
+          assert.deepStrictEqual(yield* trust.unseen, [name])
+          const { effects } = yield* trustProject
+          assert.include(effects.join("\n"), `${name} is gone`)
+          assert.deepStrictEqual(yield* trust.unseen, [])
+          const state = yield* trust.state
+          assert.isFalse(state._tag === "Trusted" && state.seen?.includes(name))
+          assert.notInclude((yield* trust.propose).effects.join("\n"), `${name} is gone`)
+        }).pipe(Effect.provide(layerOf(at)))
+      }))
+  }
 })
