@@ -6,8 +6,9 @@ import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
 import { venvVersion } from "../../services/env/versionText.ts"
 import { newProgram } from "../../services/trust/ShownProgram.ts"
+import { isInside } from "../files/isInside.ts"
 import type { HostFiles } from "./HostFiles.ts"
-import { isInside, type PathModule, type Programs, programVersion } from "./searchPath.ts"
+import { type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
 import {
   nodeIn,
@@ -155,9 +156,9 @@ const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
 
 const guardedText = (at: InterpreterHost) => (file: string): string | undefined => {
   const { checkout, path } = at
-  if (checkout === undefined || !isInside(path, checkout, file)) return at.text(file)
+  if (checkout === undefined || !isInside(checkout, file, path)) return at.text(file)
   const real = at.host.realPath(file)
-  return real !== undefined && isInside(path, checkout, real) ? at.text(file) : undefined
+  return real !== undefined && isInside(checkout, real, path) ? at.text(file) : undefined
 }
 
 const projectCandidates = function*(declared: Searched, at: Search): Iterable<Candidate> {

@@ -25,12 +25,13 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import type { ProgramFile } from "../../services/trust/ShownProgram.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { isInside } from "../files/isInside.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
 import { isShim } from "./programs/shimFile.ts"
 import { makeShims } from "./programs/shims.ts"
-import { isInside, makePrograms, type PathModule, type Programs } from "./searchPath.ts"
+import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
 import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
@@ -264,7 +265,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
     }
     const folder = files.realPath(path.dirname(found.path)) ?? path.dirname(found.path)
-    if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(path, checkout, one))) {
+    if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(checkout, one, path))) {
       const where = checkout === project ? "the project" : "the checkout that the project lies in"
       return stop(`what was found leads into ${where}`, `make it a program outside of ${where}`)
     }

@@ -2,7 +2,8 @@
 // them is run. A version is text from a file; it leads into the manager's folder or nowhere.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import { isVersion, linesOf, newestFirst, pickVersion } from "../../services/env/versionText.ts"
-import { isInside, type PathModule } from "./searchPath.ts"
+import { isInside } from "../files/isInside.ts"
+import type { PathModule } from "./searchPath.ts"
 
 export type Managed = Extract<Interpreter, { readonly type: "version_manager" }>
 
@@ -88,7 +89,7 @@ const foldersAbove = ({ checkout, path, project, userHome }: ManagerHost): Reado
   const found = [project]
   for (let i = 0; i < deepest; i++) {
     const next = path.dirname(found[i] ?? "")
-    const mayCount = isInside(path, userHome, next) || (checkout !== undefined && isInside(path, checkout, next))
+    const mayCount = isInside(userHome, next, path) || (checkout !== undefined && isInside(checkout, next, path))
     if (next === found[i] || !mayCount) return found
     found.push(next)
   }
@@ -109,7 +110,7 @@ const nearest = (
     const at = path.join(folder, file)
     const wanted = read(host.text(at))
     // Set where a person has to have been shown it.
-    const place = checkout !== undefined && isInside(path, checkout, folder)
+    const place = checkout !== undefined && isInside(checkout, folder, path)
       ? path.relative(project, at).split(path.sep).join("/")
       : undefined
     // What a person is shown are the managers' own files, and not one that somebody named otherwise.
@@ -252,7 +253,7 @@ const asdfLayout = (declared: Managed, host: ManagerHost): Layout | Unseen | { r
   // Some name a file that is theirs alone, by its whole path.
   const file = isName ? named : ".tool-versions"
   const own = path.resolve(host.userHome, named)
-  const isForeign = host.checkout !== undefined && isInside(path, host.checkout, own)
+  const isForeign = host.checkout !== undefined && isInside(host.checkout, own, path)
   const versions = (text: string | undefined) =>
     linesOf(text).map((l) => l.split(/\s+/)).find(([name]) => name === plugin)?.slice(1) ?? []
   const wanted = firstAsked([
@@ -289,7 +290,7 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
   const { manager } = declared
   const { path } = host
   if (!path.isAbsolute(root)) return { missing: `the folder of ${manager} is not an absolute path` }
-  if (host.checkout !== undefined && isInside(path, host.checkout, root)) {
+  if (host.checkout !== undefined && isInside(host.checkout, root, path)) {
     return { missing: `the folder of ${manager} lies in the project's checkout` }
   }
   if (wanted.length === 0) return { system: true }
@@ -315,7 +316,7 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
       host.look(`${version} of ${manager}`, "has no program that runs", folder)
       continue
     }
-    if (!isInside(path, realRoot, real)) return { missing: `${chosen} of ${manager} leads out of its folder` }
+    if (!isInside(realRoot, real, path)) return { missing: `${chosen} of ${manager} leads out of its folder` }
     return { path: file, version: chosen.replace(/^v(?=\d)/, ""), folder }
   }
   const [first = ""] = wanted

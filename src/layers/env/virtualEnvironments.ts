@@ -2,7 +2,8 @@
 // poetry's own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
 import { createHash } from "node:crypto"
 import { newestFirst, tomlValue } from "../../services/env/versionText.ts"
-import { isInside, type PathModule } from "./searchPath.ts"
+import { isInside } from "../files/isInside.ts"
+import type { PathModule } from "./searchPath.ts"
 
 export type Platform = "linux" | "macos" | "windows"
 
@@ -60,7 +61,7 @@ export const uvEnvironment = (host: ProjectHost): VirtualEnvironment | undefined
   return {
     kind: "uv",
     folder,
-    place: isInside(path, checkout, folder) ? path.relative(project, folder).split(path.sep).join("/") : undefined,
+    place: isInside(checkout, folder, path) ? path.relative(project, folder).split(path.sep).join("/") : undefined,
     where: "the place that UV_PROJECT_ENVIRONMENT names"
   }
 }
@@ -95,7 +96,7 @@ export const poetryEnvironment = (host: ProjectHost): VirtualEnvironment | undef
   const name = tomlValue(manifest, "project", "name") ?? tomlValue(manifest, "tool.poetry", "name")
   const folder = poetryFolder(host)
   // A folder that the checkout could have brought along is none of poetry's.
-  if (name === undefined || !path.isAbsolute(folder) || isInside(path, checkout, folder)) return undefined
+  if (name === undefined || !path.isAbsolute(folder) || isInside(checkout, folder, path)) return undefined
   const chosen = host.text(path.join(folder, "envs.toml"))
   const installed = host.list(folder)
   for (const base of poetryNames(host, name)) {

@@ -4,7 +4,6 @@
 import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import type { BigIntStats } from "node:fs"
-import { lstatSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
@@ -29,6 +28,7 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
 import { makeFileDigests, programFiles, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
+import { isSameState, isSettled, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
@@ -39,23 +39,6 @@ import { type Compared, makeProposal } from "./trustProposal.ts"
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
 const encodeDecision = Schema.encodeSync(trustDecisionJson)
 const maxDecisionBytes = 4_194_304
-
-/** A change within the clock tick of the last one leaves a file's times as they were. */
-const settled = 2_000
-
-const stamp = (path: string): BigIntStats | undefined => {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-const sameStamp = (a: BigIntStats, b: BigIntStats): boolean =>
-  a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs &&
-  a.mode === b.mode && a.uid === b.uid
-
-const isSettled = (stat: BigIntStats, now: number): boolean => now - Number(stat.ctimeNs / 1_000_000n) > settled
 
 interface Remembered<A> {
   readonly stat: BigIntStats
@@ -140,9 +123,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const currentDecision = Effect.fnUntraced(function*() {
-    const stat = stamp(join(home, decisionPath))
+    const stat = statOf(join(home, decisionPath))
     if (stat === undefined) return undefined
-    if (rememberedDecision !== undefined && sameStamp(rememberedDecision.stat, stat)) return rememberedDecision.value
+    if (rememberedDecision !== undefined && isSameState(rememberedDecision.stat, stat)) return rememberedDecision.value
     const value = yield* loadDecision()
     const now = yield* Clock.currentTimeMillis
     if (isSettled(stat, now)) rememberedDecision = { stat, value }
@@ -150,9 +133,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const currentMark = Effect.fnUntraced(function*() {
-    const stat = stamp(join(project.root, markPath))
+    const stat = statOf(join(project.root, markPath))
     if (stat === undefined) return undefined
-    if (rememberedMark !== undefined && sameStamp(rememberedMark.stat, stat)) return rememberedMark.value
+    if (rememberedMark !== undefined && isSameState(rememberedMark.stat, stat)) return rememberedMark.value
     const read = yield* Effect.result(files.read(project.root, markPath, { maxBytes: 1024 }))
     const value = Result.isSuccess(read) && read.success !== undefined ? sha256(read.success) : undefined
     const now = yield* Clock.currentTimeMillis
@@ -162,7 +145,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** A new secret each time: an old one may have been read, and one that lies there may have come with a repository. */
   const leaveMark = Effect.fnUntraced(function*() {
-    if (stamp(project.ai) === undefined) return undefined
+    if (statOf(project.ai) === undefined) return undefined
     const secret = randomBytes(32).toString("hex")
     yield* files.write(project.root, `${marks}/.gitignore`, "*\n")
     yield* files.write(project.root, markPath, secret, { mode: 0o600 })
@@ -202,10 +185,10 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** The bytes of a control file now, if they have this digest. */
   const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
-    const stat = stamp(join(project.root, path))
+    const stat = statOf(join(project.root, path))
     if (stat === undefined) return undefined
     const known = rememberedControls.get(path)
-    if (known !== undefined && sameStamp(known.stat, stat)) {
+    if (known !== undefined && isSameState(known.stat, stat)) {
       return known.value.digest === digest ? known.value.bytes.slice() : undefined
     }
     const found = yield* readControlFile(files, project.root, path)
@@ -397,7 +380,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   ).pipe(Effect.withSpan("ProjectTrust.revoke"))
 
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
-    const hadAi = stamp(project.ai) !== undefined
+    const hadAi = statOf(project.ai) !== undefined
     const before = yield* findControlFiles(files, project.root)
     const value = yield* create
     const report = inspectFolders(folders)

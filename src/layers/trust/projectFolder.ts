@@ -5,15 +5,14 @@ import { Effect, Result } from "effect"
 import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
 import { platform } from "node:os"
-import * as Path from "node:path"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
-import { isInside } from "../env/searchPath.ts"
 import { nodeIn, platformOf, pythonIn } from "../env/virtualEnvironments.ts"
+import { isInside } from "../files/isInside.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
@@ -155,7 +154,7 @@ const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-versi
 /** Files that choose a version, in the project and in every folder above it in its checkout. */
 const versionsFrom = ({ checkout, root }: ProjectPlace): ReadonlyArray<InterpreterPlace> => {
   const found: Array<InterpreterPlace> = []
-  for (let up = "", folder = root; isInside(Path, checkout, folder); up += "../", folder = dirname(folder)) {
+  for (let up = "", folder = root; isInside(checkout, folder); up += "../", folder = dirname(folder)) {
     found.push(...versionFiles.map((name) => ({ kind: "version", path: up + name } as const)))
     if (dirname(folder) === folder) break
   }
@@ -166,7 +165,7 @@ const versionsFrom = ({ checkout, root }: ProjectPlace): ReadonlyArray<Interpret
 const uvPlace = ({ checkout, root }: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
   if (named === undefined || named === "") return []
   const folder = resolve(root, named)
-  const isOurs = folder !== root && isInside(Path, checkout, folder)
+  const isOurs = folder !== root && isInside(checkout, folder)
   return isOurs ? programsIn("Python", relative(root, folder).split(sep).join("/")) : []
 }
 

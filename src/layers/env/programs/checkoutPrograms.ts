@@ -2,9 +2,8 @@
 // started, opened blocking or followed; only `pyvenv.cfg` is read.
 import { Effect } from "effect"
 import * as Fs from "node:fs"
-import * as Path from "node:path"
 import { join, relative, sep } from "node:path"
-import { isInside } from "../searchPath.ts"
+import { isInside } from "../../files/isInside.ts"
 import type { ProjectPlace } from "./interpreterFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
@@ -66,12 +65,12 @@ const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
   const real = attempt(() => Fs.realpathSync.native(file))
   if (real === undefined) return "a link that leads nowhere"
   if (real === checkout) return "a link to the checkout itself"
-  return isInside(Path, checkout, real) ? `a link to ${fromProject(root, real)}` : "a link out of the checkout"
+  return isInside(checkout, real) ? `a link to ${fromProject(root, real)}` : "a link out of the checkout"
 }
 
 /** Whether a virtual environment takes its standard library from the checkout, or may: what it says cannot be read. */
 const leadsInside = ({ checkout, root }: ProjectPlace, file: string): boolean =>
-  homesOf(root, file)?.some((home) => isInside(Path, checkout, attempt(() => Fs.realpathSync.native(home)) ?? home)) ??
+  homesOf(root, file)?.some((home) => isInside(checkout, attempt(() => Fs.realpathSync.native(home)) ?? home)) ??
     true
 
 const isExecutable = (file: string): boolean =>

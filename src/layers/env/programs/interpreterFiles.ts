@@ -4,10 +4,11 @@
 import { Clock, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
-import * as Path from "node:path"
 import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
-import { isInside } from "../searchPath.ts"
+import { isSameState, isSettled, statOf } from "../../files/believe.ts"
+import { isInside } from "../../files/isInside.ts"
+import { withoutFollowing } from "../../files/readRegular.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
@@ -15,11 +16,6 @@ const maxBytes = 1024 * 1024 * 1024
 
 /** Read between two chances for other fibers. */
 const chunkBytes = 1024 * 1024
-
-/** A change within the clock tick of the last one leaves a file's times as they were. */
-const settled = 2_000
-
-const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
 
 const attempt = <A>(read: () => A): A | undefined => {
   try {
@@ -29,15 +25,13 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-const stampOf = (stat: Fs.BigIntStats): string => `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-
 /** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
 export const makeFileDigests = () => {
-  const known = new Map<string, { readonly stamp: string; readonly digest: string }>()
+  const known = new Map<string, { readonly stat: Fs.BigIntStats; readonly digest: string }>()
 
   const read = (file: string) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => attempt(() => Fs.openSync(file, openFlags))),
+      Effect.sync(() => attempt(() => Fs.openSync(file, withoutFollowing))),
       Effect.fnUntraced(function*(descriptor) {
         if (descriptor === undefined) return undefined
         const before = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
@@ -52,7 +46,7 @@ export const makeFileDigests = () => {
           if (count === chunkBytes) yield* Effect.yieldNow
         }
         const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
-        return after === undefined || stampOf(after) !== stampOf(before)
+        return after === undefined || !isSameState(after, before)
           ? undefined
           : { stat: after, digest: hash.digest("hex") }
       }),
@@ -60,15 +54,14 @@ export const makeFileDigests = () => {
     )
 
   return Effect.fnUntraced(function*(file: string) {
-    const stat = attempt(() => Fs.lstatSync(file, { bigint: true, throwIfNoEntry: false }))
+    const stat = statOf(file)
     if (stat === undefined) return undefined
     const before = known.get(file)
-    if (before?.stamp === stampOf(stat)) return before.digest
+    if (before !== undefined && isSameState(before.stat, stat)) return before.digest
     const found = yield* read(file)
     const now = yield* Clock.currentTimeMillis
-    if (found !== undefined && now - Number(found.stat.ctimeNs / 1_000_000n) > settled) {
-      known.set(file, { stamp: stampOf(found.stat), digest: found.digest })
-    } else known.delete(file)
+    if (found !== undefined && isSettled(found.stat, now)) known.set(file, found)
+    else known.delete(file)
     return found?.digest
   })
 }
@@ -114,7 +107,7 @@ export const programFiles = Effect.fnUntraced(function*(
   const named = join(root, place)
   const program = realPath(named)
   if (program === undefined) return []
-  const isOurs = (path: string) => isInside(Path, checkout, path)
+  const isOurs = (path: string) => isInside(checkout, path)
   const fileOf = Effect.fnUntraced(function*(path: string): Effect.fn.Return<ProgramFile> {
     if (!isOurs(path)) return { path, sha256: null }
     return { path: relative(root, path).split(sep).join("/"), sha256: (yield* digestOf(path)) ?? "" }
