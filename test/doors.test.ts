@@ -34,7 +34,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/dependency/installPip.ts": "Kiwi's own home",
   "src/layers/dependency/installUv.ts": "Kiwi's own home",
   "src/layers/env/HostFiles.ts": "names in a folder",
-  "src/layers/env/programs/checkoutPrograms.ts": "names in a folder, and the head of a pyvenv.cfg",
+  "src/layers/env/programs/checkoutPrograms.ts": "names in a folder",
   "src/layers/env/programs/interpreterFiles.ts":
     "opens without waiting or following, looks at what it opened, reads in pieces",
   "src/layers/files/readRegular.ts": "the safe reader",

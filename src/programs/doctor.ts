@@ -193,7 +193,7 @@ const checkProject = Effect.gen(function*() {
     ...(unseen.length === 0 ? [] : [
       warn(
         "interpreters",
-        `nobody has been shown ${unseen.join(", ")}; tools that would run with it do not`,
+        `nobody has been shown ${unseen.join(", ")} as it is now; tools that would run with it do not`,
         "kiwi trust project"
       )
     ]),

@@ -2,6 +2,7 @@
 // it beat, and the interpreter with every place that was looked at. No secret is in here, whatever happens to it later.
 import { Effect, Option, Redacted } from "effect"
 import { isAbsolute, relative } from "node:path"
+import { isInside } from "../layers/files/isInside.ts"
 import { mark } from "../services/audit/redaction.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
 import type { EnvCandidate, ExplainedVariable } from "../services/env/EnvResolver.ts"
@@ -90,8 +91,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
 
   const shorten = (path: string): string => {
     if (root === undefined || !isAbsolute(path)) return path
-    const inside = relative(root, path)
-    return inside === "" ? "." : inside.startsWith("..") || isAbsolute(inside) ? path : inside
+    return isInside(root, path) ? relative(root, path) || "." : path
   }
   const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue => ({
     origin,

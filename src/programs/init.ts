@@ -2,6 +2,7 @@
 // written, trusted or signed, and init only says what is there. What init signs are the bytes that come with Kiwi, and
 // it looks that they still are before it does.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
+import { isInside } from "../layers/files/isInside.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { Projects } from "../layers/Projects.ts"
 import { realOrPlanned } from "../layers/workspace/home/homeFolders.ts"
@@ -99,7 +100,7 @@ const prepareFolder = Effect.fnUntraced(function*(dir: string) {
     return yield* refuse(dir, "its .ai is your user tier, whose items every project of yours can use")
   }
   if (path.dirname(planned) === planned) return yield* refuse(dir, "a whole disk is no project")
-  if (planned === home || planned.startsWith(home + path.sep)) {
+  if (isInside(home, planned, path)) {
     return yield* refuse(dir, "it is inside Kiwi's own folder")
   }
   yield* makeFolder(planned)

@@ -13,7 +13,7 @@ const known: ReadonlySet<string> = new Set(
 const itemFolders: ReadonlySet<string> = new Set(Object.values(typeFolder))
 
 /** Where a project's own interpreters are looked for below `.ai`. */
-export const interpreterPlaces: ReadonlySet<string> = new Set(["scripts/.venv", "scripts/node_modules"])
+export const scriptInterpreters: ReadonlySet<string> = new Set(["scripts/.venv", "scripts/node_modules"])
 
 /** More would hide the rest. */
 const most = 100

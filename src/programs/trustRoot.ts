@@ -1,6 +1,7 @@
 // Whose signatures count in a check that a checkout must not be able to influence: a file outside of it, in the form of
 // .ai/config/trust.yaml.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
+import { isInside } from "../layers/files/isInside.ts"
 import { readOwn } from "../layers/settings/SettingsFile.ts"
 import { parseProposedSigners } from "../layers/trust/signers.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
@@ -59,8 +60,7 @@ export const readTrustRoot = Effect.fn("readTrustRoot")(function*(
   const path = yield* Path.Path
   const checkout = yield* checkoutOf(project)
   const refuse = (issue: string, hint = form) => new TrustRootRefused({ file, issue, hint })
-  const isInside = (place: string) => place === checkout || place.startsWith(checkout + path.sep)
-  if ([path.resolve(file), ...(yield* placesOf(file))].some(isInside)) {
+  if ([path.resolve(file), ...(yield* placesOf(file))].some((place) => isInside(checkout, place, path))) {
     return yield* refuse(
       "it lies in the checkout that it is to judge, so whoever changes that could change it too",
       "Keep it outside: a file of the machine that checks, or one written from a secret before the check"

@@ -4,8 +4,9 @@ import { Effect, Option, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { checkoutAround } from "../layers/process/ownPrograms.ts"
 import { variable } from "../layers/process/variable.ts"
-import { interpreterPlaces as placesOf } from "../layers/trust/projectFolder.ts"
+import { interpreterPlaces } from "../layers/trust/projectFolder.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
@@ -24,11 +25,12 @@ import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import type { LockListing, StoredLock } from "../services/lockfile/LockfileStore.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
 import { stateOf } from "./itemState.ts"
-import { interpreterPlaces, notItems } from "./notItems.ts"
+import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
 export interface VerifyFrozenInput {
@@ -164,14 +166,16 @@ const queryOf = ({ location: { category, id } }: Tool) => ({
   tier: "project" as const
 })
 
-/** Interpreters and launchers in the whole tree; those below `.ai/scripts` are told with what nobody can sign there. */
+/** Interpreters and launchers in the whole checkout that the project lies in; those below `.ai/scripts` are told with what nobody can sign there. */
 const broughtPrograms = Effect.fnUntraced(function*(project: string) {
+  const { userHome } = yield* KiwiHome
   const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
+  const at = { root: project, checkout: checkoutAround(project, userHome) }
   const places = new Set(
-    placesOf(project, named).flatMap(({ kind, path }) => kind === "version" ? [] : [path])
+    interpreterPlaces(at, named).flatMap(({ kind, path }) => kind === "version" ? [] : [path])
   )
-  const inScripts = new Set([...interpreterPlaces].map((place) => `.ai/${place}`))
-  const { cut, more, programs } = yield* checkoutPrograms(project, places, inScripts)
+  const inScripts = new Set([...scriptInterpreters].map((place) => `.ai/${place}`))
+  const { cut, more, programs } = yield* checkoutPrograms(at, places, inScripts)
   const rows = (counting: boolean) =>
     programs.filter(({ counts }) => counts === counting).map(({ is, path }): FrozenProblem => ({
       item: path,
@@ -181,7 +185,9 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
         ? `It is ${is}, and tools of the project would run by it`
         : `It is ${is}, called like a program that runs code`,
       remediation: counting
-        ? `Keep it out of the repository (git rm -r --cached ${path.split("/", 1)[0]}), and make it after this check`
+        ? `Keep it out of the repository (git rm -r --cached ${
+          /^(?:\.\.\/)*[^/]+/.exec(path)?.[0]
+        }), and make it after this check`
         : "Look at it whenever it changes, or keep it out of the repository"
     }))
   const rest = (item: string, message: string): FrozenProblem => ({
@@ -228,7 +234,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
   const told = new Set([...problems.values()].map(({ item }) => item))
   const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`))
-    .map((path) => ({ path, isInterpreter: interpreterPlaces.has(path) }))
+    .map((path) => ({ path, isInterpreter: scriptInterpreters.has(path) }))
   const unsignable = (isInterpreter: boolean) =>
     strays.filter((stray) => stray.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
       item: `project:${path}`,

@@ -230,3 +230,156 @@ describe("an interpreter that appears later", () => {
     await at.world.close()
   }, 120_000)
 })
+
+describe("an interpreter that a person was shown and that is gone", () => {
+  it("stops the project's tools until the person has been told, whatever the mode", async () => {
+    const at = await makePlace(true)
+    const run = (tool: string) => at.world.run(["run", "tool", tool, "--project", at.project])
+    for (const tool of ["hello", "hi"]) assert.strictEqual((await run(tool)).stdout.trim(), "hello")
+    for (const name of [".venv", "node_modules", ".ai/lockfiles"]) {
+      fs.rmSync(join(at.project, name), { recursive: true })
+    }
+    for (const mode of ["warn", "off", "strict"]) {
+      setMode(at.world, mode)
+      for (const tool of ["hello", "hi"]) {
+        const { code, stderr } = await run(tool)
+        assert.strictEqual(code, 1, mode)
+        assert.match(stderr, /was there when the project was trusted, and is gone: kiwi trust project accepts it/)
+      }
+    }
+    assert.match((await at.world.run(["doctor", "--project", at.project])).stdout, /shown .*\.venv\/bin\/python/)
+    setMode(at.world, "warn")
+    const trusted = await at.world.run(["trust", "project", "--yes", "--project", at.project])
+    assert.match(trusted.stdout + trusted.stderr, /\.venv\/bin\/python is gone; tools of the project would run with/)
+    for (const tool of ["hello", "hi"]) assert.strictEqual((await run(tool)).stdout.trim(), "hello")
+    await at.world.close()
+  }, 120_000)
+})
+
+/** Paths in `make` and `change` are relative to the checkout; the project is packages/a in it. */
+interface InCheckout {
+  readonly what: string
+  readonly tool: "hello" | "hi"
+  readonly make: (at: Place, checkout: string) => void
+  readonly change: (at: Place, checkout: string) => void
+  readonly env?: Record<string, string>
+  /** A lock has the program alone, and not what that one starts. */
+  readonly isStartedByAnother?: boolean
+}
+
+const realPython = spawnSync("python3", ["-c", "import sys; print(sys._base_executable)"], { encoding: "utf8" }).stdout
+  .trim()
+const through = (program: string) => `#!/bin/sh\nexec '${program}' "$@"\n`
+
+const rootsVenv: InCheckout["make"] = ({ project }, checkout) => {
+  put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+  put(join(checkout, ".venv/pyvenv.cfg"), `home = ${dirname(realPython)}\n`)
+  fs.symlinkSync("../../.venv", join(project, ".venv"))
+}
+
+const checkouts: ReadonlyArray<InCheckout> = [
+  {
+    what: "the root's environment by a link",
+    tool: "hello",
+    make: rootsVenv,
+    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+  },
+  {
+    what: "a sibling's environment by a link",
+    tool: "hello",
+    make: ({ project }, checkout) => {
+      put(join(checkout, "packages/b/.venv/bin/python"), through(realPython), 0o755)
+      fs.symlinkSync("../b/.venv", join(project, ".venv"))
+    },
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil(at))
+  },
+  {
+    what: "a program of the root by a link",
+    tool: "hello",
+    make: ({ project }, checkout) => {
+      put(join(checkout, "tools/python"), through(realPython), 0o755)
+      fs.mkdirSync(join(project, ".venv/bin"), { recursive: true })
+      fs.symlinkSync("../../../../tools/python", join(project, ".venv/bin/python"))
+    },
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil(at))
+  },
+  {
+    what: "the root's Node by a link",
+    tool: "hi",
+    make: ({ project }, checkout) => {
+      put(join(checkout, "node_modules/node/bin/node"), through(process.execPath), 0o755)
+      fs.mkdirSync(join(project, "node_modules/.bin"), { recursive: true })
+      fs.symlinkSync("../../../../node_modules/node/bin/node", join(project, "node_modules/.bin/node"))
+    },
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil(at))
+  },
+  {
+    what: "the program in the home that pyvenv.cfg names",
+    tool: "hello",
+    isStartedByAnother: true,
+    make: ({ project }, checkout) => {
+      put(join(checkout, "python/bin/python3"), through(realPython), 0o755)
+      put(
+        join(project, ".venv/bin/python"),
+        through("$(dirname \"$0\")/../../../../python/bin/python3").replaceAll("'", "\""),
+        0o755
+      )
+      put(join(project, ".venv/pyvenv.cfg"), `home = ${checkout}/python/bin\n`)
+    },
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil(at))
+  },
+  {
+    what: "uv's environment of the workspace",
+    tool: "hello",
+    env: { UV_PROJECT_ENVIRONMENT: "../../.venv" },
+    make: ({ project }, checkout) => {
+      put(join(project, "pyproject.toml"), "[project]\nname = \"a\"\n")
+      put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+    },
+    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+  }
+]
+
+describe("an interpreter of the checkout that a trusted project is a part of", () => {
+  const asked = async ({ change, env, isStartedByAnother, make, tool }: InCheckout, modes: ReadonlyArray<string>) => {
+    const world = makeWorld()
+    const checkout = join(world.root, "mono")
+    const at: Place = { world, project: join(checkout, "packages/a"), canary: join(world.root, "canary") }
+    const kiwi = (...args: ReadonlyArray<string>) => world.run([...args, "--project", at.project], env)
+    fs.mkdirSync(join(checkout, ".git"), { recursive: true })
+    fs.mkdirSync(dirname(at.project))
+    fs.renameSync(await world.init(), at.project)
+    put(join(at.project, ".ai/tools/hello.py"), pythonTool)
+    put(join(at.project, ".ai/tools/hi.mjs"), nodeTool)
+    make(at, checkout)
+    const trusted = await kiwi("trust", "project", "--yes")
+    assert.strictEqual(trusted.code, 0, trusted.stderr)
+    assert.match(trusted.stdout + trusted.stderr, /in the checkout around it, sha256/)
+    const signed = await kiwi("sign", "tool", "h*")
+    assert.strictEqual(signed.code, 0, signed.stderr)
+    const ran = await kiwi("run", "tool", tool)
+    assert.strictEqual(ran.stdout.trim(), "hello", ran.stderr)
+    change(at, checkout)
+    for (const mode of modes) {
+      setMode(world, mode)
+      const { code, stderr } = await kiwi("run", "tool", tool)
+      assert.strictEqual(code, 1, mode)
+      assert.match(stderr, /is not what a person was shown.*kiwi trust project/s)
+    }
+    const frozen = await kiwi("lockfile", "verify", "--frozen")
+    assert.strictEqual(frozen.code, 1)
+    assert.match(frozen.stdout, /^interpreter\s+(?:\.venv|node_modules|\.\.\/\.\.\/\.venv)\//m)
+    assert.isFalse(fs.existsSync(at.canary))
+    if (isStartedByAnother !== true) {
+      // What a person agrees to is that person's, and what was locked is still another one.
+      assert.strictEqual((await kiwi("trust", "project", "--yes")).code, 0)
+      setMode(world, "strict")
+      assert.include((await kiwi("run", "tool", tool)).stderr, "LOCK_MISMATCH")
+      assert.isFalse(fs.existsSync(at.canary))
+    }
+    await world.close()
+  }
+  for (const [index, one] of checkouts.entries()) {
+    it(one.what, () => asked(one, index === 0 ? ["warn", "strict", "off"] : ["warn"]), 120_000)
+  }
+})

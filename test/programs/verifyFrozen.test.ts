@@ -354,6 +354,39 @@ describe("a clone that somebody changed", () => {
   brings("a folder of programs by a link", "x/bin", (_, file) => fs.symlinkSync("/usr/bin", file), false)
   brings("the search path of a Python", "x/python._pth", (_, file) => fs.writeFileSync(file, "lib\n"), false)
 
+  it.live("is a part of a larger checkout, which brings them", () =>
+    Effect.gen(function*() {
+      const { check, folder, root, trust } = yield* clone
+      const put = (path: string, text = "#!/bin/sh\n") => {
+        fs.mkdirSync(dirname(join(folder, path)), { recursive: true })
+        fs.writeFileSync(join(folder, path), text, { mode: 0o755 })
+      }
+      put(".venv/bin/python")
+      put(".git/hooks/node")
+      put("other/.venv/bin/python3")
+      put("other/pyvenv.cfg", "home = ../clone/vendor\n")
+      put("clone/env/pyvenv.cfg", "home = ../../vendor\n")
+      put("long/pyvenv.cfg", `${"#".repeat(2_000_000)}\nhome = ../vendor\n`)
+      fs.symlinkSync("../.venv", join(root, ".venv"))
+      const elsewhere = join(yield* temporary, "trust.yaml")
+      fs.copyFileSync(trust, elsewhere)
+      const { ok, problems, warnings } = yield* check({ trust: elsewhere })
+      const named = (all: typeof problems) => all.map(({ item, message }) => `${item}: ${message.split(",", 1)[0]}`)
+      assert.isFalse(ok)
+      assert.deepStrictEqual(named(problems), [
+        "../long/pyvenv.cfg: It is a virtual environment's",
+        "../other/pyvenv.cfg: It is a virtual environment's",
+        ".venv/bin/python: It is a link to ../.venv/bin/python",
+        "env/pyvenv.cfg: It is a virtual environment's"
+      ])
+      assert.include(problems.map(({ remediation }) => remediation).join("\n"), "git rm -r --cached ../other)")
+      assert.deepStrictEqual(named(warnings), [
+        "../.venv/bin/python: It is a file of the checkout",
+        "../other/.venv/bin/python3: It is a file of the checkout",
+        ".venv: It is a link to ../.venv"
+      ])
+    }))
+
   it.live("brings nothing by that name that is no program", () =>
     Effect.gen(function*() {
       const { check, root, trust } = yield* clone

@@ -16,6 +16,8 @@ export interface MemoryHost {
   readonly files?: Readonly<Record<string, string>>
   /** Symbolic links: path to real path. */
   readonly links?: Readonly<Record<string, string>>
+  /** The checkout that the project lies in. Default: the project. */
+  readonly checkout?: string
   /** Default: linux. */
   readonly platform?: Platform
 }
@@ -56,7 +58,8 @@ export const make = (host: MemoryHost = {}) =>
     files: memoryFiles(host),
     path: host.platform === "windows" ? Path.win32 : Path.posix,
     platform: host.platform ?? "linux",
-    projectsAround: (project) => project === undefined ? [] : [project]
+    projectsAround: (project) => project === undefined ? [] : [project],
+    checkoutAround: (project) => host.checkout ?? project
   }).pipe(
     Effect.provideService(
       ConfigProvider.ConfigProvider,

@@ -6,8 +6,9 @@ import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
 import { venvVersion } from "../../services/env/versionText.ts"
 import { newProgram } from "../../services/trust/ShownProgram.ts"
+import { isInside } from "../files/isInside.ts"
 import type { HostFiles } from "./HostFiles.ts"
-import { isInside, type PathModule, type Programs, programVersion } from "./searchPath.ts"
+import { type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
 import {
   nodeIn,
@@ -25,27 +26,36 @@ export interface InterpreterHost {
   readonly platform: Platform
   readonly programs: Programs
   readonly project: string | undefined
+  /** The project, or the checkout that it is a part of. */
+  readonly checkout: string | undefined
   readonly userSpace: string
   readonly userHome: string
   /** The chain's leaf is the project's, and a person trusts the project. */
   readonly mayUseProject: boolean
-  /** Whether a person has been shown this place of the project. */
+  /** Whether what lies at this place of the project may be used: a person has been shown it, or there is none to ask. */
   readonly isSeen: (place: string) => boolean
+  /** Whether a person has been shown something there. */
+  readonly wasShown: (place: string) => boolean
   readonly variable: (name: string) => string | undefined
   /** Text of a small file, remembered until the file changes. */
   readonly text: (path: string) => string | undefined
 }
 
 export type FoundInterpreter =
-  & { readonly looked: ReadonlyArray<LookedAt> }
+  & {
+    readonly looked: ReadonlyArray<LookedAt>
+    /**
+     * Files of the checkout that decided: the program itself, what asked for its version, and what a person was shown
+     * in a place where nothing is any more. All have to be as they were shown.
+     */
+    readonly places: ReadonlyArray<string>
+  }
   & (
     | {
       readonly _tag: "Found"
       readonly path: string
       readonly kind: InterpreterKind
       readonly version: string | undefined
-      /** Files of the project that it was found by: itself, or what asked for its version. */
-      readonly places: ReadonlyArray<string>
       /** Set by who asks whether a person was shown it; see ResolvedInterpreter. */
       readonly place?: string
       readonly program?: InterpreterFile | undefined
@@ -56,19 +66,17 @@ export type FoundInterpreter =
 type Searched = Extract<Interpreter, { readonly type: "venv_python" | "node_modules" }>
 type Place = "project" | "kiwi" | "user" | "system"
 
-/** How a search ends: at a program, at something that nobody was shown, or not at all. */
+/** How a search ends: at a program, at one that there should be, at a place that nobody was shown, or not at all. */
 type Outcome =
-  | {
-    readonly path: string
-    readonly kind: InterpreterKind
-    readonly version?: string | undefined
-    readonly places?: ReadonlyArray<string>
-  }
-  | { readonly stop: string; readonly remedy?: string | undefined }
+  | { readonly path: string; readonly kind: InterpreterKind; readonly version?: string | undefined }
+  | { readonly missing: string; readonly remedy?: string | undefined }
+  /** No fallback stands in for it. */
+  | { readonly unseen: string }
   | undefined
 
 interface Search extends InterpreterHost {
   readonly looked: Array<LookedAt>
+  readonly places: Array<string>
 }
 
 interface Candidate {
@@ -95,8 +103,6 @@ const onPath = { venv_python: ["python3", "python"], node_modules: ["node"] } as
 const nothing = "nothing there that runs"
 
 export const acceptCommand = "kiwi trust project"
-
-const unseenIssue = (place: string) => `${place} ${newProgram}: ${acceptCommand} accepts it`
 
 /** Files that stand for the interpreter, from the folder that is searched, the likeliest first. */
 const relativePaths = (type: Searched["type"], platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
@@ -126,16 +132,18 @@ const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
   if (at.host.executable(file) === undefined) {
     const shim = file.endsWith("node.exe") && at.host.stampOf(file.replace(/\.exe$/, ".cmd")) !== undefined
     look(shim ? "only node.cmd, which needs a shell, and Kiwi starts none" : nothing)
+    if (place !== undefined && at.wasShown(place)) at.places.push(place)
     return undefined
   }
   if (place !== undefined && !at.isSeen(place)) {
     look("nobody has been shown it")
-    return { stop: unseenIssue(place), remedy: acceptCommand }
+    return { unseen: place }
   }
+  if (place !== undefined) at.places.push(place)
   const settings = kind.endsWith("node")
     ? undefined
     : at.text(at.path.join(at.path.dirname(at.path.dirname(file)), "pyvenv.cfg"))
-  return { path: file, kind, version: venvVersion(settings), places: place === undefined ? [] : [place] }
+  return { path: file, kind, version: venvVersion(settings) }
 }
 
 const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
@@ -147,16 +155,24 @@ const firstOf = (candidates: Iterable<Candidate>, at: Search): Outcome => {
 }
 
 const guardedText = (at: InterpreterHost) => (file: string): string | undefined => {
-  if (at.project === undefined || !isInside(at.path, at.project, file)) return at.text(file)
+  const { checkout, path } = at
+  if (checkout === undefined || !isInside(checkout, file, path)) return at.text(file)
   const real = at.host.realPath(file)
-  return real !== undefined && isInside(at.path, at.project, real) ? at.text(file) : undefined
+  return real !== undefined && isInside(checkout, real, path) ? at.text(file) : undefined
 }
 
 const projectCandidates = function*(declared: Searched, at: Search): Iterable<Candidate> {
-  const { platform, project } = at
-  if (project === undefined) return
+  const { checkout, platform, project } = at
+  if (project === undefined || checkout === undefined) return
   const isPython = declared.type === "venv_python"
-  const host: ProjectHost = { ...at, project, realPath: at.host.realPath, list: at.host.list, text: guardedText(at) }
+  const host: ProjectHost = {
+    ...at,
+    project,
+    checkout,
+    realPath: at.host.realPath,
+    list: at.host.list,
+    text: guardedText(at)
+  }
   const outside = (environment: VirtualEnvironment | undefined): ReadonlyArray<Candidate> =>
     environment === undefined ? [] : [{
       ...environment,
@@ -229,7 +245,6 @@ const systemProgram = ({ manager, plugin = "" }: Managed): ReadonlyArray<string>
 }
 
 const managed = (declared: Managed, at: Search): Outcome => {
-  const asked: Array<string> = []
   const found = findManaged(declared, {
     ...at,
     windows: at.platform === "windows",
@@ -237,22 +252,18 @@ const managed = (declared: Managed, at: Search): Outcome => {
     realPath: at.host.realPath,
     list: at.host.list,
     text: guardedText(at),
-    obey: (place) => void asked.push(place),
+    obey: (place) => void at.places.push(place),
     look: (where, outcome, path) => {
       at.looked.push({ where, outcome, ...(path === undefined ? {} : { path }) })
     }
   })
-  if ("system" in found) {
-    const program = onSearchPath(systemProgram(declared), at, "system")
-    return program !== undefined && "path" in program ? { ...program, places: asked } : program
-  }
-  if ("unseen" in found) return { stop: unseenIssue(found.unseen), remedy: acceptCommand }
-  if ("missing" in found) return { stop: found.missing, remedy: found.remedy }
+  if ("system" in found) return onSearchPath(systemProgram(declared), at, "system")
+  if ("unseen" in found || "missing" in found) return found
   // A virtual environment of pyenv has a name, and says its version itself.
   const version = /^\d/.test(found.version)
     ? found.version
     : venvVersion(at.text(at.path.join(found.folder, "pyvenv.cfg"))) ?? found.version
-  return { path: found.path, kind: declared.manager, version, places: asked }
+  return { path: found.path, kind: declared.manager, version }
 }
 
 const findDeclared = (declared: Interpreter, at: Search): Outcome => {
@@ -272,29 +283,34 @@ export const missingInterpreter = (declared: Interpreter, why: string) =>
 
 export const findInterpreter = (declared: Interpreter, host: InterpreterHost): FoundInterpreter => {
   const looked: Array<LookedAt> = []
-  const at: Search = { ...host, looked }
+  const places: Array<string> = []
+  const at: Search = { ...host, looked, places }
   const outcome = findDeclared(declared, at)
-  const found = (
-    { kind, path, places: of = [], version }: Extract<Outcome, { readonly path: string }>
-  ): FoundInterpreter => ({
+  const found = ({ kind, path, version }: Extract<Outcome, { readonly path: string }>): FoundInterpreter => ({
     _tag: "Found",
     path,
     kind,
     version: version ?? programVersion(path, { path: at.path, realPath: at.host.realPath, text: at.text }),
-    places: of,
+    places,
+    looked
+  })
+  const missing = (why: string, remedy?: string): FoundInterpreter => ({
+    _tag: "Missing",
+    why: missingInterpreter(declared, why),
+    remedy,
+    places,
     looked
   })
   if (outcome !== undefined && "path" in outcome) return found(outcome)
-  const isUnseen = outcome?.remedy === acceptCommand
-  const fallback = declared.fallback === undefined || isUnseen ? undefined : at.programs.find(declared.fallback)
+  if (outcome !== undefined && "unseen" in outcome) {
+    return missing(`${outcome.unseen} ${newProgram}: ${acceptCommand} accepts it`, acceptCommand)
+  }
+  const fallback = declared.fallback === undefined ? undefined : at.programs.find(declared.fallback)
   if (fallback !== undefined) return found({ path: fallback, kind: "fallback" })
   const tried = looked.map(({ where }) => where).join(", ")
-  const why = outcome?.stop ?? (tried === "" ? "nowhere to look" : `looked for ${tried}`)
-  const orFallback = declared.fallback === undefined || isUnseen ? "" : `, and the fallback ${declared.fallback}`
-  return {
-    _tag: "Missing",
-    why: missingInterpreter(declared, why + orFallback),
-    remedy: outcome?.remedy,
-    looked
-  }
+  const why = outcome?.missing ?? (tried === "" ? "nowhere to look" : `looked for ${tried}`)
+  return missing(
+    declared.fallback === undefined ? why : `${why}, and the fallback ${declared.fallback}`,
+    outcome?.remedy
+  )
 }

@@ -25,11 +25,13 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import type { ProgramFile } from "../../services/trust/ShownProgram.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { isInside } from "../files/isInside.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
+import { isShim } from "./programs/shimFile.ts"
 import { makeShims } from "./programs/shims.ts"
-import { isInside, makePrograms, type PathModule, type Programs } from "./searchPath.ts"
+import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
 import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
@@ -39,6 +41,7 @@ export interface EnvResolverHost {
   readonly platform: Platform
   /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
   readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
+  readonly checkoutAround: (project: string, userHome: string) => string
 }
 
 const locale = [
@@ -226,31 +229,45 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return made
   }
 
-  /** What lies in the project runs only as a person was shown it, wherever the search came upon it. */
+  /** What lies in the project's checkout runs only as a person was shown it, wherever the search came upon it. */
   const requireShown = Effect.fnUntraced(function*(
     declared: Interpreter,
-    found: Extract<FoundInterpreter, { readonly _tag: "Found" }>
+    checkout: string | undefined,
+    found: FoundInterpreter
   ): Effect.fn.Return<FoundInterpreter> {
     const stop = (why: string, remedy?: string): FoundInterpreter => ({
       _tag: "Missing",
       why: missingInterpreter(declared, why),
       remedy,
+      places: found.places,
       looked: found.looked
     })
+    const own = found._tag === "Missing"
+      ? undefined
+      : found.places.find((place) => path.join(project ?? "", place) === found.path)
     let program: ProgramFile | undefined
     for (const place of found.places) {
       const standing = yield* trust.interpreter(place)
       if (standing._tag !== "Shown") {
         return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
       }
-      program = standing.program
+      if (place === own) program = standing.program
     }
-    const own = found.places.find((place) => path.join(project ?? "", place) === found.path)
+    if (found._tag === "Missing") return found
+    const real = files.realPath(found.path) ?? found.path
+    if (own !== undefined && !windows && isShim(path, found.path, real)) {
+      return stop(
+        `${own} leads to a shim, which runs what files of the project say`,
+        "make it a link to the interpreter itself"
+      )
+    }
     if (own !== undefined) {
       return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
     }
-    if (project !== undefined && isInside(path, project, files.realPath(found.path) ?? found.path)) {
-      return stop("what was found leads into the project", "make it a program outside of the project")
+    const folder = files.realPath(path.dirname(found.path)) ?? path.dirname(found.path)
+    if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(checkout, one, path))) {
+      const where = checkout === project ? "the project" : "the checkout that the project lies in"
+      return stop(`what was found leads into ${where}`, `make it a program outside of ${where}`)
     }
     return { ...found, program: outsideProject }
   })
@@ -264,20 +281,23 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
     const standing = ofProject ? yield* trust.state : undefined
     const seen = standing?._tag === "Trusted" ? standing.seen : undefined
+    const checkout = project === undefined ? undefined : host.checkoutAround(project, home.userHome)
     const found = findInterpreter(interpreter, {
       host: files,
       path,
       platform,
       programs,
       project,
+      checkout,
       userSpace: home.userSpace,
       userHome: home.userHome,
       mayUseProject: standing?._tag === "Trusted",
       isSeen: (place) => seen === undefined || seen.includes(place),
+      wasShown: (place) => seen?.includes(place) === true,
       variable: ofHost,
       text
     })
-    return found._tag === "Found" ? yield* requireShown(interpreter, found) : found
+    return yield* requireShown(interpreter, checkout, found)
   })
 
   const assemble = Effect.fnUntraced(function*(

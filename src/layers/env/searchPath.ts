@@ -1,6 +1,7 @@
 // Where programs are looked for: the absolute entries of PATH outside of projects. A repository must not become the
 // machine's python by lying on somebody's PATH.
 import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
+import { isInside } from "../files/isInside.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { isShim } from "./programs/shimFile.ts"
 
@@ -16,12 +17,6 @@ export interface Programs {
   readonly skipped: ReadonlyArray<string>
   /** An executable file by its name on PATH, or by its absolute path. */
   readonly find: (command: string) => string | undefined
-}
-
-/** Whether a path is the folder or below it; neither is looked up on disk. */
-export const isInside = (path: PathModule, folder: string, candidate: string): boolean => {
-  const relative = path.relative(folder, candidate)
-  return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
 }
 
 /** What Windows starts without a shell; `.cmd` and `.bat` need one, and Kiwi starts none. */
@@ -48,7 +43,7 @@ export const makePrograms = (options: {
 }): Programs => {
   const { host, path, projects, windows } = options
   const isForeign = (place: string) =>
-    projects.some((project) => isInside(path, project, place) || isInside(path, project, host.realPath(place) ?? place))
+    projects.some((project) => isInside(project, place, path) || isInside(project, host.realPath(place) ?? place, path))
   // Windows has shims by that name that obey no folder, and starts none of the others.
   const isUnusable = (file: string) => isForeign(file) || (!windows && isShim(path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")

@@ -2,7 +2,8 @@
 // them is run. A version is text from a file; it leads into the manager's folder or nowhere.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import { isVersion, linesOf, newestFirst, pickVersion } from "../../services/env/versionText.ts"
-import { isInside, type PathModule } from "./searchPath.ts"
+import { isInside } from "../files/isInside.ts"
+import type { PathModule } from "./searchPath.ts"
 
 export type Managed = Extract<Interpreter, { readonly type: "version_manager" }>
 
@@ -12,17 +13,21 @@ export interface ManagerHost {
   readonly isExecutable: (path: string) => boolean
   readonly realPath: (path: string) => string | undefined
   readonly list: (path: string) => ReadonlyArray<string>
-  /** Text of a small file, or of one that does not leave the project if it is one of the project's. */
+  /** Text of a small file, or of one that does not leave the checkout if it is one of the checkout's. */
   readonly text: (path: string) => string | undefined
   /** Of Kiwi's own process. */
   readonly variable: (name: string) => string | undefined
   readonly userHome: string
   readonly project: string | undefined
+  /** The project, or the checkout that it is a part of. */
+  readonly checkout: string | undefined
   /** Whether version files of the project count. */
   readonly mayUseProject: boolean
-  /** Whether a person has been shown this place of the project. */
+  /** Whether what lies at this place of the project may be used: a person has been shown it, or there is none to ask. */
   readonly isSeen: (place: string) => boolean
-  /** Notes a file of the project whose version counts. */
+  /** Whether a person has been shown something there. */
+  readonly wasShown: (place: string) => boolean
+  /** Notes a file of the checkout whose version counts, or would if it still said one. */
   readonly obey: (place: string) => void
   /** Notes where was looked, and what was there. */
   readonly look: (where: string, outcome: string, path?: string) => void
@@ -78,13 +83,14 @@ const rootOf = (host: ManagerHost, variables: ReadonlyArray<string>, ...folder: 
 
 const deepest = 32
 
-/** The project, and the folders above it that are the person's own. */
-const foldersAbove = ({ path, project, userHome }: ManagerHost): ReadonlyArray<string> => {
+/** The project, and the folders above it that are its checkout's or the person's own. */
+const foldersAbove = ({ checkout, path, project, userHome }: ManagerHost): ReadonlyArray<string> => {
   if (project === undefined) return []
   const found = [project]
   for (let i = 0; i < deepest; i++) {
     const next = path.dirname(found[i] ?? "")
-    if (next === found[i] || !isInside(path, userHome, next)) return found
+    const mayCount = isInside(userHome, next, path) || (checkout !== undefined && isInside(checkout, next, path))
+    if (next === found[i] || !mayCount) return found
     found.push(next)
   }
   return found
@@ -98,20 +104,26 @@ const nearest = (
   file: string,
   read: (text: string | undefined) => ReadonlyArray<string>
 ): ReadonlyArray<string> | Unseen => {
-  if (!host.mayUseProject) return []
+  const { checkout, path, project } = host
+  if (!host.mayUseProject || project === undefined) return []
   for (const folder of foldersAbove(host)) {
-    const at = host.path.join(folder, file)
+    const at = path.join(folder, file)
     const wanted = read(host.text(at))
-    const ofProject = folder === host.project
-    // What a person is shown of a project are the managers' own files, and not one that somebody named otherwise.
-    if (ofProject && !shownFiles.has(file)) continue
+    // Set where a person has to have been shown it.
+    const place = checkout !== undefined && isInside(checkout, folder, path)
+      ? path.relative(project, at).split(path.sep).join("/")
+      : undefined
+    // What a person is shown are the managers' own files, and not one that somebody named otherwise.
+    if (place !== undefined && !shownFiles.has(file)) continue
+    const where = folder === project ? `${file} in the project` : place ?? file
     if (wanted.length === 0) {
-      if (ofProject) host.look(`${file} in the project`, "says nothing", at)
+      if (place !== undefined) host.look(where, "says nothing", at)
+      if (place !== undefined && host.wasShown(place)) host.obey(place)
       continue
     }
-    if (ofProject && !host.isSeen(file)) return new Unseen(file)
-    if (ofProject) host.obey(file)
-    host.look(ofProject ? `${file} in the project` : file, `asks for ${wanted.join(" or ")}`, at)
+    if (place !== undefined && !host.isSeen(place)) return new Unseen(place)
+    if (place !== undefined) host.obey(place)
+    host.look(where, `asks for ${wanted.join(" or ")}`, at)
     return wanted
   }
   return []
@@ -241,7 +253,7 @@ const asdfLayout = (declared: Managed, host: ManagerHost): Layout | Unseen | { r
   // Some name a file that is theirs alone, by its whole path.
   const file = isName ? named : ".tool-versions"
   const own = path.resolve(host.userHome, named)
-  const isForeign = host.project !== undefined && isInside(path, host.project, own)
+  const isForeign = host.checkout !== undefined && isInside(host.checkout, own, path)
   const versions = (text: string | undefined) =>
     linesOf(text).map((l) => l.split(/\s+/)).find(([name]) => name === plugin)?.slice(1) ?? []
   const wanted = firstAsked([
@@ -278,8 +290,8 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
   const { manager } = declared
   const { path } = host
   if (!path.isAbsolute(root)) return { missing: `the folder of ${manager} is not an absolute path` }
-  if (host.project !== undefined && isInside(path, host.project, root)) {
-    return { missing: `the folder of ${manager} lies in the project` }
+  if (host.checkout !== undefined && isInside(host.checkout, root, path)) {
+    return { missing: `the folder of ${manager} lies in the project's checkout` }
   }
   if (wanted.length === 0) return { system: true }
   const installed = host.list(versions)
@@ -304,7 +316,7 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
       host.look(`${version} of ${manager}`, "has no program that runs", folder)
       continue
     }
-    if (!isInside(path, realRoot, real)) return { missing: `${chosen} of ${manager} leads out of its folder` }
+    if (!isInside(realRoot, real, path)) return { missing: `${chosen} of ${manager} leads out of its folder` }
     return { path: file, version: chosen.replace(/^v(?=\d)/, ""), folder }
   }
   const [first = ""] = wanted

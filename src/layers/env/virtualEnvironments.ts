@@ -2,7 +2,8 @@
 // poetry's own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
 import { createHash } from "node:crypto"
 import { newestFirst, tomlValue } from "../../services/env/versionText.ts"
-import { isInside, type PathModule } from "./searchPath.ts"
+import { isInside } from "../files/isInside.ts"
+import type { PathModule } from "./searchPath.ts"
 
 export type Platform = "linux" | "macos" | "windows"
 
@@ -22,18 +23,20 @@ export interface ProjectHost {
   readonly path: PathModule
   readonly platform: Platform
   readonly project: string
+  /** The project, or the checkout that it is a part of. */
+  readonly checkout: string
   readonly userHome: string
   readonly variable: (name: string) => string | undefined
   readonly realPath: (path: string) => string | undefined
   readonly list: (path: string) => ReadonlyArray<string>
-  /** Text of a small file, or of one that does not leave the project if it is one of the project's. */
+  /** Text of a small file, or of one that does not leave the checkout if it is one of the checkout's. */
   readonly text: (path: string) => string | undefined
 }
 
 export interface VirtualEnvironment {
   readonly kind: "uv" | "poetry"
   readonly folder: string
-  /** Relative to the project, forward slashes, where it lies in it: what a person has to have seen. */
+  /** Relative to the project, forward slashes, where it lies in the checkout: what a person has to have seen. */
   readonly place: string | undefined
   readonly where: string
 }
@@ -51,14 +54,14 @@ export const virtualEnvironmentVariables: ReadonlyArray<string> = [
 const isTrue = (value: string | undefined) => value !== undefined && /^(?:1|true)$/i.test(value)
 
 export const uvEnvironment = (host: ProjectHost): VirtualEnvironment | undefined => {
-  const { path, project } = host
+  const { checkout, path, project } = host
   const named = host.variable("UV_PROJECT_ENVIRONMENT")
   if (named === undefined || host.text(path.join(project, "pyproject.toml")) === undefined) return undefined
   const folder = path.resolve(project, named)
   return {
     kind: "uv",
     folder,
-    place: isInside(path, project, folder) ? path.relative(project, folder).split(path.sep).join("/") : undefined,
+    place: isInside(checkout, folder, path) ? path.relative(project, folder).split(path.sep).join("/") : undefined,
     where: "the place that UV_PROJECT_ENVIRONMENT names"
   }
 }
@@ -86,14 +89,14 @@ const poetryNames = (host: ProjectHost, name: string): ReadonlyArray<string> => 
 
 /** What poetry uses in this project: the one that `poetry env use` chose, else the newest. */
 export const poetryEnvironment = (host: ProjectHost): VirtualEnvironment | undefined => {
-  const { path, project } = host
+  const { checkout, path, project } = host
   if (isTrue(host.variable("POETRY_VIRTUALENVS_IN_PROJECT"))) return undefined
   const manifest = host.text(path.join(project, "pyproject.toml"))
   if (manifest === undefined) return undefined
   const name = tomlValue(manifest, "project", "name") ?? tomlValue(manifest, "tool.poetry", "name")
   const folder = poetryFolder(host)
-  // A folder that the project could have brought along is none of poetry's.
-  if (name === undefined || !path.isAbsolute(folder) || isInside(path, project, folder)) return undefined
+  // A folder that the checkout could have brought along is none of poetry's.
+  if (name === undefined || !path.isAbsolute(folder) || isInside(checkout, folder, path)) return undefined
   const chosen = host.text(path.join(folder, "envs.toml"))
   const installed = host.list(folder)
   for (const base of poetryNames(host, name)) {

@@ -15,6 +15,20 @@ export interface Bounds {
 /** Windows has none of these flags but the first; there the look before the open has to do. */
 const { O_NOCTTY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = Fs.constants
 
+/** To open for reading: it follows no link, waits for nobody and becomes nobody's terminal. */
+export const withoutFollowing = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
+
+/** Reads until the buffer is full or the file ends; the part of the buffer that was filled. */
+export const fill = (descriptor: number, buffer: Buffer): Buffer => {
+  let length = 0
+  while (length < buffer.length) {
+    const count = Fs.readSync(descriptor, buffer, length, buffer.length - length, null)
+    if (count === 0) break
+    length += count
+  }
+  return buffer.subarray(0, length)
+}
+
 const whyNot = (cause: unknown): Unread => {
   switch (errorCode(cause)) {
     case "ENOENT":
@@ -35,14 +49,7 @@ const readOpened = (descriptor: number, maxBytes: number): Result.Result<Buffer,
   const stat = Fs.fstatSync(descriptor)
   if (!stat.isFile()) return Result.fail("not-a-file")
   if (stat.size > maxBytes) return Result.fail("too-large")
-  const bytes = Buffer.allocUnsafe(stat.size)
-  let length = 0
-  while (length < bytes.length) {
-    const count = Fs.readSync(descriptor, bytes, length, bytes.length - length, null)
-    if (count === 0) break
-    length += count
-  }
-  return Result.succeed(bytes.subarray(0, length))
+  return Result.succeed(fill(descriptor, Buffer.allocUnsafe(stat.size)))
 }
 
 export const readRegular = (path: string, { follow, maxBytes }: Bounds): Result.Result<Buffer, Unread> => {
@@ -50,7 +57,7 @@ export const readRegular = (path: string, { follow, maxBytes }: Bounds): Result.
     // To open some devices does something: a look comes first.
     const found = follow ? Fs.statSync(path) : Fs.lstatSync(path)
     if (!found.isFile()) return Result.fail("not-a-file")
-    const descriptor = Fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW))
+    const descriptor = Fs.openSync(path, follow ? withoutFollowing & ~O_NOFOLLOW : withoutFollowing)
     try {
       return readOpened(descriptor, maxBytes)
     } finally {

@@ -24,12 +24,10 @@ import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FolderFile, ItemSnapshot } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { changedAt, isSettled } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { errorCode } from "../process/errorCode.ts"
-
-/** A change within this time of a check could leave the times as they are. */
-const settled = 2000
 
 /** How often a copy is made anew while others are at it too. */
 const rounds = 5
@@ -73,7 +71,7 @@ const survey = (folder: string): Found => {
   let changed = 0
   const note = (path: string, stat: BigIntStats): void => {
     stamps.set(path, stampOf(stat))
-    changed = Math.max(changed, Number(stat.ctimeNs / 1_000_000n))
+    changed = Math.max(changed, changedAt(stat))
   }
   const walk = (path: string, relative: string): void => {
     const stat = lstatSync(path, { bigint: true })
@@ -291,7 +289,7 @@ export const make = Effect.gen(function*() {
       const entry: Checked = {
         folder,
         stamps: found.stamps,
-        settled: now - found.changed >= settled,
+        settled: isSettled(found.changed, now),
         marked: Math.max(now, found.changed)
       }
       if (checked.size >= maxChecked) checked.clear()

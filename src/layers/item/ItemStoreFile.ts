@@ -10,6 +10,7 @@ import type { Tier } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { isSettled } from "../files/believe.ts"
 import * as Catalog from "./makeCatalog.ts"
 import * as MakeItemStore from "./makeItemStore.ts"
 import { currentIdentity, readItem } from "./readItem.ts"
@@ -17,7 +18,6 @@ import { watchTiers } from "./watchTiers.ts"
 
 /** What the snapshots in memory may take together. */
 const maxCached = 64 * 1024 * 1024
-const settleTime = 2000
 
 interface CachedSnapshot {
   readonly snapshot: ItemSnapshot
@@ -148,7 +148,7 @@ export const make = Effect.gen(function*() {
     cache.drop(key)
     const found = yield* Effect.fromResult(readItem(location))
     const now = yield* Clock.currentTimeMillis
-    if (now - found.changed > settleTime) cache.set(key, found.snapshot, found.identity)
+    if (isSettled(found.changed, now)) cache.set(key, found.snapshot, found.identity)
     return found.snapshot
   })
 

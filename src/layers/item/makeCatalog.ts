@@ -17,6 +17,7 @@ import {
   readId
 } from "../../services/item/ItemPath.ts"
 import type { NameIssue } from "../../services/item/ItemPath.ts"
+import { isSettled } from "../files/believe.ts"
 import { errorCode } from "../process/errorCode.ts"
 import type { Entry, Listing } from "./makeItemStore.ts"
 import { closeFolder, isSameStamp, openFolder, type Stamp, stampOf, statOpenFolder } from "./openFolder.ts"
@@ -35,8 +36,6 @@ interface Folder {
   entries: ReadonlyArray<Entry>
   problems: ReadonlyArray<Problem>
 }
-
-const settleTime = 2000
 
 /** Folders looked at between two chances for other fibers; reading one takes as long as looking at some. */
 const batch = 2048
@@ -246,7 +245,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
       return true
     }
     folder.stamp = stampOf(stat)
-    folder.settled = now - Math.max(stat.mtimeMs, stat.ctimeMs) > settleTime
+    folder.settled = isSettled(Math.max(stat.mtimeMs, stat.ctimeMs), now)
     return true
   }
 

@@ -9,6 +9,7 @@ import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { detachedSuffix, folderManifest } from "../../services/item/ItemPath.ts"
+import { fill, withoutFollowing } from "../files/readRegular.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { unreadable } from "./makeCatalog.ts"
@@ -42,24 +43,10 @@ interface OpenedFile {
 const fail = (item: string, issue: ItemUnreadable["issue"], detail: string): Result.Result<never, ItemUnreadable> =>
   Result.fail(new ItemUnreadable({ item, issue, detail }))
 
-const readAll = (descriptor: number, size: number): Buffer => {
-  const buffer = Buffer.allocUnsafeSlow(size + 1)
-  let length = 0
-  while (length < buffer.length) {
-    const count = Fs.readSync(descriptor, buffer, length, buffer.length - length, null)
-    if (count === 0) break
-    length += count
-  }
-  return buffer.subarray(0, length)
-}
-
-/** Windows has no such flags; there the look before and after the open has to do. */
-const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
-
 const readFile = (item: string, file: string, limit: number): Result.Result<OpenedFile, ItemUnreadable> => {
   let descriptor: number
   try {
-    descriptor = Fs.openSync(file, openFlags)
+    descriptor = Fs.openSync(file, withoutFollowing)
   } catch (cause) {
     return Result.fail(unreadable(item, cause))
   }
@@ -69,7 +56,8 @@ const readFile = (item: string, file: string, limit: number): Result.Result<Open
     if (stat.size > BigInt(limit)) return fail(item, "too-large", `it has ${stat.size} bytes`)
     // No folder on the way may have become a link since the file was found.
     if (Fs.realpathSync.native(file) !== file) return fail(item, "escapes", "a folder on the way to it is a link")
-    const bytes = readAll(descriptor, Number(stat.size))
+    // One byte more than there should be: a file that grows is not as long as it was.
+    const bytes = fill(descriptor, Buffer.allocUnsafeSlow(Number(stat.size) + 1))
     if (BigInt(bytes.length) !== stat.size) return fail(item, "io", "it changed while it was read")
     return Result.succeed({ bytes, executable: (stat.mode & 0o100n) !== 0n, stat })
   } catch (cause) {

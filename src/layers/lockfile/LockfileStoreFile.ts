@@ -10,9 +10,10 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { isSameState, isSettled } from "../files/believe.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
 import type { Tree } from "./lockTree.ts"
-import { findLeftovers, isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { findLeftovers, lookAt, readLock, walkLocks } from "./lockTree.ts"
 import type { Found } from "./makeLockfileStore.ts"
 import * as MakeLockfileStore from "./makeLockfileStore.ts"
 
@@ -21,7 +22,6 @@ const lockName = "lockfiles.lock"
 
 /** What the lockfiles in memory may take together, by the sizes of their files. */
 const maxCached = 16 * 1024 * 1024
-const settleTime = 2000
 
 /** A write takes milliseconds. */
 const leftoverAge = 10 * 60 * 1000
@@ -50,11 +50,11 @@ const cachedReader = (tree: Tree) => {
   return (path: string, now: number): Found | undefined => {
     const stat = lookAt(tree, path)
     const known = cache.get(path)
-    if (known !== undefined && stat && isSame(known.stat, stat)) return known.found
+    if (known !== undefined && stat && isSameState(known.stat, stat)) return known.found
     if (known !== undefined) drop(path)
     if (stat === undefined) return undefined
     const read = readLock(tree, path)
-    if (read?.stat !== undefined && now - Number(read.stat.ctimeMs) > settleTime) keep(path, read.found, read.stat)
+    if (read?.stat !== undefined && isSettled(read.stat, now)) keep(path, read.found, read.stat)
     return read?.found
   }
 }

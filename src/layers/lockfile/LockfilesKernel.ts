@@ -6,6 +6,7 @@ import { ChainResolver, type ResolveError } from "../../services/chain/ChainReso
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import { isSameProgram } from "../../services/env/ResolvedInterpreter.ts"
 import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
@@ -82,12 +83,7 @@ const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): 
 
 const sameInterpreter = (a: Interpreter, b: Interpreter): boolean =>
   a === b || (a?.kind === b?.kind && a?.version === b?.version && a?.variable === b?.variable &&
-    sameProgram(a?.program, b?.program))
-
-type Program = NonNullable<Interpreter>["program"]
-
-const sameProgram = (a: Program, b: Program): boolean =>
-  a === b || (typeof a === "object" && typeof b === "object" && a.path === b.path && a.sha256 === b.sha256)
+    isSameProgram(a?.program, b?.program))
 
 const asLocked = (installed: InstalledSet | undefined): LockedDependencies | null =>
   installed === undefined ? null : { ecosystem: installed.ecosystem, packages: installed.packages }

@@ -8,8 +8,9 @@ import { heldSince, indexEntry, instantOf, later, printIndex, readIndex } from "
 import type { IndexEntry, LockIndex } from "../../services/lockfile/LockIndex.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { isSameState, isSettled } from "../files/believe.ts"
 import type { Tree } from "./lockTree.ts"
-import { isSame, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { lookAt, readLock, walkLocks } from "./lockTree.ts"
 
 const file = ".index.json"
 const maxBytes = 64 * 1024 * 1024
@@ -17,7 +18,6 @@ const maxBytes = 64 * 1024 * 1024
 /** An index up to this size is written with every change, a larger one from time to time. */
 const smallBytes = 64 * 1024
 const day = 24 * 60 * 60 * 1000
-const settleTime = 2000
 const interval = "5 minutes"
 
 export interface IndexFile {
@@ -60,11 +60,11 @@ export const make = Effect.fnUntraced(function*(options: {
   const readFile = Effect.gen(function*() {
     const stat = lookAt(tree, file)
     if (!stat) return undefined
-    if (known !== undefined && isSame(known.stat, stat)) return known.index
+    if (known !== undefined && isSameState(known.stat, stat)) return known.index
     const bytes = yield* Effect.orElseSucceed(files.read(root, `${folder}/${file}`, { maxBytes }), () => undefined)
     const index = bytes === undefined ? undefined : readIndex(new TextDecoder().decode(bytes))
     const now = yield* Clock.currentTimeMillis
-    known = now - Number(stat.ctimeMs) > settleTime ? { stat, index } : undefined
+    known = isSettled(stat, now) ? { stat, index } : undefined
     return index
   })
 

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { LockInvalid } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
+import { fill, withoutFollowing } from "../files/readRegular.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { leftover } from "../workspace/SafeFilesNode.ts"
 import { lockInvalid, readStored, showLockfile } from "./makeLockfileStore.ts"
@@ -48,22 +49,8 @@ const refusal = (cause: unknown): string => {
 /** Absent also where a folder on the way is none: then there is no lockfile. */
 const isAbsent = (cause: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(cause))
 
-/** Windows has no such flags; there the look before and after the open has to do. */
-const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
-
 /** Most lockfiles fit; used up before anything else runs. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
-
-const readAll = (descriptor: number, size: number): Buffer => {
-  const buffer = size < scratch.length ? scratch.subarray(0, size + 1) : Buffer.allocUnsafeSlow(size + 1)
-  let length = 0
-  while (length < buffer.length) {
-    const count = Fs.readSync(descriptor, buffer, length, buffer.length - length, null)
-    if (count === 0) break
-    length += count
-  }
-  return buffer.subarray(0, length)
-}
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -89,7 +76,9 @@ const readOpened = (
     const file = join(root, path)
     if (Fs.realpathSync.native(file) !== file) return invalid("a folder on the way to it is a link")
   }
-  const bytes = readAll(descriptor, Number(stat.size))
+  // One byte more than there should be: a file that grows is not as long as it was.
+  const size = Number(stat.size) + 1
+  const bytes = fill(descriptor, size <= scratch.length ? scratch.subarray(0, size) : Buffer.allocUnsafeSlow(size))
   if (BigInt(bytes.length) !== stat.size) return invalid("it changed while it was read")
   const text = decodeText(bytes)
   return text === undefined ? invalid("it is not UTF-8") : { found: readStored(scope, path, text), stat }
@@ -99,7 +88,7 @@ const readOpened = (
 export const readLock = (tree: Tree, path: string, isRealFolder = false): ReadFile | undefined => {
   let descriptor: number
   try {
-    descriptor = Fs.openSync(`${tree.root}/${path}`, openFlags)
+    descriptor = Fs.openSync(`${tree.root}/${path}`, withoutFollowing)
   } catch (cause) {
     return isAbsent(cause)
       ? undefined
@@ -124,11 +113,6 @@ export const lookAt = (tree: Tree, path: string): Fs.BigIntStats | undefined | n
     return null
   }
 }
-
-/** Whether two looks saw the same file in the same state. */
-export const isSame = (a: Fs.BigIntStats, b: Fs.BigIntStats): boolean =>
-  a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.mtimeNs === b.mtimeNs && a.size === b.size && a.dev === b.dev &&
-  a.mode === b.mode
 
 interface Folder {
   /** Below the lockfiles folder; "" for itself. */

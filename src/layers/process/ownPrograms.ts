@@ -7,7 +7,8 @@ import { platform } from "node:os"
 import * as Path from "node:path"
 import { cwd, execPath, getuid } from "node:process"
 import * as HostFiles from "../env/HostFiles.ts"
-import { isInside, makePrograms } from "../env/searchPath.ts"
+import { makePrograms } from "../env/searchPath.ts"
+import { isInside } from "../files/isInside.ts"
 import { homeFolders } from "../workspace/home/homeFolders.ts"
 import { variable } from "./variable.ts"
 
@@ -61,11 +62,14 @@ const isOpenToOthers = (real: string): boolean => {
 export const projectAround = (folder: string, home: string | undefined): string | undefined => {
   let found: string | undefined
   for (let at = folder; Path.dirname(at) !== at; at = Path.dirname(at)) {
-    if (home !== undefined && isInside(Path, at, home)) break
+    if (home !== undefined && isInside(at, home)) break
     if (found === undefined || [".ai", ".git"].some((name) => Fs.existsSync(Path.join(at, name)))) found = at
   }
   return found
 }
+
+/** The checkout that a project lies in: the outermost project around it, at least itself. All are real paths. */
+export const checkoutAround = (project: string, userHome: string): string => projectAround(project, userHome) ?? project
 
 const real = (path: string): string => HostFiles.node.realPath(path) ?? path
 
@@ -84,7 +88,7 @@ export const makeOwnPrograms = (options: {
   readonly projects: ReadonlyArray<string>
 }): OwnPrograms => {
   const projects = options.projects.flatMap((project) => [project, real(project)])
-  const isProjects = (place: string) => projects.some((project) => isInside(Path, project, place))
+  const isProjects = (place: string) => projects.some((project) => isInside(project, place))
   /** Its real path, unless it is a project's, a package's or somebody else's. */
   const admit = (path: string): string | undefined => {
     const at = real(path)
@@ -127,7 +131,7 @@ export const projectsAround = (project: string | undefined, HOME: string | undef
   const home = folders._tag === "Found" ? real(folders.userHome) : undefined
   const around = project === undefined ? [] : [projectAround(real(project), home)]
   const ours = real(thisNode.file)
-  const outer = [...around, projectHere(HOME)].filter((folder) => folder !== undefined && !isInside(Path, folder, ours))
+  const outer = [...around, projectHere(HOME)].filter((folder) => folder !== undefined && !isInside(folder, ours))
   return [...new Set([project, ...outer])].filter((folder) => folder !== undefined)
 }
 

@@ -4,12 +4,17 @@
 import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import type { BigIntStats } from "node:fs"
-import { lstatSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { changedProgram, isSameProgram, newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
+import {
+  changedProgram,
+  goneProgram,
+  isAsShown,
+  newProgram,
+  type ShownProgram
+} from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -22,8 +27,10 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { makeFileDigests, programFiles } from "../env/programs/interpreterFiles.ts"
+import { makeFileDigests, programFiles, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
+import { isSameState, isSettled, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
 import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
@@ -32,23 +39,6 @@ import { type Compared, makeProposal } from "./trustProposal.ts"
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
 const encodeDecision = Schema.encodeSync(trustDecisionJson)
 const maxDecisionBytes = 4_194_304
-
-/** A change within the clock tick of the last one leaves a file's times as they were. */
-const settled = 2_000
-
-const stamp = (path: string): BigIntStats | undefined => {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-const sameStamp = (a: BigIntStats, b: BigIntStats): boolean =>
-  a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs &&
-  a.mode === b.mode && a.uid === b.uid
-
-const isSettled = (stat: BigIntStats, now: number): boolean => now - Number(stat.ctimeNs / 1_000_000n) > settled
 
 interface Remembered<A> {
   readonly stat: BigIntStats
@@ -99,13 +89,10 @@ const withoutProject: ProjectTrust["Service"] = {
 }
 
 const makeFor = Effect.fnUntraced(function*(project: Project) {
-  const { home } = yield* KiwiHome
+  const { home, userHome } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
-  const places = interpreterPlaces(
-    project.root,
-    Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
-  )
+  const uvEnvironment = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
   const state = relative(home, project.state)
   const decisionPath = `${state}/trust.json`
   const folders = { root: project.root, ai: project.ai, home }
@@ -136,9 +123,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const currentDecision = Effect.fnUntraced(function*() {
-    const stat = stamp(join(home, decisionPath))
+    const stat = statOf(join(home, decisionPath))
     if (stat === undefined) return undefined
-    if (rememberedDecision !== undefined && sameStamp(rememberedDecision.stat, stat)) return rememberedDecision.value
+    if (rememberedDecision !== undefined && isSameState(rememberedDecision.stat, stat)) return rememberedDecision.value
     const value = yield* loadDecision()
     const now = yield* Clock.currentTimeMillis
     if (isSettled(stat, now)) rememberedDecision = { stat, value }
@@ -146,9 +133,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const currentMark = Effect.fnUntraced(function*() {
-    const stat = stamp(join(project.root, markPath))
+    const stat = statOf(join(project.root, markPath))
     if (stat === undefined) return undefined
-    if (rememberedMark !== undefined && sameStamp(rememberedMark.stat, stat)) return rememberedMark.value
+    if (rememberedMark !== undefined && isSameState(rememberedMark.stat, stat)) return rememberedMark.value
     const read = yield* Effect.result(files.read(project.root, markPath, { maxBytes: 1024 }))
     const value = Result.isSuccess(read) && read.success !== undefined ? sha256(read.success) : undefined
     const now = yield* Clock.currentTimeMillis
@@ -158,7 +145,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** A new secret each time: an old one may have been read, and one that lies there may have come with a repository. */
   const leaveMark = Effect.fnUntraced(function*() {
-    if (stamp(project.ai) === undefined) return undefined
+    if (statOf(project.ai) === undefined) return undefined
     const secret = randomBytes(32).toString("hex")
     yield* files.write(project.root, `${marks}/.gitignore`, "*\n")
     yield* files.write(project.root, markPath, secret, { mode: 0o600 })
@@ -198,10 +185,10 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** The bytes of a control file now, if they have this digest. */
   const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
-    const stat = stamp(join(project.root, path))
+    const stat = statOf(join(project.root, path))
     if (stat === undefined) return undefined
     const known = rememberedControls.get(path)
-    if (known !== undefined && sameStamp(known.stat, stat)) {
+    if (known !== undefined && isSameState(known.stat, stat)) {
       return known.value.digest === digest ? known.value.bytes.slice() : undefined
     }
     const found = yield* readControlFile(files, project.root, path)
@@ -273,27 +260,37 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const digestOf = makeFileDigests()
-  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace) {
-    return { kind, path, files: yield* programFiles(project.root, path, kind === "Python", digestOf) }
+  /** Looked for each time: a folder above may become a checkout, or be none any more. */
+  const placeNow = (): ProjectPlace => ({ root: project.root, checkout: checkoutAround(project.root, userHome) })
+  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
+    return { kind, path, files: yield* programFiles(at, path, kind === "Python", digestOf) }
   })
   /** What lies in every place of an interpreter, as a person would be shown it. */
-  const lookAtInterpreters = Effect.suspend(() =>
-    Effect.forEach(places.filter((place) => isThere(project.root, place)), look)
-  )
+  const lookAtInterpreters = Effect.suspend(() => {
+    const at = placeNow()
+    const there = interpreterPlaces(at, uvEnvironment).filter(({ path }) => isThere(project.root, path))
+    return Effect.forEach(there, (place) => look(place, at))
+  })
 
   const standingOf = (now: ShownProgram, decision: TrustDecision | undefined): InterpreterStanding => {
     const shown = decision?.interpreters?.find(({ path }) => path === now.path)
     if (shown === undefined) return { _tag: "New", issue: newProgram }
-    return isSameProgram(shown.files, now.files)
+    return isAsShown(shown.files, now.files)
       ? { _tag: "Shown", program: now.files[0] }
-      : { _tag: "Changed", issue: changedProgram }
+      : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
   }
+
+  /** Where a person was shown a program, and nothing is any more. */
+  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> =>
+    (decision?.interpreters ?? []).filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, path))
+      .map(({ path }) => path)
 
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()
-    const known = places.find(({ path }) => path === place)
+    const at = placeNow()
+    const known = interpreterPlaces(at, uvEnvironment).find(({ path }) => path === place)
     if (known === undefined || found._tag !== "Trusted") return standingOf({ path: place, files: [] }, undefined)
-    return standingOf(yield* look(known), decision)
+    return standingOf(yield* look(known, at), decision)
   })
 
   /** Everything that a decision would rest on, read in one go. */
@@ -303,7 +300,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
     const interpreters = yield* lookAtInterpreters
-    const proposal = yield* makeProposal(files, { root: project.root, concerns, compared, interpreters })
+    const gone = goneSince(decision)
+    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters, gone })
     return {
       report,
       compared,
@@ -382,7 +380,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   ).pipe(Effect.withSpan("ProjectTrust.revoke"))
 
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
-    const hadAi = stamp(project.ai) !== undefined
+    const hadAi = statOf(project.ai) !== undefined
     const before = yield* findControlFiles(files, project.root)
     const value = yield* create
     const report = inspectFolders(folders)
@@ -418,7 +416,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     unseen: Effect.gen(function*() {
       const decision = yield* currentDecision()
       const now = yield* lookAtInterpreters
-      return now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
+      const others = now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
+      return [...others, ...goneSince(decision)]
     }),
     interpreter,
     readControl,

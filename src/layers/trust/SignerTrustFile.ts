@@ -2,12 +2,12 @@
 // it and nobody else could; what cannot be believed trusts nobody and is not written over.
 import { Clock, Effect, Layer, Result, Schema } from "effect"
 import type { BigIntStats } from "node:fs"
-import { lstatSync } from "node:fs"
 import { join } from "node:path"
 import { type SignerGrant, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { isSameState, isSettled, statOf } from "../files/believe.ts"
 import { makeSignerTrust, parseSigner } from "./signers.ts"
 
 const SignersFile = Schema.fromJsonString(Schema.Struct({
@@ -25,18 +25,6 @@ const encode = Schema.encodeSync(SignersFile)
 
 const file = "signers.json"
 const maxBytes = 1_048_576
-const settled = 2_000
-
-const stamp = (path: string): BigIntStats | undefined => {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-const sameStamp = (a: BigIntStats, b: BigIntStats): boolean =>
-  a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
 
 export const make = Effect.gen(function*() {
   const { home } = yield* KiwiHome
@@ -61,12 +49,12 @@ export const make = Effect.gen(function*() {
   }).pipe(Effect.mapError((detail) => new SignersUnbelieved({ detail })))
 
   const read = Effect.gen(function*() {
-    const stat = stamp(join(home, file))
+    const stat = statOf(join(home, file))
     if (stat === undefined) return []
-    if (remembered !== undefined && sameStamp(remembered.stat, stat)) return remembered.grants
+    if (remembered !== undefined && isSameState(remembered.stat, stat)) return remembered.grants
     const grants = yield* Effect.orElseSucceed(load, () => [])
     const now = yield* Clock.currentTimeMillis
-    if (now - Number(stat.ctimeNs / 1_000_000n) > settled) remembered = { stat, grants }
+    if (isSettled(stat, now)) remembered = { stat, grants }
     return grants
   })
 

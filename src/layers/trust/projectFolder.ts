@@ -5,12 +5,14 @@ import { Effect, Result } from "effect"
 import type { BigIntStats, Dirent, Stats } from "node:fs"
 import { lstatSync, readdirSync } from "node:fs"
 import { platform } from "node:os"
-import { isAbsolute, join, relative, resolve, sep } from "node:path"
+import { dirname, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { nodeIn, platformOf, pythonIn } from "../env/virtualEnvironments.ts"
+import { isInside } from "../files/isInside.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
@@ -131,7 +133,7 @@ const kind = (path: string): "folder" | "other" | "absent" => {
 
 export interface InterpreterPlace {
   readonly kind: "Python" | "Node" | "version"
-  /** Relative to the project, forward slashes. */
+  /** Relative to the project, forward slashes; `..` leads to the folders above it in its checkout. */
   readonly path: string
 }
 
@@ -139,31 +141,42 @@ const programsIn = (language: "Python" | "Node", folder: string): ReadonlyArray<
   (language === "Python" ? [pythonIn(here)] : nodeIn(here))
     .map((inside) => ({ kind: language, path: [folder, ...inside].join("/") }))
 
-/** Every place in which EnvResolver looks for an interpreter of the project, or for the version of one. */
-const interpreters: ReadonlyArray<InterpreterPlace> = [
+/** Every place in which EnvResolver looks for an interpreter of the project. */
+const programs: ReadonlyArray<InterpreterPlace> = [
   ...programsIn("Python", ".venv"),
   ...programsIn("Python", ".ai/scripts/.venv"),
   ...programsIn("Node", "node_modules"),
-  ...programsIn("Node", ".ai/scripts/node_modules"),
-  ...[".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
-    .map((path) => ({ kind: "version", path } as const))
+  ...programsIn("Node", ".ai/scripts/node_modules")
 ]
 
-/** Where uv keeps the project's environment, if that was moved to another place in the project. */
-const uvPlace = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
+const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
+
+/** Files that choose a version, in the project and in every folder above it in its checkout. */
+const versionsFrom = ({ checkout, root }: ProjectPlace): ReadonlyArray<InterpreterPlace> => {
+  const found: Array<InterpreterPlace> = []
+  for (let up = "", folder = root; isInside(checkout, folder); up += "../", folder = dirname(folder)) {
+    found.push(...versionFiles.map((name) => ({ kind: "version", path: up + name } as const)))
+    if (dirname(folder) === folder) break
+  }
+  return found
+}
+
+/** Where uv keeps the project's environment, if that was moved to another place in the checkout. */
+const uvPlace = ({ checkout, root }: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
   if (named === undefined || named === "") return []
-  const path = relative(root, resolve(root, named))
-  const isOutside = path === "" || isAbsolute(path) || path.split(sep)[0] === ".."
-  return isOutside ? [] : programsIn("Python", path.split(sep).join("/"))
+  const folder = resolve(root, named)
+  const isOurs = folder !== root && isInside(checkout, folder)
+  return isOurs ? programsIn("Python", relative(root, folder).split(sep).join("/")) : []
 }
 
 /** Every place, whether anything is there or not. `named`: what UV_PROJECT_ENVIRONMENT says. */
-export const interpreterPlaces = (root: string, named: string | undefined): ReadonlyArray<InterpreterPlace> => [
-  ...interpreters,
-  ...uvPlace(root, named).filter((one) => interpreters.every(({ path }) => path !== one.path))
+export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => [
+  ...programs,
+  ...versionsFrom(at),
+  ...uvPlace(at, named).filter((one) => programs.every(({ path }) => path !== one.path))
 ]
 
-export const isThere = (root: string, { path }: InterpreterPlace): boolean => kind(join(root, path)) !== "absent"
+export const isThere = (root: string, place: string): boolean => kind(join(root, place)) !== "absent"
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 

@@ -1,7 +1,7 @@
 // What trusting a project would switch on, in sentences and diffs that a person can read. Foreign words inside a
 // sentence are escaped here, since a line break in a name would forge a sentence; whole texts are left to the surface.
 import { Effect, Result, TextDiff } from "effect"
-import { basename } from "node:path"
+import { basename, join, relative } from "node:path"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { lineEdits } from "../../services/integrity/SigningPlan.ts"
@@ -12,6 +12,7 @@ import type { ProgramFile, ShownProgram } from "../../services/trust/ShownProgra
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { environmentNames, type FoundControl } from "./projectFolder.ts"
 import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
@@ -28,11 +29,12 @@ export interface Compared {
 /** An interpreter, or a file that chooses one, as it is now. */
 export type PlacedProgram = InterpreterPlace & ShownProgram
 
-export interface ProposalInput {
-  readonly root: string
+export interface ProposalInput extends ProjectPlace {
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
   readonly interpreters: ReadonlyArray<PlacedProgram>
+  /** Places where the person was shown one before, and nothing is now. */
+  readonly gone: ReadonlyArray<string>
 }
 
 const settingsPath = ".ai/config/kiwi.yaml"
@@ -44,14 +46,13 @@ const showProgram = ({ path, sha256: digest }: ProgramFile): string =>
     ? `${safeLine(path, 1024)}, outside the project`
     : digest === ""
     ? `${word(path)}, which cannot be read and is never used`
-    : `${word(path)} in the project, sha256 ${digest.slice(0, 12)}`
+    : `${word(path)} in the ${path.startsWith("../") ? "checkout around it" : "project"}, sha256 ${digest.slice(0, 12)}`
 
 const folderEffects = Effect.fnUntraced(function*(
   files: SafeFiles["Service"],
-  root: string,
-  interpreters: ReadonlyArray<PlacedProgram>
+  { checkout, gone, interpreters, root }: ProposalInput
 ) {
-  const found: Array<string> = []
+  const found = gone.map((name) => `${word(name)} is gone; tools of the project would run with what is found instead`)
   for (const { files: parts, kind, path: name } of interpreters) {
     if (kind !== "version") {
       const [program, ...settings] = parts
@@ -62,7 +63,7 @@ const folderEffects = Effect.fnUntraced(function*(
       )
       continue
     }
-    const read = yield* Effect.result(files.read(root, name, { maxBytes: 4_096 }))
+    const read = yield* Effect.result(files.read(checkout, relative(checkout, join(root, name)), { maxBytes: 4_096 }))
     const value = Result.isSuccess(read) && read.success !== undefined
       ? `"${word(new TextDecoder().decode(read.success).trim())}"`
       : "nothing, since it cannot be read"
@@ -172,7 +173,7 @@ export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Servic
   const effects = [
     ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi would go on all the same`),
     "Its tools and directives would run once you or a signer that you trust has signed them",
-    ...(yield* folderEffects(files, input.root, input.interpreters)),
+    ...(yield* folderEffects(files, input)),
     ...perFile.flat()
   ]
   const controlFiles = input.compared.map(({ file }) => file)

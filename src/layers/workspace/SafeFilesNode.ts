@@ -5,10 +5,11 @@
 import { Clock, Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
-import { isAbsolute, join, sep } from "node:path"
+import { isAbsolute, join } from "node:path"
 import { getuid } from "node:process"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { isInside } from "../files/isInside.ts"
 import { errorCode } from "../process/errorCode.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
@@ -313,7 +314,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
   const naming = layerOptions.naming ?? (fs.existsSync("/proc/self/fd") ? "descriptor" : "path")
   const swept = new Set<string>()
 
-  const isPrivate = (root: string): boolean => root === home || root.startsWith(home + sep)
+  const isPrivate = (root: string): boolean => isInside(home, root)
 
   const write = Effect.fn("SafeFiles.write")(function*(
     root: string,

@@ -1,7 +1,7 @@
 // The interpreter that a tool runs with. What it is (kind and version) is told from files alone and recorded in
 // lockfiles; where it lies is this machine's business.
 import { Schema } from "effect"
-import type { ProgramFile } from "../trust/ShownProgram.ts"
+import { isSameFile, type ProgramFile } from "../trust/ShownProgram.ts"
 
 /** Where an interpreter came from. Words of lockfiles: none of them ever changes its meaning. */
 export const InterpreterKind = Schema.Literals([
@@ -36,12 +36,23 @@ export const outsideProject = "outside the project"
 export const InterpreterFile = Schema.Union([
   Schema.Literal(outsideProject),
   Schema.Struct({
-    /** Every link followed; relative to the project, forward slashes. */
-    path: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._@+/-]{1,256}$/, { message: "expected a path" })),
+    /** Every link followed; relative to the project, forward slashes, beginning with `..` where it lies above it. */
+    path: Schema.String.check(
+      Schema.isMaxLength(256),
+      Schema.isPattern(
+        /^(?:\.\.\/){0,32}(?!\.{1,2}(?:\/|$))[A-Za-z0-9._@+-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._@+-]+)*$/,
+        {
+          message: "expected a path"
+        }
+      )
+    ),
     sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
   })
 ])
 export type InterpreterFile = typeof InterpreterFile.Type
+
+export const isSameProgram = (a: InterpreterFile | undefined, b: InterpreterFile | undefined): boolean =>
+  a === b || (typeof a === "object" && typeof b === "object" && isSameFile(a, b))
 
 const isInterpreterFile = Schema.is(InterpreterFile)
 

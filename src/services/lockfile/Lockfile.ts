@@ -49,7 +49,7 @@ export const LockedInterpreter = Schema.Struct({
   kind: InterpreterKind,
   version: Schema.NullOr(InterpreterVersion),
   /**
-   * Where the program lies: a file of the project by its digest, or outside, where it is the machine's. Absent where it
+   * Where the program lies: a file of the project's checkout by its digest, or outside, where it is the machine's. Absent where it
    * was not told, and in locks that were made before this was kept.
    */
   program: Schema.optionalKey(InterpreterFile)

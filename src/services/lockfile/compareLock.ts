@@ -1,5 +1,6 @@
 // How what is there now differs from what was locked. Everything is collected; the order is the chain's.
 import type { InstalledPackage } from "../dependency/InstalledPackage.ts"
+import { type InterpreterFile, isSameProgram } from "../env/ResolvedInterpreter.ts"
 import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
 
 /** One difference. `locked` and `now` are short texts for people; hashes are cut to 12 digits. */
@@ -55,15 +56,10 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
   return findings
 }
 
-const isOtherProgram = (a: LockedProgram, b: LockedProgram): boolean =>
-  a !== undefined && b !== undefined && programKey(a) !== programKey(b)
+const isOtherProgram = (a: InterpreterFile | undefined, b: InterpreterFile | undefined): boolean =>
+  a !== undefined && b !== undefined && !isSameProgram(a, b)
 
-type LockedProgram = NonNullable<LockedRuntime["interpreter"]>["program"]
-
-const programKey = (program: NonNullable<LockedProgram>): string =>
-  typeof program === "string" ? program : `${program.path} ${program.sha256}`
-
-const showProgram = (program: LockedProgram): string =>
+const showProgram = (program: InterpreterFile | undefined): string =>
   typeof program === "object" ? ` (${program.path} ${short(program.sha256)})` : ""
 
 const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =>

@@ -63,8 +63,8 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly require: Effect.Effect<void, ProjectRestricted>
   readonly controlFiles: Effect.Effect<ReadonlyArray<ControlFile>>
   /**
-   * Interpreters that are there now, and that nobody has been shown or that have changed since. For messages: a call
-   * asks `interpreter`.
+   * Interpreters that nobody has been shown, or that have changed or gone since. For messages: a call asks
+   * `interpreter`.
    */
   readonly unseen: Effect.Effect<ReadonlyArray<string>>
   /**

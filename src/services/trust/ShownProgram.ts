@@ -2,25 +2,29 @@
 import { Schema } from "effect"
 
 export const ProgramFile = Schema.Struct({
-  /** In the project: relative to it, forward slashes. Outside: absolute, with every link followed. */
+  /** With every link followed. In the checkout around the project: relative to the project, forward slashes, beginning
+   * with `..` where it lies above it. Outside: absolute. */
   path: Schema.String,
-  /** sha256 hex of its bytes; null where it lies outside the project, "" where it could not be read. */
+  /** sha256 hex of its bytes; null where it lies outside the checkout, "" where it could not be read. */
   sha256: Schema.NullOr(Schema.String)
 })
 export type ProgramFile = typeof ProgramFile.Type
 
 export const ShownProgram = Schema.Struct({
-  /** Where it is looked for, relative to the project: ".venv/bin/python", ".nvmrc". */
+  /** Where it is looked for, relative to the project: ".venv/bin/python", "../../.nvmrc". */
   path: Schema.String,
   /** What that came down to: the program first, then what it reads before any code of a tool. */
   files: Schema.Array(ProgramFile)
 })
 export type ShownProgram = typeof ShownProgram.Type
 
+export const isSameFile = (a: ProgramFile | undefined, b: ProgramFile | undefined): boolean =>
+  a?.path === b?.path && a?.sha256 === b?.sha256
+
 /** Whether two looks at one place saw the same, and could read all of it. */
-export const isSameProgram = (a: ShownProgram["files"], b: ShownProgram["files"]): boolean =>
-  a.length === b.length &&
-  a.every(({ path, sha256 }, i) => path === b[i]?.path && sha256 === b[i]?.sha256 && sha256 !== "")
+export const isAsShown = (a: ShownProgram["files"], b: ShownProgram["files"]): boolean =>
+  a.length === b.length && a.every((file, i) => isSameFile(file, b[i]) && file.sha256 !== "")
 
 export const newProgram = "is there, but nobody has been shown it since the project was trusted"
+export const goneProgram = "was there when the project was trusted, and is gone"
 export const changedProgram = "is not what a person was shown when the project was trusted"

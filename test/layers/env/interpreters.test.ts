@@ -75,6 +75,45 @@ describe("venv_python and node_modules", () => {
       assert.strictEqual(failed.remediation, "kiwi trust project")
     }))
 
+  it.effect("what a person was shown and is gone stops the tool, and no other is taken without a word", () =>
+    Effect.gen(function*() {
+      const kiwi = ".ai/scripts/.venv/bin/python"
+      const node = "node_modules/.bin/node"
+      const gone = (...of: ReadonlyArray<string>): World => ({ seen: of, replaced: of })
+      const system = ["/usr/bin/python3", "/usr/bin/node", "/home/u/.ai/.venv/bin/python"]
+      const python = { type: "venv_python", search: all, fallback: "python3" }
+      const stops: ReadonlyArray<readonly [Record<string, string | ReadonlyArray<Place>>, World, string]> = [
+        [python, gone(".venv/bin/python"), ".venv/bin/python"],
+        [{ ...python, search: ["kiwi", "system"] }, gone(kiwi), kiwi],
+        [python, { ...gone(kiwi), seen: [".venv/bin/python", kiwi] }, kiwi],
+        [{ ...python, search: ["project"] }, gone(".venv/bin/python"), ".venv/bin/python"],
+        [{ ...python, search: ["project"], fallback: "none" }, gone(".venv/bin/python"), ".venv/bin/python"],
+        [{ type: "node_modules", fallback: "node", search: all }, gone(node), node],
+        // It is there, and nobody may start it.
+        [python, { ...gone(".venv/bin/python"), files: { [places.project]: "" } }, ".venv/bin/python"]
+      ]
+      for (const [declared, world, place] of stops) {
+        const failed = yield* Effect.flip(
+          resolve(withRuntime({ interpreter: { var: "X", ...declared } as Interpreter }), {
+            programs: system,
+            ...world
+          })
+        )
+        assert.include(failed.message, `${place} is not what a person was shown`)
+        assert.strictEqual(failed.remediation, "kiwi trust project")
+      }
+      const runs: ReadonlyArray<readonly [Record<string, string | ReadonlyArray<Place>>, World, "user"?]> = [
+        [{ ...python, search: ["system", "project"] }, gone(".venv/bin/python")],
+        [{ type: "system_binary", binary: "python3" }, gone(".venv/bin/python")],
+        [{ ...python, search: ["project", "system"] }, gone(".venv/bin/python"), "user"],
+        // Where nobody was shown anything, nothing can be gone.
+        [{ ...python, search: ["project", "system"] }, { replaced: [".venv/bin/python"] }]
+      ]
+      for (const [declared, world, tier] of runs) {
+        assert.strictEqual(yield* found(declared, { programs: system, ...world }, tier), "/usr/bin/python3")
+      }
+    }))
+
   it.effect("node_modules, and the fallback", () =>
     Effect.gen(function*() {
       const node = "/srv/project/node_modules/.bin/node"
@@ -134,6 +173,29 @@ describe("version_manager", () => {
     }
   }
   const nvmrc = (text: string): World => ({ ...nvm, files: { ...nvm.files, "/srv/project/.nvmrc": text } })
+
+  it.effect("a version file that a person was shown and that is gone, or says nothing now, stops the tool", () =>
+    Effect.gen(function*() {
+      const shown = (file: string, text?: string): World => ({
+        ...nvm,
+        programs: [...nvm.programs ?? [], "/usr/bin/node"],
+        files: { ...nvm.files, ...(text === undefined ? {} : { [`/srv/project/${file}`]: text }) },
+        seen: [file],
+        replaced: [file]
+      })
+      const cases: ReadonlyArray<readonly [Managed, World]> = [
+        [{ manager: "nvm" }, shown(".nvmrc")],
+        [{ manager: "nvm" }, shown(".nvmrc", "# nothing\n")],
+        [{ manager: "pyenv" }, shown(".python-version", "\n")],
+        [{ manager: "rbenv" }, shown(".ruby-version")],
+        [{ manager: "asdf", plugin: "nodejs" }, shown(".tool-versions", "python 3.12.1\n")]
+      ]
+      for (const [declared, world] of cases) {
+        assert.include(yield* managed(declared, world), "is not what a person was shown")
+        assert.notInclude(yield* managed(declared, world, "user"), "is not what a person was shown")
+      }
+      assert.strictEqual(yield* managed({ manager: "nvm", version: "20" }, shown(".nvmrc")), node("v20.10.0"))
+    }))
 
   it.effect("nvm: exact, partial, aliases, the default", () =>
     Effect.gen(function*() {

@@ -2,10 +2,13 @@
 // started, opened blocking or followed; only `pyvenv.cfg` is read.
 import { Effect } from "effect"
 import * as Fs from "node:fs"
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
+import { join, relative, sep } from "node:path"
+import { isInside } from "../../files/isInside.ts"
+import type { ProjectPlace } from "./interpreterFiles.ts"
+import { homesOf } from "./virtualEnvironment.ts"
 
 export interface CheckoutProgram {
-  /** Relative to the checkout, forward slashes. */
+  /** Relative to the project, forward slashes; above it in its checkout with `..`. */
   readonly path: string
   /** What it is, as the end of "It is …". */
   readonly is: string
@@ -43,7 +46,6 @@ const environmentFolders: ReadonlySet<string> = new Set([".venv", "venv", "env",
 
 const maxEntries = 1_000_000
 const maxNamed = 200
-const maxSettings = 65_536
 
 /** Entries between two chances for other fibers. */
 const batch = 4_096
@@ -56,57 +58,40 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-const isBelow = (root: string, file: string): boolean => file === root || file.startsWith(root + sep)
+const fromProject = (root: string, file: string): string => relative(root, file).split(sep).join("/")
 
 /** Where a link really leads, without opening anything. */
-const showTarget = (root: string, file: string): string => {
+const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
   const real = attempt(() => Fs.realpathSync.native(file))
   if (real === undefined) return "a link that leads nowhere"
-  return isBelow(root, real)
-    ? `a link to ${relative(root, real).split(sep).join("/") || "the checkout itself"}`
-    : "a link out of the checkout"
+  if (real === checkout) return "a link to the checkout itself"
+  return isInside(checkout, real) ? `a link to ${fromProject(root, real)}` : "a link out of the checkout"
 }
 
-const readSettings = (file: string): string => {
-  const descriptor = attempt(() => Fs.openSync(file, Fs.constants.O_RDONLY | (Fs.constants.O_NONBLOCK ?? 0)))
-  if (descriptor === undefined) return ""
-  try {
-    const buffer = Buffer.alloc(maxSettings)
-    return Fs.fstatSync(descriptor).isFile()
-      ? buffer.toString("utf8", 0, Fs.readSync(descriptor, buffer, 0, maxSettings, 0))
-      : ""
-  } finally {
-    Fs.closeSync(descriptor)
-  }
-}
-
-/** Whether a virtual environment takes its standard library from the checkout. */
-const leadsInside = (root: string, file: string): boolean => {
-  const home = /^\s*home\s*=\s*(.*?)\s*$/m.exec(attempt(() => readSettings(file)) ?? "")?.[1]
-  if (home === undefined || home === "") return false
-  const place = isAbsolute(home) ? home : resolve(dirname(file), home)
-  return isBelow(root, attempt(() => Fs.realpathSync.native(place)) ?? place)
-}
+/** Whether a virtual environment takes its standard library from the checkout, or may: what it says cannot be read. */
+const leadsInside = ({ checkout, root }: ProjectPlace, file: string): boolean =>
+  homesOf(root, file)?.some((home) => isInside(checkout, attempt(() => Fs.realpathSync.native(home)) ?? home)) ??
+    true
 
 const isExecutable = (file: string): boolean =>
   ((attempt(() => Fs.lstatSync(file, { throwIfNoEntry: false }))?.mode ?? 0) & 0o111) !== 0
 
-/** `places`: where tools of the project look for an interpreter. */
+/** `places`: where tools of the project look for an interpreter; as `skipped`, relative to the project. */
 export const checkoutPrograms = Effect.fnUntraced(function*(
-  root: string,
+  at: ProjectPlace,
   places: ReadonlySet<string>,
   skipped: ReadonlySet<string>
 ) {
   const found: Array<CheckoutProgram> = []
   let seen = 0
   let cut = false
-  const judge = (entry: Fs.Dirent, path: string): CheckoutProgram | undefined => {
-    const file = join(root, path)
+  const { checkout, root } = at
+  const judge = (entry: Fs.Dirent, file: string, path: string): CheckoutProgram | undefined => {
     const isLink = entry.isSymbolicLink()
-    const is = isLink ? showTarget(root, file) : "a file of the checkout"
+    const is = isLink ? showTarget(at, file) : "a file of the checkout"
     if (places.has(path)) return { path, is, counts: true }
     if (entry.name === "pyvenv.cfg") {
-      const inside = leadsInside(root, file)
+      const inside = leadsInside(at, file)
       return {
         path,
         is: inside ? "a virtual environment's, and leads into the checkout" : "a virtual environment's",
@@ -121,18 +106,19 @@ export const checkoutPrograms = Effect.fnUntraced(function*(
       ? { path, is, counts: false }
       : undefined
   }
-  const waiting = [""]
+  const waiting = [checkout]
   for (let folder = waiting.pop(); folder !== undefined && !cut; folder = waiting.pop()) {
     const here = folder
-    for (const entry of attempt(() => Fs.readdirSync(join(root, here), { withFileTypes: true })) ?? []) {
-      const path = here === "" ? entry.name : `${here}/${entry.name}`
+    for (const entry of attempt(() => Fs.readdirSync(here, { withFileTypes: true })) ?? []) {
+      const file = join(here, entry.name)
+      const path = fromProject(root, file)
       seen += 1
       if (seen % batch === 0) yield* Effect.yieldNow
       if (seen > maxEntries) cut = true
-      if (cut || path === ".git" || skipped.has(path)) continue
-      if (entry.isDirectory()) waiting.push(path)
+      if (cut || file === join(checkout, ".git") || path === ".git" || skipped.has(path)) continue
+      if (entry.isDirectory()) waiting.push(file)
       else {
-        const one = judge(entry, path)
+        const one = judge(entry, file, path)
         if (one !== undefined) found.push(one)
       }
     }
@@ -142,7 +128,7 @@ export const checkoutPrograms = Effect.fnUntraced(function*(
     const isNamed = found.some(({ path }) => path === place)
     if (!isNamed && !skipped.has(place) && attempt(() => Fs.lstatSync(join(root, place))) !== undefined) {
       const covered = [...skipped].some((one) => place.startsWith(`${one}/`))
-      if (!covered) found.push({ path: place, is: showTarget(root, join(root, place)), counts: true })
+      if (!covered) found.push({ path: place, is: showTarget(at, join(root, place)), counts: true })
     }
   }
   const sorted = found.toSorted((a, b) => Number(b.counts) - Number(a.counts) || (a.path < b.path ? -1 : 1))

@@ -1,22 +1,21 @@
 // What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
-// loads before any code of a tool. A file of the project is told by its bytes. One outside is told by its real path
-// alone: what lies there is the machine's, and changes with its updates.
+// loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
+// told by its real path alone: what lies there is the machine's, and changes with its updates.
 import { Clock, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
-import { dirname, join, relative, sep } from "node:path"
+import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
+import { isSameState, isSettled, statOf } from "../../files/believe.ts"
+import { isInside } from "../../files/isInside.ts"
+import { withoutFollowing } from "../../files/readRegular.ts"
+import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
 const maxBytes = 1024 * 1024 * 1024
 
 /** Read between two chances for other fibers. */
 const chunkBytes = 1024 * 1024
-
-/** A change within the clock tick of the last one leaves a file's times as they were. */
-const settled = 2_000
-
-const openFlags = Fs.constants.O_RDONLY | (Fs.constants.O_NOFOLLOW ?? 0) | (Fs.constants.O_NONBLOCK ?? 0)
 
 const attempt = <A>(read: () => A): A | undefined => {
   try {
@@ -26,15 +25,13 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-const stampOf = (stat: Fs.BigIntStats): string => `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-
 /** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
 export const makeFileDigests = () => {
-  const known = new Map<string, { readonly stamp: string; readonly digest: string }>()
+  const known = new Map<string, { readonly stat: Fs.BigIntStats; readonly digest: string }>()
 
   const read = (file: string) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => attempt(() => Fs.openSync(file, openFlags))),
+      Effect.sync(() => attempt(() => Fs.openSync(file, withoutFollowing))),
       Effect.fnUntraced(function*(descriptor) {
         if (descriptor === undefined) return undefined
         const before = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
@@ -49,7 +46,7 @@ export const makeFileDigests = () => {
           if (count === chunkBytes) yield* Effect.yieldNow
         }
         const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
-        return after === undefined || stampOf(after) !== stampOf(before)
+        return after === undefined || !isSameState(after, before)
           ? undefined
           : { stat: after, digest: hash.digest("hex") }
       }),
@@ -57,15 +54,14 @@ export const makeFileDigests = () => {
     )
 
   return Effect.fnUntraced(function*(file: string) {
-    const stat = attempt(() => Fs.lstatSync(file, { bigint: true, throwIfNoEntry: false }))
+    const stat = statOf(file)
     if (stat === undefined) return undefined
     const before = known.get(file)
-    if (before?.stamp === stampOf(stat)) return before.digest
+    if (before !== undefined && isSameState(before.stat, stat)) return before.digest
     const found = yield* read(file)
     const now = yield* Clock.currentTimeMillis
-    if (found !== undefined && now - Number(found.stat.ctimeNs / 1_000_000n) > settled) {
-      known.set(file, { stamp: stampOf(found.stat), digest: found.digest })
-    } else known.delete(file)
+    if (found !== undefined && isSettled(found.stat, now)) known.set(file, found)
+    else known.delete(file)
     return found?.digest
   })
 }
@@ -76,22 +72,34 @@ export const makeFileDigests = () => {
  */
 const besides = (program: string): ReadonlyArray<string> => {
   const folder = dirname(program)
-  return [join(folder, "pyvenv.cfg"), join(dirname(folder), "pyvenv.cfg"), `${program}._pth`]
+  return [join(folder, settingsName), join(dirname(folder), settingsName), `${program}._pth`]
 }
 
-const isBelow = (root: string, file: string): boolean => file === root || file.startsWith(root + sep)
+const settingsName = "pyvenv.cfg"
 
 const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
 
+/** The Pythons in a folder; no installation has more than a few. */
+const pythonsIn = (folder: string): ReadonlyArray<string> =>
+  (attempt(() => Fs.readdirSync(folder)) ?? []).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
+    .toSorted().slice(0, 16).map((name) => join(folder, name))
+
 export type FileDigests = ReturnType<typeof makeFileDigests>
 
+/** Where a project lies; both are real paths. */
+export interface ProjectPlace {
+  readonly root: string
+  /** The project itself, or the checkout that it is a part of. */
+  readonly checkout: string
+}
+
 /**
- * The files that `place` in the project comes down to, the program first; none where nothing is there. `root` is the
- * project's real path, `place` relative to it with forward slashes. A file of the project that cannot be read has the
- * digest "", which is never accepted.
+ * The files that `place` of a project comes down to, the program first; none where nothing is there. `place` is relative
+ * to the project, with forward slashes. A file of the checkout that cannot be read has the digest "", which is never
+ * accepted.
  */
 export const programFiles = Effect.fnUntraced(function*(
-  root: string,
+  { checkout, root }: ProjectPlace,
   place: string,
   isPython: boolean,
   digestOf: FileDigests
@@ -99,13 +107,16 @@ export const programFiles = Effect.fnUntraced(function*(
   const named = join(root, place)
   const program = realPath(named)
   if (program === undefined) return []
+  const isOurs = (path: string) => isInside(checkout, path)
   const fileOf = Effect.fnUntraced(function*(path: string): Effect.fn.Return<ProgramFile> {
-    if (!isBelow(root, path)) return { path, sha256: null }
+    if (!isOurs(path)) return { path, sha256: null }
     return { path: relative(root, path).split(sep).join("/"), sha256: (yield* digestOf(path)) ?? "" }
   })
-  const settings = isPython ? [...besides(named), ...(isBelow(root, program) ? besides(program) : [])] : []
+  const settings = isPython ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
+  const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
+    .filter((home) => isOurs(home) || isOurs(realPath(home) ?? home))
   const files: Array<ProgramFile> = [yield* fileOf(program)]
-  for (const path of new Set(settings)) {
+  for (const path of new Set([...settings, ...homes.flatMap(pythonsIn)])) {
     const real = realPath(path)
     if (real !== undefined) files.push(yield* fileOf(real))
   }

@@ -4,8 +4,9 @@
 // It is told by its form: `shims` beside `versions` (pyenv, rbenv and their kin) or `installs` (asdf, mise), or volta's.
 import { Option, Schema } from "effect"
 import { isVersion, linesOf, pickVersion, tomlValue } from "../../../services/env/versionText.ts"
+import { isInside } from "../../files/isInside.ts"
 import type { HostFiles } from "../HostFiles.ts"
-import { isInside, type PathModule } from "../searchPath.ts"
+import type { PathModule } from "../searchPath.ts"
 
 export interface ShimHost {
   readonly files: HostFiles
@@ -29,7 +30,7 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
     return wanted.flatMap((version) => {
       const chosen = isVersion(version) ? pickVersion(there, version) : undefined
       const place = chosen === undefined ? undefined : path.join(folder, ...chosen.split("/"))
-      return place !== undefined && isInside(path, folder, place) ? [place] : []
+      return place !== undefined && isInside(folder, place, path) ? [place] : []
     })
   }
   const words = (line: string) => line.split(/\s+/)

@@ -2,7 +2,8 @@
 // only where nobody but this user could have put something into it, and no repository either. Anything doubtful costs
 // some milliseconds at each start, and nothing else.
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
-import { dirname, isAbsolute, join, relative, sep } from "node:path"
+import { dirname, join, relative } from "node:path"
+import { isInside } from "../../files/isInside.ts"
 import { homeFolders, type HomeVariables, listedHome } from "./homeFolders.ts"
 
 /** What makes a folder one that came from elsewhere, as a whole. */
@@ -10,11 +11,6 @@ const projectMarks = [".ai", ".git", ".hg"]
 
 const everyFolderOf = (path: string): ReadonlyArray<string> =>
   dirname(path) === path ? [path] : [...everyFolderOf(dirname(path)), path]
-
-const isInside = (folder: string, path: string): boolean => {
-  const way = relative(folder, path)
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)
-}
 
 /** The system may lead to a home folder by a link; from there on, and anywhere else, there is none. */
 const withoutLinks = (path: string): string | undefined => {
