@@ -5,7 +5,7 @@ import { sign } from "../../src/programs/sign.ts"
 import { trustProject, trustSigner, untrustSigner } from "../../src/programs/trust.ts"
 import { AuditLog, AuditUnavailable } from "../../src/services/audit/AuditLog.ts"
 import type { HumanRequest } from "../../src/services/trust/HumanAct.ts"
-import { HumanGate } from "../../src/services/trust/HumanAct.ts"
+import { HumanDeclined, HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../src/services/trust/SignerTrust.ts"
 import { call, caller, echo, entries, kernel } from "../layers/proxy/calls.ts"
@@ -95,6 +95,36 @@ describe("trusting", () => {
       assert.isFalse(yield* gate(untrustSigner(keyId, caller)))
       assert.deepStrictEqual(yield* signers.candidates(keyId, "project"), [])
     }).pipe(Effect.provide(kernel())))
+})
+
+describe("a refusal", () => {
+  const last = Effect.map(entries, (all) => all.findLast((entry) => entry.kind === "act"))
+  const title = "Sign tool echo 1.0.0 (project)"
+  const refusals = [
+    [
+      new HumanDeclined({ kind: "sign", title, answer: "no", by: "terminal", seen: "answered no at /dev/pts/3" }),
+      ["terminal", "answered no at /dev/pts/3", "declined"]
+    ],
+    [
+      new HumanDeclined({ kind: "sign", title, answer: "cancel", by: "elicitation", seen: "cancel, answered in x" }),
+      ["elicitation", "cancel, answered in x", "declined"]
+    ],
+    [new HumanDeclined({ kind: "sign", title }), ["embed", undefined, "declined"]],
+    [
+      new HumanRequired({ kind: "sign", title, command: "kiwi sign tool echo", why: "stdin is not a terminal" }),
+      ["embed", "stdin is not a terminal", "refused"]
+    ]
+  ] as const
+  for (const [error, expected] of refusals) {
+    it.effect(`is recorded: ${expected.join(", ")}`, () =>
+      Effect.gen(function*() {
+        const gate = HumanGate.of({ ask: () => Effect.fail(error) })
+        yield* Effect.flip(Effect.provideService(sign({ id: "echo" }, caller), HumanGate, gate))
+        const entry = yield* last
+        if (entry?.kind !== "act") return assert.fail("nothing was recorded")
+        assert.deepStrictEqual([entry.by, entry.seen, entry.outcome], [...expected])
+      }).pipe(Effect.provide(checked())))
+  }
 })
 
 describe("a human act", () => {

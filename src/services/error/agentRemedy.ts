@@ -67,7 +67,9 @@ export const agentRemedy = (remediation: string, project?: string): string => {
   const place = { project }
   const named = (typed: string): string =>
     project === undefined || typed.includes("--project") ? typed : `${typed} --project ${shellWord(project)}`
-  if (/^(?:Ask|Tell) the person/.test(remediation)) return remediation
+  if (/^(?:Ask|Tell) the person/.test(remediation)) {
+    return remediation.replace(/(?<=: )kiwi .*$/, (typed) => typed.split(" && ").map(named).join(" && "))
+  }
   const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length), place) : undefined
   if (whole !== undefined) return whole.replace(/^ask /, "Ask ").replace(/^(?=[a-z]+ \{)/, "Call ")
   const text = remediation.replaceAll(
