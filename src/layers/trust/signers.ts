@@ -163,7 +163,15 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
     const fromProject = inProject ? yield* proposed() : []
     const trusted = (as: SignerGrant["as"]) =>
       said.filter((grant) => grant.as === as)
-        .map(({ signer }) => ({ _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const))
+        .map(({ project, signer }) =>
+          ({
+            _tag: "Trusted",
+            signer,
+            by: "person",
+            asMe: as === "me",
+            ...(project === undefined ? {} : { project })
+          }) as const
+        )
     return distinct([
       ...(you === undefined ? [] : [{ _tag: "You", signer: you } as const]),
       ...trusted("me"),
@@ -200,6 +208,11 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
     }),
     list: Effect.suspend(() => standings(true)),
     problem: store.problem,
+    outdated: Effect.gen(function*() {
+      if ((yield* projectTrust.state)._tag !== "Trusted") return false
+      const file = (yield* projectTrust.controlFiles).find(({ path }) => path === proposalPath)
+      return file !== undefined && file.state !== "accepted"
+    }),
     parse: (publicKey, name) => Effect.fromResult(parseSigner(publicKey, name)),
     proposeAdd,
     add,

@@ -1,6 +1,7 @@
 // Asks for the passphrase of the signing key: at the controlling terminal, hidden, and nowhere else. It is asked for
 // once the person has agreed, and before anything is locked or written.
 import { Effect, Redacted, Result } from "effect"
+import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { passphraseIssue, PassphraseRefused } from "../../services/identity/passphrase.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
@@ -65,6 +66,7 @@ export const withKeyPassphrase = Effect.provideServiceEffect(
     const add = Effect.fnUntraced(function*(request: HumanRequest, act: HumanAct) {
       const terminal = yield* device.open
       if (terminal === undefined) return act
+      yield* terminal.write(`\n${safeLine(request.title)}.\nYour signing key has a passphrase: typing it signs this.\n`)
       return { ...act, passphrase: yield* Effect.provideService(askPresent(terminal, request), Identity, identity) }
     }, Effect.scoped)
     return HumanGate.of({
