@@ -6,7 +6,7 @@ import { proposalPath } from "../layers/trust/signers.ts"
 import { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
-import { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { TrustProposal } from "../services/trust/ProjectTrust.ts"
 import { ProposalRefused, SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
 import type { Signer, SignerGrant } from "../services/trust/SignerTrust.ts"
@@ -87,7 +87,7 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
   const workspace = yield* Workspace
   yield* trust.require
   const { root } = yield* Effect.fromOption(workspace.project).pipe(
-    Effect.mapError(() => new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" }))
+    Effect.mapError(() => new ProjectRestricted({ reason: noProject, remedy: "kiwi init" }))
   )
   const signer = yield* identity.current
   if (signer === undefined) return yield* new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })

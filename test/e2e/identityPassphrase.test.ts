@@ -50,7 +50,9 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
       answers: [[present, "a\r"], [present, "b\r"], [present, "c\r"]]
     })
     assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
-    assert.include(wrong.shown, "HUMAN_REQUIRED")
+    assert.include(wrong.shown, "HUMAN_DECLINED")
+    assert.include(wrong.shown, "the passphrase was not right")
+    assert.notInclude(wrong.shown, "the person")
   }, 120_000)
 
   it("refuses what is too short, typed differently, given up, or not the old one, and changes nothing", async () => {
@@ -58,9 +60,12 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
     for (
       const [answers, code] of [
         [[[fresh, "\r"]], "HUMAN_DECLINED"],
-        [[[fresh, "short\r"]], "PASSPHRASE_REFUSED"],
-        [[[fresh, "aaaaaaaaaa\r"]], "PASSPHRASE_REFUSED"],
-        [[[fresh, `${words}\r`], [again, `${words}.\r`]], "PASSPHRASE_REFUSED"],
+        [[[fresh, "short\r"], [fresh, "short\r"], [fresh, "short\r"]], "PASSPHRASE_REFUSED"],
+        [
+          [[fresh, "aaaaaaaaaa\r"], [fresh, `${words}\r`], [again, `${words}.\r`], [fresh, "short\r"]],
+          "PASSPHRASE_REFUSED"
+        ],
+        [[[fresh, "short\r"], [fresh, "\r"]], "HUMAN_DECLINED"],
         [[[fresh, `${words}\r`], [again, "\u0003"]], "HUMAN_DECLINED"]
       ] as const
     ) {
@@ -69,7 +74,7 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
       assert.include(refused.shown, code)
     }
     assert.deepStrictEqual(keys(), plain)
-    await encrypt([fresh, `${words}\r`], [again, `${words}\r`])
+    await encrypt([fresh, "short\r"], [fresh, `${words}\r`], [again, `${words}\r`])
     const sealed = keys()
     const guessed = await encrypt([present, "a\r"], [present, "b\r"], [present, "c\r"], [fresh, "another one\r"], [
       again,
@@ -98,7 +103,7 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
   }, 120_000)
 
   it("is offered by init and doctor, until it was done", async () => {
-    const offer = "a shell alone cannot sign"
+    const offer = "Without it, no program can sign as you then"
     const other = makeMachine({ plain: true })
     assert.include((await other.onTerminal(["init"])).shown.replaceAll(/\s+/g, " "), offer)
     assert.notInclude((await other.onTerminal(["init", "two"])).shown.replaceAll(/\s+/g, " "), offer)

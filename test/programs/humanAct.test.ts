@@ -6,11 +6,22 @@ import { trustProject, trustSigner, untrustSigner } from "../../src/programs/tru
 import { AuditLog, AuditUnavailable } from "../../src/services/audit/AuditLog.ts"
 import type { HumanRequest } from "../../src/services/trust/HumanAct.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
-import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
+import { noProject, ProjectRestricted, ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../src/services/trust/SignerTrust.ts"
 import { call, caller, echo, entries, kernel } from "../layers/proxy/calls.ts"
 import { makeSigner } from "../support/snapshots.ts"
 import { person } from "./items.ts"
+
+/** What `ProjectTrust` is where there is no project. */
+const ProjectTrustNone = Layer.effect(
+  ProjectTrust,
+  Effect.map(Effect.service(ProjectTrust), (trust) =>
+    ProjectTrust.of({
+      ...trust,
+      state: Effect.succeed({ _tag: "NoProject" }),
+      require: Effect.fail(new ProjectRestricted({ reason: noProject }))
+    }))
+)
 
 const project = () => new Map([["tools/echo.yaml", echo], ["tools/again.yaml", echo]])
 const checked = () => kernel({ project: project(), signatures: "checked" })
@@ -82,6 +93,27 @@ describe("trusting", () => {
       assert.strictEqual((yield* trust.state)._tag, "Trusted")
       assert.deepStrictEqual((yield* acts).at(-1), ["trust-project", "terminal", "done"])
     }).pipe(Effect.provide(kernel({ trusted: false }))))
+
+  it.effect("asks nothing where there is no project", () =>
+    Effect.gen(function*() {
+      const asked: Array<HumanRequest> = []
+      const error = yield* Effect.flip(trustProject(caller)).pipe(
+        Effect.provideService(HumanGate, person("yes", asked))
+      )
+      assert.deepStrictEqual([error._tag, asked], ["ProjectRestricted", []])
+      assert.include(error.message, "There is no project here")
+    }).pipe(Effect.provide(Layer.provideMerge(ProjectTrustNone, kernel()))))
+
+  it.effect("names the signers that there are, where a name is none of theirs", () =>
+    Effect.gen(function*() {
+      const gate = Effect.provideService(HumanGate, person("yes"))
+      const unknown = Effect.map(Effect.flip(gate(trustSigner({ who: "Eve" }, caller))), ({ message }) => message)
+      assert.include(yield* unknown, "neither you nor the project's trust.yaml, as you accepted it, name anybody")
+      for (const name of ["Grace", "Ada"]) {
+        yield* gate(trustSigner({ who: makeSigner().pair.publicKey, name }, caller))
+      }
+      assert.match(yield* unknown, /There are: "(Grace", "Ada|Ada", "Grace)"$/)
+    }).pipe(Effect.provide(kernel())))
 
   it.effect("a signer, and no longer", () =>
     Effect.gen(function*() {

@@ -96,6 +96,7 @@ export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDec
   command: Schema.optionalKey(Schema.String),
   /** How the person was reached, and what was seen of them: for the record, as in an act. */
   by: Schema.optionalKey(Schema.Literals(["terminal", "elicitation", "embedder"])),
+  /** "answered no at /dev/pts/3" */
   seen: Schema.optionalKey(Schema.String)
 }) {
   override get message() {

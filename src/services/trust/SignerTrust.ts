@@ -68,8 +68,10 @@ export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUn
       return `"${this.name}" is the name of ${this.keys.length} signers: ${this.keys.join(", ")}`
     }
     const names = this.known.slice(0, 20).map((name) => `"${name}"`).join(", ")
-    return `There is no signer called "${this.name}" here. ` +
-      (names === "" ? "None has a name yet" : `There are: ${names}${this.known.length > 20 ? ", …" : ""}`) +
+    return `There is no signer called "${this.name}" here` +
+      (names === ""
+        ? ": neither you nor the project's trust.yaml, as you accepted it, name anybody"
+        : `. There are: ${names}${this.known.length > 20 ? ", …" : ""}`) +
       (this.outdated === true ? `. ${outdatedProposal}` : "")
   }
   get remediation() {
