@@ -62,7 +62,8 @@ export const namesCut = Effect.gen(function*() {
   const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))
   const { invalid, locks } = yield* Effect.flatMap(LockfileStore, (store) => store.list({ scope: "project" }))
   const names = [
-    ...items.flatMap(({ category, id }) => [id, ...category.split("/")]),
+    ...items.map(({ id }) => id),
+    ...items.flatMap(({ category }) => category.split("/")),
     ...locks.flatMap(({ path }) => partsOfLock(path)),
     ...invalid.flatMap(({ lockfile }) => partsOfLock(pathOf(lockfile)))
   ]

@@ -152,9 +152,9 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         if (why !== undefined || terminal === undefined) {
           const useless = yield* uselessVariable(request)
           const reasons = [why ?? "there is no terminal to ask on", ...(useless === undefined ? [] : [useless.why])]
-          // An agent reads this too, where one was not seen.
-          const typed = agent === undefined ? `A person types it at a terminal: ${request.command}` : undefined
-          return yield* required(request, reasons.join("; "), useless?.remedy ?? typed)
+          // An agent that was not seen reads this too.
+          const remedy = useless?.remedy ?? `A person types it at a terminal: ${request.command}`
+          return yield* required(request, reasons.join("; "), agent === undefined ? remedy : undefined)
         }
         return agreed(
           request,

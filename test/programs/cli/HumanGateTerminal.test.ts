@@ -245,7 +245,8 @@ describe("nobody", () => {
   needsPerson(
     "is where a passphrase is set and there is no key",
     { env: { KIWI_PASSPHRASE: "mine" }, noKey: true, above: [{ name: "codex" }] },
-    "Codex runs"
+    "Codex runs this command",
+    "Ask the person to type: "
   )
   for (
     const [what, situation] of [["stdin", { stdin: false }], ["stdout", { stdout: false }], ["terminal", {}]] as const

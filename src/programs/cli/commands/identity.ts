@@ -87,7 +87,13 @@ const change = Effect.fnUntraced(function*(what: "encrypt" | "decrypt", request:
 }, Effect.scoped)
 
 const noTerminal = ({ command, kind, title }: HumanRequest) =>
-  new HumanRequired({ kind, title, command, why: "the passphrase is typed at a terminal, and there is none" })
+  new HumanRequired({
+    kind,
+    title,
+    command,
+    why: "the passphrase is typed at a terminal, and there is none",
+    remedy: `A person types it at a terminal: ${command}`
+  })
 
 const changePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt") {
   const output = yield* Output
