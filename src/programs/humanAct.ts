@@ -1,5 +1,6 @@
 // Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest), how the person
-// answered and what came of it; a refusal is recorded too. Where it cannot be written, nothing is done: an act changes more than most calls do.
+// answered and what came of it; a refusal is recorded too. Where it cannot be written, nothing is done: an act changes
+// more than most calls do.
 import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"

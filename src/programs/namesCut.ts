@@ -55,17 +55,20 @@ const cutter = (names: ReadonlySet<string>): Cut => {
   return <A>(value: A) => cut(value) as A
 }
 
-/** What an answer about this project goes through before an agent sees it. */
-export const namesCut = Effect.gen(function*() {
+const namesOfLocks = Effect.gen(function*() {
+  const { invalid, locks } = yield* Effect.flatMap(LockfileStore, (store) => store.list({ scope: "project" }))
+  return [...locks.map(({ path }) => path), ...invalid.map(({ lockfile }) => pathOf(lockfile))].flatMap(partsOfLock)
+})
+
+/** What an answer about this project goes through before an agent sees it. `locks`: whether it may name some. */
+export const namesCut = Effect.fnUntraced(function*(locks: boolean) {
   const trust = yield* ProjectTrust
   if ((yield* trust.state)._tag !== "Restricted") return nothing
   const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))
-  const { invalid, locks } = yield* Effect.flatMap(LockfileStore, (store) => store.list({ scope: "project" }))
   const names = [
     ...items.map(({ id }) => id),
     ...items.flatMap(({ category }) => category.split("/")),
-    ...locks.flatMap(({ path }) => partsOfLock(path)),
-    ...invalid.flatMap(({ lockfile }) => partsOfLock(pathOf(lockfile)))
+    ...(locks ? yield* namesOfLocks : [])
   ]
   return cutter(new Set(names.filter((name) => !isPlainName(name))))
 })

@@ -46,7 +46,7 @@ describe("what is said about a restricted project", () => {
   it.effect("has no long name in it, but in what is marked", () =>
     Effect.gen(function*() {
       const cut = cutName(long)
-      assert.deepStrictEqual((yield* namesCut)(said), {
+      assert.deepStrictEqual((yield* namesCut(true))(said), {
         results: [{ id: cut, path: `project:tools/${cut}/add.yaml`, category: cut }, { id: "add_two" }],
         message: `"${cut}" is the id of more than one item: project:tools/${cut}.yaml, project:tools/add_two.yaml`,
         untrusted: { content: long }
@@ -55,6 +55,6 @@ describe("what is said about a restricted project", () => {
 
   it.effect("is as it is once a person trusts it", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual((yield* namesCut)(said), said)
+      assert.deepStrictEqual((yield* namesCut(true))(said), said)
     }).pipe(Effect.provide(kernel({ project }))))
 })

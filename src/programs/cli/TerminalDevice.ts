@@ -12,7 +12,7 @@ export interface OpenTerminal {
   readonly write: (text: string) => Effect.Effect<void>
   /** One line without its end; `undefined` when the terminal is gone. */
   readonly readLine: Effect.Effect<string | undefined>
-  /** One key, without Enter, and what is typed is not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
+  /** One key, without Enter and not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
   readonly readKey: Effect.Effect<string | undefined>
   /** One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
   readonly readSecret: (prompt: string) => Effect.Effect<string | undefined>

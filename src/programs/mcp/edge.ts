@@ -197,7 +197,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
       const toldRun = Effect.gen(function*() {
-        tell = yield* namesCut
+        tell = yield* namesCut(tool === "execute")
         return yield* run
       })
       return yield* projects.use(key)(toldRun).pipe(
