@@ -14,6 +14,7 @@ import { showExecutor, showLocation } from "../services/item/Item.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { ItemState } from "./itemState.ts"
 import { standingOf } from "./itemState.ts"
+import { unquoted } from "./unquoted.ts"
 
 export interface DrawnLink {
   readonly id: string
@@ -69,7 +70,10 @@ export const signerName = (by: SignedBy): string =>
 export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
   const resolver = yield* ChainResolver
   const trust = yield* ProjectTrust
-  const { hides, links, stopped } = yield* resolver.partial(query)
+  const { hides, links, stopped } = yield* Effect.mapError(resolver.partial(query), yield* unquoted)
+  const isRestricted = (yield* trust.state)._tag === "Restricted"
+  /** What a restricted project says of itself is not repeated: not even the names of its fields. */
+  const isQuiet = ({ tool }: ChainLink) => isRestricted && tool.location.tier === "project"
   const believed = new Set<ChainLink>()
   const drawn: Array<DrawnLink> = []
   for (const [index, link] of links.entries()) {
@@ -79,14 +83,14 @@ export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
     const child = links[index - 1]
     drawn.push({
       id: tool.location.id,
-      version: tool.version,
-      tool_type: tool.toolType,
+      version: isQuiet(link) && !/^\d{1,9}\.\d{1,9}\.\d{1,9}$/.test(tool.version) ? "not shown" : tool.version,
+      tool_type: isQuiet(link) && !/^[a-z_]{1,16}$/.test(tool.toolType) ? "not shown" : tool.toolType,
       tier: tool.location.tier,
       path: showLocation(tool.location),
       digest: tool.digest,
       state: standing.state,
       ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
-      ...(child === undefined ? {} : { asked_as: showExecutor(child.tool) })
+      ...(child === undefined || isQuiet(child) ? {} : { asked_as: showExecutor(child.tool) })
     })
   }
   const set = ({ link, value }: { readonly link: ChainLink; readonly value: Schema.Json }): SetValue => ({
@@ -97,6 +101,7 @@ export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
   // A config without end stops the chain, and is not unfolded to show it.
   const isBounded = links.every((link) => !isDeeperThan(link.tool.config, maxConfigDepth))
   for (const origin of isBounded ? configOrigins(links) : []) {
+    if (isQuiet(origin.link)) continue
     const overrode = origin.overrode.map(set)
     config.push({ field: origin.field, ...set(origin), ...(overrode.length === 0 ? {} : { overrode }) })
   }

@@ -92,12 +92,12 @@ const checkCommands = Effect.forEach(
         case "NotStarted":
           return warn(
             command,
-            `${found.file} was not started: a project brings it, or other users can change it`,
+            `${found.file} is not safe to start: it lies in a project, or other users can change it`,
             `Put another ${command} before it on PATH`
           )
         case "Answered":
           return found.line === undefined
-            ? warn(command, `does not say its version: ${consequence}`, remedy)
+            ? warn(command, `does not start: ${consequence}`, remedy)
             : ok(command, found.line)
       }
     }),
@@ -111,19 +111,25 @@ const checkHome = Effect.gen(function*() {
   const safe = yield* SafeFiles
   const { home } = yield* KiwiHome
   const stat = yield* Effect.option(files.stat(home))
-  if (Option.isNone(stat)) return ok("home", `${home} is made when it is needed`)
-  if (stat.value.type !== "Directory") return fail("home", `${home} is no folder`, "Move it away, or set KIWI_HOME")
+  if (Option.isNone(stat)) {
+    return ok("home", `${home} does not exist yet: Kiwi makes it when it first has something to keep`)
+  }
+  if (stat.value.type !== "Directory") return fail("home", `${home} is not a folder`, "Move it away, or set KIWI_HOME")
   if ((stat.value.mode & 0o022) !== 0) {
-    return fail("home", `${home} can be written by others (${mode(stat.value.mode)})`, `chmod 700 ${home}`)
+    return fail(
+      "home",
+      `other users can change what is in ${home} (mode ${mode(stat.value.mode)})`,
+      `chmod 700 ${home}`
+    )
   }
   const probe = `doctor-${sha256(home).slice(0, 8)}`
   const written = yield* Effect.result(safe.write(home, probe, "").pipe(Effect.andThen(safe.remove(home, probe))))
   if (Result.isFailure(written)) {
-    return fail("home", `${home} cannot be written: ${written.failure.detail}`, written.failure.remediation)
+    return fail("home", `Kiwi cannot write to ${home}: ${written.failure.detail}`, written.failure.remediation)
   }
   return (stat.value.mode & 0o077) === 0
     ? ok("home", home)
-    : warn("home", `${home} can be read by others (${mode(stat.value.mode)})`, `chmod 700 ${home}`)
+    : warn("home", `other users can read what is in ${home} (mode ${mode(stat.value.mode)})`, `chmod 700 ${home}`)
 })
 
 const littleSpace = 200 * 1024 * 1024
@@ -136,15 +142,17 @@ const checkDisk = Effect.gen(function*() {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize
   }))
-  if (Option.isNone(free)) return warn("disk", `the free space of ${folder} cannot be read`, "Look at the disk")
-  const shown = `${(free.value / 1024 / 1024 / 1024).toFixed(1)} GiB free where ${folder} is`
+  if (Option.isNone(free)) {
+    return warn("disk", `it cannot be seen how much space the disk of ${folder} has left`, `df -h ${folder}`)
+  }
+  const shown = `${(free.value / 1024 / 1024 / 1024).toFixed(1)} GiB free on the disk of ${folder}`
   return free.value < littleSpace
-    ? warn("disk", shown, "Free some space: without any, nothing runs")
+    ? warn("disk", shown, "Free some space: without any, no tool runs")
     : ok("disk", shown)
 })
 
 /** Why a signing key without a passphrase should get one. */
-export const encryptHint = "kiwi identity encrypt puts a passphrase on it: with one, a shell alone cannot sign"
+export const encryptHint = "Put a passphrase on it: kiwi identity encrypt. Without it, no program can sign as you then"
 
 const checkKeychain = Effect.gen(function*() {
   const keychain = yield* Keychain
@@ -152,15 +160,19 @@ const checkKeychain = Effect.gen(function*() {
   const storedIn = yield* identity.storedIn
   const reached = yield* Effect.result(keychain.get("doctor"))
   if (storedIn?.startsWith("keychain") === true && Result.isFailure(reached)) {
-    return fail("keychain", `your signing key is in it, and ${reached.failure.message}`, reached.failure.remediation)
+    return fail(
+      "keychain",
+      `your signing key is in the keychain, and ${reached.failure.message}`,
+      reached.failure.remediation
+    )
   }
   if (storedIn === undefined) {
     return Result.isSuccess(reached)
-      ? ok("keychain", "answers; there is no signing key yet, the first signature makes one")
+      ? ok("keychain", "works; you have no signing key yet, and get one when you first sign")
       : warn(
         "keychain",
-        "none answers: the signing key will be kept in a file that only you can read",
-        "Once there is one, kiwi identity encrypt puts a passphrase on it"
+        "this machine has none that Kiwi can use: your signing key will be kept in a file that only you can read",
+        "Once you have a key, put a passphrase on it: kiwi identity encrypt"
       )
   }
   if (isEncryptedPlace(storedIn)) return ok("keychain", `your signing key is kept in: ${storedIn}`)
@@ -179,12 +191,22 @@ const checkSigners = Effect.gen(function*() {
   return problem === undefined ? [] : [fail("signers", problem.message, problem.remediation)]
 })
 
+const controlStates = {
+  accepted: "counts",
+  new: "is new, and grants nothing until you accept it",
+  changed: "was changed since you accepted it, and grants nothing until you accept it again",
+  removed: "was removed since you accepted it; what it forbade stays forbidden until you accept that",
+  refused: "is never used"
+} as const
+
 const checkProject = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const state = yield* trust.state
-  if (state._tag === "NoProject") return [warn("project", "no folder from here upwards has an .ai", "kiwi init")]
+  if (state._tag === "NoProject") {
+    return [warn("project", "there is none: neither this folder nor one above it has a folder .ai", "kiwi init")]
+  }
   if (state._tag === "Restricted") {
-    return [warn("project", `nothing of it runs: ${state.reason}`, state.remedy ?? "kiwi trust project")]
+    return [warn("project", `nothing in it runs: ${state.reason}`, state.remedy ?? "kiwi trust project")]
   }
   const unseen = yield* trust.unseen
   const controls = (yield* trust.controlFiles).filter((file) => file.state !== "accepted")
@@ -193,15 +215,15 @@ const checkProject = Effect.gen(function*() {
     ...(unseen.length === 0 ? [] : [
       warn(
         "interpreters",
-        `nobody has been shown ${unseen.join(", ")} as it is now; tools that would run with it do not`,
+        `you have not accepted ${unseen.join(", ")} as it is now; tools that need it do not run`,
         "kiwi trust project"
       )
     ]),
     ...controls.map((file) =>
       warn(
         "settings",
-        `${file.path} is ${file.state} and not used${file.issue === undefined ? "" : `: ${file.issue}`}`,
-        file.state === "refused" ? `Replace ${file.path} by a plain file` : "kiwi trust project"
+        `${file.path} ${controlStates[file.state]}${file.issue === undefined ? "" : `: ${file.issue}`}`,
+        file.state === "refused" ? `Put a plain file in the place of ${file.path}` : "kiwi trust project"
       )
     )
   ]
@@ -238,8 +260,8 @@ const checkItems = Effect.gen(function*() {
   return [
     ok(
       "items",
-      `${items.length} found, ${all.length === 0 ? "all" : "the rest"} well formed` +
-        (unread > 0 ? ` (${unread} were not read)` : "")
+      `${items.length} found${all.length === 0 ? ", and no problem in them" : ""}` +
+        (unread > 0 ? ` (${unread} were not looked at)` : "")
     ),
     ...(waiting.length === 0 ? [] : [
       warn(
@@ -251,7 +273,7 @@ const checkItems = Effect.gen(function*() {
       )
     ]),
     ...all.slice(0, 20).map((problem) => warn("items", problem.message, problem.remediation)),
-    ...(all.length > 20 ? [warn("items", `… and ${all.length - 20} more`, "Mend these first")] : [])
+    ...(all.length > 20 ? [warn("items", `… and ${all.length - 20} more problems`, "Correct these first")] : [])
   ]
 })
 
@@ -259,18 +281,18 @@ const checkIndex = Effect.gen(function*() {
   const index = yield* ItemIndex
   const refreshed = yield* Effect.result(index.refresh())
   return Result.isSuccess(refreshed)
-    ? ok("index", `${refreshed.success.items} items`)
-    : fail("index", refreshed.failure.message, refreshed.failure.remediation)
+    ? ok("search", `${refreshed.success.items} items can be found`)
+    : fail("search", refreshed.failure.message, refreshed.failure.remediation)
 })
 
 const checkAudit = Effect.gen(function*() {
   const audit = yield* AuditLog
   const { entries, problems } = yield* audit.verify
   return problems.length === 0
-    ? ok("audit", `${entries} entries, none changed or missing`)
+    ? ok("audit", `${entries} entries of what was done here, none changed or missing`)
     : warn(
       "audit",
-      `${problems.length} of ${entries} entries or files are not as they were written`,
+      `of the record of what was done here, ${problems.length} entries or files were changed or are missing`,
       "kiwi audit verify"
     )
 })
@@ -282,15 +304,21 @@ const checkClients = Effect.fnUntraced(function*(project: string, platform: stri
   const connected = clients.filter((client) => client.connected).map(({ client }) => client)
   return [
     clients.length === 0
-      ? warn("clients", "no MCP client was found on this machine", "Install one, then: kiwi init")
+      ? warn(
+        "clients",
+        "no MCP client was found (Claude Code, Codex, Cursor, …)",
+        "Install one; kiwi init then says how to connect it"
+      )
       : connected.length === 0
       ? warn(
         "clients",
-        `${clients.map(({ client }) => client).join(", ")}: none starts Kiwi`,
-        "kiwi init prints how to connect them"
+        `found ${clients.map(({ client }) => client).join(", ")}, and Kiwi is not connected to any of them`,
+        "kiwi init shows how to connect them"
       )
       : ok("clients", `Kiwi is connected to ${connected.join(", ")}`),
-    ...unreadable.map(({ path }) => warn("clients", `${path} is not well formed`, `Mend ${path}`))
+    ...unreadable.map(({ path }) =>
+      warn("clients", `${path} cannot be understood, so it is not known whether Kiwi is connected`, `Correct ${path}`)
+    )
   ]
 })
 

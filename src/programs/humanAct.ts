@@ -1,5 +1,6 @@
-// Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest) and what came
-// of it. Where it cannot be written, nothing is done: an act changes more than most calls do.
+// Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest), how the person
+// answered and what came of it; a refusal is recorded too. Where it cannot be written, nothing is done: an act changes
+// more than most calls do.
 import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
@@ -16,7 +17,7 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   const audit = yield* AuditLog
   const record = (
     { by, seen }: { readonly by: string; readonly seen?: string },
-    outcome: "agreed" | "done" | "declined" | "failed"
+    outcome: "agreed" | "done" | "declined" | "refused" | "failed"
   ) =>
     audit.append({
       kind: "act",
@@ -29,7 +30,15 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
       outcome
     })
   const act = yield* gate.ask(request).pipe(
-    Effect.tapErrorTag("HumanDeclined", () => record({ by: caller.surface }, "declined"))
+    Effect.tapErrorTag(
+      "HumanDeclined",
+      ({ by, seen }) => record({ by: by ?? caller.surface, ...(seen === undefined ? {} : { seen }) }, "declined")
+    ),
+    // Without a reason nobody was refused: a question is on its way.
+    Effect.tapErrorTag(
+      "HumanRequired",
+      ({ why }) => why === undefined ? Effect.void : Effect.ignore(record({ by: caller.surface, seen: why }, "refused"))
+    )
   )
   return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
     yield* record(act, "agreed")

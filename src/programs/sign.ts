@@ -107,12 +107,15 @@ const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
 
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
+/** Only a terminal asks for a passphrase. */
+const answeredIn = { cli: undefined, mcp: "client", embed: "program" } as const
+
 /** Asks the person behind the surface's HumanGate. A plan without items is not asked about. */
 export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller) {
   const lockfiles = yield* Lockfiles
   const signatures = yield* Signatures
   const told = yield* unquoted
-  const made = yield* Effect.mapError(signatures.plan(input), told)
+  const made = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
   const plan = { ...made, refused: made.refused.map(({ error, item }) => ({ item, error: told(error) })) }
   if (plan.items.length === 0) return { signed: [], refrozen: [], refused: refusals(plan) } satisfies Signed as Signed
   const { locks, signed } = yield* asHuman(plan.request, caller, (act) =>

@@ -6,7 +6,7 @@ import { proposalPath } from "../layers/trust/signers.ts"
 import { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
-import { ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { TrustProposal } from "../services/trust/ProjectTrust.ts"
 import { ProposalRefused, SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
 import type { Signer, SignerGrant } from "../services/trust/SignerTrust.ts"
@@ -16,6 +16,7 @@ import { asHuman } from "./humanAct.ts"
 
 export const trustProject = Effect.fn("trustProject")(function*(caller: Caller) {
   const trust = yield* ProjectTrust
+  if ((yield* trust.state)._tag === "NoProject") yield* trust.require
   const proposal: TrustProposal = yield* trust.propose
   yield* asHuman(proposal.request, caller, (act) => trust.accept(proposal, act))
   return proposal
@@ -39,10 +40,19 @@ const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) 
   const known = (yield* signers.list).flatMap((standing) => standing._tag === "Trusted" ? [standing.signer] : [])
   // A name that is written like a key names nobody: whoever gives a key means that key.
   const named = isKey(who) ? [] : known.filter((signer) => signer.name === who)
-  if (named.length > 1) return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey) })
+  if (named.length > 1) {
+    return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey), known: [] })
+  }
   const [found] = named
   if (found !== undefined) return { ...found, name: name ?? found.name }
-  if (!isKey(who) && name === undefined) return yield* new SignerUnknown({ name: who, keys: [] })
+  if (!isKey(who) && name === undefined) {
+    return yield* new SignerUnknown({
+      name: who,
+      keys: [],
+      known: known.map((signer) => signer.name),
+      outdated: yield* signers.outdated
+    })
+  }
   const parsed = yield* signers.parse(who, name ?? "")
   return { ...parsed, name: name ?? known.find((s) => s.publicKey === parsed.publicKey)?.name ?? parsed.keyId }
 })
@@ -77,7 +87,7 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
   const workspace = yield* Workspace
   yield* trust.require
   const { root } = yield* Effect.fromOption(workspace.project).pipe(
-    Effect.mapError(() => new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" }))
+    Effect.mapError(() => new ProjectRestricted({ reason: noProject, remedy: "kiwi init" }))
   )
   const signer = yield* identity.current
   if (signer === undefined) return yield* new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })

@@ -16,6 +16,7 @@ import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Tool } from "../services/item/Item.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
+import { ItemInvalid, withoutWords } from "../services/item/ItemErrors.ts"
 import type { ItemType } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { compareLock } from "../services/lockfile/compareLock.ts"
@@ -30,6 +31,7 @@ import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
 import { stateOf } from "./itemState.ts"
+import { cutName } from "./namesCut.ts"
 import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
@@ -85,9 +87,18 @@ const words: ReadonlyMap<string, string> = new Map([
   ["CHAIN_VERSION_MISMATCH", "chain broken"]
 ])
 
-const problemOf = (item: string, error: KiwiError, remediation = error.remediation ?? ""): FrozenProblem => {
-  const code = codeOf(innermost(error))
-  return { item, problem: words.get(code) ?? stateOf(error), code, message: error.message, remediation }
+/** What the checkout's files say is not repeated: they are named. */
+const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
+
+const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
+  const code = codeOf(innermost(found))
+  const problem = words.get(code) ?? stateOf(found)
+  if (problem === "chain broken") {
+    const message = "What it is built on cannot be resolved; it is not quoted, since nobody trusts the project"
+    return { item, problem, code, message, remediation: `Look at the file itself: ${item}` }
+  }
+  const error = quiet(found)
+  return { item, problem, code, message: error.message, remediation: remediation ?? error.remediation ?? "" }
 }
 
 const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
@@ -268,6 +279,10 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   }
 })
 
+/** A name is the checkout's word. */
+const shownName = (name: string): string =>
+  /^[\p{L}\p{M}\p{N} .'_-]{1,32}$/u.test(name) && name.split(" ").length <= 4 ? name : cutName(name)
+
 const addTo = {
   file: "Have it signed by somebody whom the trust file names, or add that signer to the trust file",
   checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
@@ -288,7 +303,7 @@ export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project,
       signers: counted.flatMap((standing) =>
         standing._tag === "Unknown" ? [] : [{
           key_id: standing.signer.keyId,
-          name: standing.signer.name,
+          name: from === "file" || standing._tag === "You" ? standing.signer.name : shownName(standing.signer.name),
           by: standing._tag === "You" ? "you" as const : from
         }]
       )

@@ -241,7 +241,7 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
       answers: [["Passphrase: ", "a\r"], ["Passphrase: ", "b\r"], ["Passphrase: ", "c\r"]]
     })
     assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
-    assert.include(wrong.shown, "HUMAN_REQUIRED")
+    assert.include(wrong.shown, "the passphrase was not right")
     const atTerminal = await machine.onTerminal(["trust", "project", "--yes"], { answers: [["Passphrase: ", "\r"]] })
     assert.include(atTerminal.shown, "HUMAN_DECLINED", "a terminal alone is not enough")
     const guessed = await machine.kiwi(["sign", "tool", "mine", "--yes", "--json"], {

@@ -130,7 +130,10 @@ it("a program that rolldown bundled finds the system items", async () => {
   assert.strictEqual(printed, prints)
 })
 
-it("a program that esbuild bundled finds the system items", async () => {
+it("a program that esbuild bundled as docs/embedding.md says finds the system items", async () => {
+  const page = readFileSync(join(root, "docs/embedding.md"), "utf8")
+  const banner = /--banner:js="([^"]+)"/.exec(page)?.[1]
+  assert.isDefined(banner)
   const { printed, prints } = await bundled("esbuild", (input, file) =>
     run(
       join(project, "node_modules/.bin/esbuild"),
@@ -140,7 +143,7 @@ it("a program that esbuild bundled finds the system items", async () => {
         "--platform=node",
         "--format=esm",
         "--external:@napi-rs/keyring",
-        "--banner:js=import { createRequire as r } from 'node:module'; const require = r(import.meta.url);",
+        `--banner:js=${banner}`,
         `--outfile=${file}`,
         "--log-level=error"
       ],

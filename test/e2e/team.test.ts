@@ -110,7 +110,7 @@ describe("a team's first day", () => {
       []
     await done(bob.kiwi("trust", "add", name!, "--as", "me", "--yes"))
     assert.include(await done(bob.kiwi("run", "tool", "hello")), "hello from Ada")
-    assert.include(await done(bob.kiwi("trust", "list")), "as you")
+    assert.include(await done(bob.kiwi("trust", "list")), "as you, in this project")
   })
 
   it("Bob adds a tool and his key on a branch, Ada changes hers on another, and both are merged", async () => {
@@ -137,7 +137,14 @@ describe("a team's first day", () => {
 
   it("Ada accepts the new trust.yaml and lets what Bob signs run", async () => {
     assert.include(await done(ada.kiwi("run", "tool", "hello")), "hello again")
-    assert.include(await refused(ada.kiwi("run", "tool", "bye")), "SIGNER_UNTRUSTED")
+    const changed = await refused(ada.kiwi("run", "tool", "bye"))
+    assert.include(changed, "SIGNER_UNTRUSTED")
+    assert.include(changed, "trust.yaml is not as you accepted it")
+    assert.include(changed, "hint: kiwi trust project")
+    assert.include(
+      await refused(ada.kiwi("trust", "add", "Nobody", "--as", "me", "--yes")),
+      "is not as you accepted it"
+    )
     await done(ada.kiwi("trust", "project", "--yes"))
     const text = await refused(ada.kiwi("run", "tool", "bye"))
     const [, key] = /kiwi trust add ([\w-]{43})/.exec(text) ?? []

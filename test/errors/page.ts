@@ -126,7 +126,7 @@ This page has every code that there is. Each example was made by a test, which h
 | \`failed_at\` | The link that really failed: \`tool_id\`; \`config_path\`, its file from its tier (\`project:tools/math/add.py\`); \`validation_errors\`, what is wrong in which \`field\`, with the \`value\` |
 | \`cause\` | The failure under this one, by \`code\` and \`message\`, and under that the next, at most four |
 | \`retryable\` | Whether the same call can succeed later without anybody changing anything |
-| \`remediation\` | What to do: a command where there is one; over MCP a call that the agent can make, or what to tell the person |
+| \`remediation\` | What to do: a command where there is one, or a call of the library, which the command line says as a command; over MCP a call that the agent can make, or what to tell the person |
 
 In TypeScript every code is a class, \`ITEM_NOT_FOUND\` is \`ItemNotFound\`, with fields of its own. What happens inside a
 tool's chain comes in a \`ToolChainError\`, which has \`chain\`, \`failedAt\` and the error itself as \`reason\`; its code,

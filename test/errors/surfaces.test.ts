@@ -7,6 +7,7 @@ import { makeKiwi } from "../../src/programs/makeKiwi.ts"
 import * as Server from "../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../src/programs/mcp/transport/protocols.ts"
 import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
+import { forCommand } from "../../src/services/error/commandRemedy.ts"
 import { toErrorObject } from "../../src/services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { object, tool } from "../layers/proxy/calls.ts"
@@ -92,7 +93,8 @@ describe("structured errors lost at the handler: an error is the same object but
         const { remediation, ...rest } = yield* byMcp(item, parameters)
         assert.deepStrictEqual({ ...rest, remediation: shown.remediation }, shown)
         assert.strictEqual(remediation, agentRemedy(shown.remediation))
-        assert.deepStrictEqual(yield* byCommand(item, parameters), shown)
+        assert.deepStrictEqual(yield* byCommand(item, parameters), forCommand(shown))
+        assert.notMatch(shown.remediation, /kiwi (search|load)/)
         if (code !== "ITEM_NOT_FOUND") assert.isDefined(shown.failed_at, code)
       }
     }).pipe(Effect.provide(environment), Effect.scoped))

@@ -30,7 +30,9 @@ const items: ReadonlyArray<string> = [
     "needs",
     "module",
     "folder",
-    "signed"
+    "signed",
+    "fields",
+    "asked"
   ]
     .map((name) => `c_${name}`),
   "c_broken",
@@ -123,8 +125,8 @@ describe("the words of a clone that nobody trusts", () => {
       ...items.map((id) => ["run", "tool", id]),
       ...items.map((id) => ["explain", id]),
       ["explain", "directive", "c_broken"],
-      ["chain", "mine"],
-      ["chain", "c_executor"],
+      ...items.map((id) => ["chain", id]),
+      ["lockfile", "verify", "--frozen"],
       ["env", "explain", "mine"],
       ["env", "explain", "c_needs"],
       ["lockfile", "list"],

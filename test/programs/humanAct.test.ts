@@ -5,12 +5,23 @@ import { sign } from "../../src/programs/sign.ts"
 import { trustProject, trustSigner, untrustSigner } from "../../src/programs/trust.ts"
 import { AuditLog, AuditUnavailable } from "../../src/services/audit/AuditLog.ts"
 import type { HumanRequest } from "../../src/services/trust/HumanAct.ts"
-import { HumanGate } from "../../src/services/trust/HumanAct.ts"
-import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
+import { HumanDeclined, HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
+import { noProject, ProjectRestricted, ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../src/services/trust/SignerTrust.ts"
 import { call, caller, echo, entries, kernel } from "../layers/proxy/calls.ts"
 import { makeSigner } from "../support/snapshots.ts"
 import { person } from "./items.ts"
+
+/** What `ProjectTrust` is where there is no project. */
+const ProjectTrustNone = Layer.effect(
+  ProjectTrust,
+  Effect.map(Effect.service(ProjectTrust), (trust) =>
+    ProjectTrust.of({
+      ...trust,
+      state: Effect.succeed({ _tag: "NoProject" }),
+      require: Effect.fail(new ProjectRestricted({ reason: noProject }))
+    }))
+)
 
 const project = () => new Map([["tools/echo.yaml", echo], ["tools/again.yaml", echo]])
 const checked = () => kernel({ project: project(), signatures: "checked" })
@@ -83,6 +94,27 @@ describe("trusting", () => {
       assert.deepStrictEqual((yield* acts).at(-1), ["trust-project", "terminal", "done"])
     }).pipe(Effect.provide(kernel({ trusted: false }))))
 
+  it.effect("asks nothing where there is no project", () =>
+    Effect.gen(function*() {
+      const asked: Array<HumanRequest> = []
+      const error = yield* Effect.flip(trustProject(caller)).pipe(
+        Effect.provideService(HumanGate, person("yes", asked))
+      )
+      assert.deepStrictEqual([error._tag, asked], ["ProjectRestricted", []])
+      assert.include(error.message, "There is no project here")
+    }).pipe(Effect.provide(Layer.provideMerge(ProjectTrustNone, kernel()))))
+
+  it.effect("names the signers that there are, where a name is none of theirs", () =>
+    Effect.gen(function*() {
+      const gate = Effect.provideService(HumanGate, person("yes"))
+      const unknown = Effect.map(Effect.flip(gate(trustSigner({ who: "Eve" }, caller))), ({ message }) => message)
+      assert.include(yield* unknown, "neither you nor the project's trust.yaml, as you accepted it, name anybody")
+      for (const name of ["Grace", "Ada"]) {
+        yield* gate(trustSigner({ who: makeSigner().pair.publicKey, name }, caller))
+      }
+      assert.match(yield* unknown, /There are: "(Grace", "Ada|Ada", "Grace)"$/)
+    }).pipe(Effect.provide(kernel())))
+
   it.effect("a signer, and no longer", () =>
     Effect.gen(function*() {
       const signers = yield* SignerTrust
@@ -95,6 +127,36 @@ describe("trusting", () => {
       assert.isFalse(yield* gate(untrustSigner(keyId, caller)))
       assert.deepStrictEqual(yield* signers.candidates(keyId, "project"), [])
     }).pipe(Effect.provide(kernel())))
+})
+
+describe("a refusal", () => {
+  const last = Effect.map(entries, (all) => all.findLast((entry) => entry.kind === "act"))
+  const title = "Sign tool echo 1.0.0 (project)"
+  const refusals = [
+    [
+      new HumanDeclined({ kind: "sign", title, answer: "no", by: "terminal", seen: "answered no at /dev/pts/3" }),
+      ["terminal", "answered no at /dev/pts/3", "declined"]
+    ],
+    [
+      new HumanDeclined({ kind: "sign", title, answer: "cancel", by: "elicitation", seen: "cancel, answered in x" }),
+      ["elicitation", "cancel, answered in x", "declined"]
+    ],
+    [new HumanDeclined({ kind: "sign", title }), ["embed", undefined, "declined"]],
+    [
+      new HumanRequired({ kind: "sign", title, command: "kiwi sign tool echo", why: "stdin is not a terminal" }),
+      ["embed", "stdin is not a terminal", "refused"]
+    ]
+  ] as const
+  for (const [error, expected] of refusals) {
+    it.effect(`is recorded: ${expected.join(", ")}`, () =>
+      Effect.gen(function*() {
+        const gate = HumanGate.of({ ask: () => Effect.fail(error) })
+        yield* Effect.flip(Effect.provideService(sign({ id: "echo" }, caller), HumanGate, gate))
+        const entry = yield* last
+        if (entry?.kind !== "act") return assert.fail("nothing was recorded")
+        assert.deepStrictEqual([entry.by, entry.seen, entry.outcome], [...expected])
+      }).pipe(Effect.provide(checked())))
+  }
 })
 
 describe("a human act", () => {

@@ -210,8 +210,9 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const locked = Effect.gen(function*() {
     const identity = yield* recorded
-    if (identity === undefined || !isEncryptedPlace(identity.storedIn)) return false
-    return passphrase === undefined || (yield* opensWith(passphrase)) === false
+    if (identity === undefined || !isEncryptedPlace(identity.storedIn)) return undefined
+    if (passphrase === undefined) return "missing"
+    return (yield* opensWith(passphrase)) === false ? "wrong-variable" : undefined
   }).pipe(Effect.withSpan("Identity.locked"))
 
   const proposePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt") {

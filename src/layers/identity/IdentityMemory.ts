@@ -39,7 +39,7 @@ export const make = Effect.sync(() => {
     storedIn: Effect.sync(() => identity && (passphrase === undefined ? "memory" : "memory (encrypted)")),
     ensure,
     opensWith: (given) => Effect.sync(() => passphrase === undefined ? undefined : normalized(given) === passphrase),
-    locked: Effect.sync(() => passphrase !== undefined),
+    locked: Effect.sync(() => passphrase === undefined ? undefined : "missing"),
     proposePassphrase: (what) => Effect.map(existing, ({ signer }) => passphraseRequest(what, signer.keyId)),
     changePassphrase: Effect.fnUntraced(function*(change, act) {
       const { signer } = yield* existing

@@ -273,7 +273,13 @@ export const make = Effect.gen(function*() {
       }
     }
     const all = [...items, ...(yield* restOfOlder(items))]
-    return { items: all, refused, request: requestFor(query, items, all) }
+    const request = requestFor(query, items, all)
+    const locked = query.answeredIn === undefined || all.length === 0 ? undefined : yield* identity.locked
+    if (locked !== undefined) {
+      const overClient = query.answeredIn === "client"
+      return yield* new KeyLocked({ passphrase: locked, overClient, command: request.command })
+    }
+    return { items: all, refused, request }
   })
 
   const stale = (location: ItemLocation): PlanStale => new PlanStale({ item: showLocation(location) })

@@ -153,6 +153,9 @@ export const make = Effect.gen(function*() {
         item: about.item,
         keyId: claim.keyId,
         kind: claim.kind,
+        ...(claim.kind === "person" && location.tier === "project" && (yield* signers.outdated)
+          ? { outdated: true }
+          : {}),
         ...(cause === undefined ? {} : { cause })
       })
     }

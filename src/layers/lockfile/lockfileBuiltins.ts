@@ -2,6 +2,7 @@
 // `HumanRequired`, with the command.
 import { Effect, Result, Schema } from "effect"
 import { forAgent } from "../../services/error/agentRemedy.ts"
+import { loadCall } from "../../services/error/calls.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import { Tier } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
@@ -61,7 +62,7 @@ export const make = Effect.gen(function*() {
     return Effect.fnUntraced(function*(input) {
       const given = decode(input.parameters)
       if (Result.isFailure(given)) {
-        const hint = `kiwi load tool ${input.tool}`
+        const hint = loadCall("tool", input.tool)
         return yield* new BuiltinFailed({ tool: input.tool, issue: given.failure.message, hint })
       }
       const data = yield* Effect.provideContext(use(given.success), context)

@@ -13,7 +13,7 @@ import { shellWord } from "../../services/text/shellWord.ts"
 const foundations = new Set(["primitive", "runtime"])
 
 const nameOf = (by: SignedBy | undefined): string => {
-  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "nobody you know"
+  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "an unknown key"
   return by.kind === "agent" ? "an agent" : by.standing.signer.name
 }
 
@@ -57,7 +57,7 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
       new PermissionDenied({
         what,
         rule: "others-ask",
-        reason: `${place} is signed by ${nameOf(by[foreign])}, and what they sign does not run as yours does`,
+        reason: `${place} is signed by ${nameOf(by[foreign])}, and what that key signs was not allowed to run here`,
         hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}${
           asMe(by[foreign])
         }`,
@@ -83,7 +83,7 @@ const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: str
       rule: "secrets-for-your-own",
       reason: `${place} is signed by ${
         nameOf(verified[foreign]?.by)
-      }, and secrets go only to what you have signed yourself`,
+      }, and secrets go only to what was signed by the person whose they are`,
       hint: `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
     })
   )

@@ -1,6 +1,7 @@
 // The `builtin` primitive: Effect handlers by id. Whoever composes a kernel registers handlers; Kiwi's own come last,
 // so that none of them can be replaced.
 import { Effect, Layer, Result, Schema } from "effect"
+import { loadCall } from "../../services/error/calls.ts"
 import { maxOutputRange, Outputs } from "../../services/primitive/Outputs.ts"
 import {
   BuiltinFailed,
@@ -31,7 +32,7 @@ const decodeRange = Schema.decodeUnknownResult(Range)
 const defaultLength = 65_536
 
 const wrongParameters = (input: PrimitiveInput, error: Schema.SchemaError) =>
-  new BuiltinFailed({ tool: input.tool, issue: error.message, hint: `kiwi load tool ${input.tool}` })
+  new BuiltinFailed({ tool: input.tool, issue: error.message, hint: loadCall("tool", input.tool) })
 
 /** Answers with nothing at all: what a call costs without what it does. */
 const noop: PrimitiveHandler = () => Effect.succeed({ data: null, metadata: {} })

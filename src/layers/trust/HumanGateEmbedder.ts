@@ -16,10 +16,12 @@ export const make = (askPerson: AskPerson) =>
       const { command, digest, kind, title } = request
       const answer = yield* Effect.tryPromise({
         try: (signal) => Promise.resolve(askPerson(request, signal)),
-        catch: () => new HumanRequired({ kind, title, command })
+        catch: () => new HumanRequired({ kind, title, command, why: "askPerson failed" })
       })
-      if (answer !== true) return yield* new HumanDeclined({ kind, title })
-      return { kind, digest, by: "embedder" } satisfies HumanAct
+      if (answer !== true) {
+        return yield* new HumanDeclined({ kind, title, by: "embedder", seen: "askPerson did not answer true" })
+      }
+      return { kind, digest, by: "embedder", seen: "askPerson answered true" } satisfies HumanAct
     })
     return HumanGate.of({ ask })
   })

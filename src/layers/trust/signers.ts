@@ -131,6 +131,11 @@ const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, Human
     ? Effect.void
     : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
 
+const standingOf = ({ as, project, signer }: SignerGrant): SignerStanding => {
+  const standing = { _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const
+  return project === undefined ? standing : { ...standing, project }
+}
+
 /** Everyone once, the strongest standing first. */
 const distinct = (standings: ReadonlyArray<SignerStanding>): ReadonlyArray<SignerStanding> => {
   const keys = new Set<string>()
@@ -163,7 +168,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
     const fromProject = inProject ? yield* proposed() : []
     const trusted = (as: SignerGrant["as"]) =>
       said.filter((grant) => grant.as === as)
-        .map(({ signer }) => ({ _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const))
+        .map(standingOf)
     return distinct([
       ...(you === undefined ? [] : [{ _tag: "You", signer: you } as const]),
       ...trusted("me"),
@@ -200,6 +205,11 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
     }),
     list: Effect.suspend(() => standings(true)),
     problem: store.problem,
+    outdated: Effect.gen(function*() {
+      if ((yield* projectTrust.state)._tag !== "Trusted") return false
+      const file = (yield* projectTrust.controlFiles).find(({ path }) => path === proposalPath)
+      return file !== undefined && file.state !== "accepted"
+    }),
     parse: (publicKey, name) => Effect.fromResult(parseSigner(publicKey, name)),
     proposeAdd,
     add,

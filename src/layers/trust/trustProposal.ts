@@ -57,7 +57,7 @@ const folderEffects = Effect.fnUntraced(function*(
     if (kind !== "version") {
       const [program, ...settings] = parts
       found.push(
-        `${kind} tools of the project would run with ${word(name)}: ${
+        `${kind} tools of the project run with ${word(name)}: ${
           program === undefined ? "a link that leads nowhere" : showProgram(program)
         }${settings.length === 0 ? "" : `; it reads ${settings.map(showProgram).join(" and ")}`}`
       )
@@ -67,7 +67,7 @@ const folderEffects = Effect.fnUntraced(function*(
     const value = Result.isSuccess(read) && read.success !== undefined
       ? `"${word(new TextDecoder().decode(read.success).trim())}"`
       : "nothing, since it cannot be read"
-    found.push(`${name} would choose the version of an interpreter; it says ${value}`)
+    found.push(`${name} chooses the version of an interpreter; it says ${value}`)
   }
   return found
 })
@@ -76,7 +76,7 @@ const signerEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const { problems, signers } = yield* parseProposedSigners(bytes)
   return [
     ...signers.map((signer) =>
-      `Signatures of "${word(signer.name)}" (key ${signer.keyId}) would count for items of this project`
+      `Signatures of "${word(signer.name)}" (key ${signer.keyId}) count for items of this project`
     ),
     ...problems.map((p) => `${proposalPath}:${p.line} proposes nobody: ${p.issue}`)
   ]
@@ -86,7 +86,7 @@ const settingsEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const parsed = yield* Effect.result(parseControlYaml(bytes))
   if (Result.isFailure(parsed)) return [`${settingsPath} could not be read and sets nothing: ${parsed.failure.issue}`]
   const { loosens } = interpret(parsed.success, defaults, settingsPath, false)
-  return loosens.map(({ setting }) => `The setting ${word(setting)} would hold, which is not stricter than the default`)
+  return loosens.map(({ setting }) => `The setting ${word(setting)} holds, which is not stricter than the default`)
 })
 
 const listOf = (names: ReadonlyArray<string>): string =>
@@ -100,12 +100,12 @@ const fileEffects = Effect.fnUntraced(function*(path: string, bytes: Uint8Array)
     const denied = names.filter(isDeniedVariable)
     const listed = listOf(names.filter((name) => !isDeniedVariable(name)))
     return [
-      `${word(path)} would set ${listed === "" ? "nothing" : listed}, for tools that declare these names`,
+      `${word(path)} sets ${listed === "" ? "nothing" : listed}, for tools that declare these names`,
       ...(denied.length === 0 ? [] : [`${word(path)} also names ${listOf(denied)}, which no .env file may set`])
     ]
   }
-  if (path.startsWith(".ai/extractors/")) return [`${word(path)} would say how metadata is read from items`]
-  return [`${word(path)} would be believed; its text is below`]
+  if (path.startsWith(".ai/extractors/")) return [`${word(path)} says how metadata is read from items`]
+  return [`${word(path)} is believed as it is`]
 })
 
 const printedLines = (text: string, mark: string): string => {
@@ -147,7 +147,7 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
   return [
     `Project: ${safeLine(root, 4096)}`,
     "",
-    "Trusting it would have these effects:",
+    "Trusting it means:",
     ...effects.map((effect) => `  - ${effect}`),
     ...(compared.length === 0 ? [] : [
       "",
@@ -166,13 +166,13 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
 export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Service"], input: ProposalInput) {
   const perFile = yield* Effect.forEach(input.compared, ({ file, now }) =>
     file.state === "removed"
-      ? Effect.succeed([`${word(file.path)} is gone; what it restricted would no longer hold`])
+      ? Effect.succeed([`${word(file.path)} is gone; what it restricted no longer holds`])
       : now?._tag === "Read"
       ? fileEffects(file.path, now.bytes)
       : Effect.succeed([`${word(file.path)} is never used: ${word(file.issue ?? "it cannot be read")}`]))
   const effects = [
-    ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi would go on all the same`),
-    "Its tools and directives would run once you or a signer that you trust has signed them",
+    ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi goes on all the same`),
+    "Its tools and directives run once you, or somebody whom you trust as yourself, have signed them",
     ...(yield* folderEffects(files, input)),
     ...perFile.flat()
   ]

@@ -21,11 +21,27 @@ const tries = 3
 
 const noPassphrase = Redacted.make("")
 
+const seenAs = {
+  no: "answered no",
+  stopped: "stopped before the end",
+  nothing: "typed no passphrase",
+  wrong: "typed a wrong passphrase"
+} as const
+
+/** A question that ended at a terminal without a yes. */
+export const declinedAt = (
+  { name }: OpenTerminal,
+  { command, kind, title }: HumanRequest,
+  answer: keyof typeof seenAs
+) => new HumanDeclined({ kind, title, command, answer, by: "terminal", seen: `${seenAs[answer]} at ${name}` })
+
 export interface GateOptions {
   /** `--yes`: do not ask. */
   readonly yes: boolean
   /** Whether the command was told to read data from stdin, so that it need not be a terminal. */
   readonly stdinIsData?: boolean
+  /** Whether the command asks for what the act needs at the same terminal, so that there is no question before. */
+  readonly asksItself?: boolean
   /**
    * Whether the act is about bytes that come with Kiwi, or a key that is not there yet: then nobody is needed, unless an
    * agent would make a key for a home that is somebody's already.
@@ -55,31 +71,46 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
     by,
     seen
   })
-  const declined = ({ kind, title }: HumanRequest) => new HumanDeclined({ kind, title })
-  const required = ({ command, kind, title }: HumanRequest, why: string) =>
-    new HumanRequired({ kind, title, command, why })
+  const required = ({ command, kind, title }: HumanRequest, why: string, remedy?: string) =>
+    new HumanRequired({ kind, title, command, why, ...(remedy === undefined ? {} : { remedy }) })
 
   const askYes = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
-    if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
+    if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
     yield* terminal.write(`\n${paint.bold("Go ahead?")} [y/N] `)
     const answer = yield* terminal.readLine
-    return /^\s*y(es)?\s*$/i.test(answer ?? "") ? `answered at ${terminal.name}` : yield* declined(request)
+    return /^\s*y(es)?\s*$/i.test(answer ?? "")
+      ? `answered at ${terminal.name}`
+      : yield* declinedAt(terminal, request, "no")
   })
 
   const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
-    if (!(yield* showQuestion(request, terminal, paint))) return yield* declined(request)
+    if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
     yield* terminal.write("\nYour signing key has a passphrase: typing it is your yes.\n")
     for (let turn = 1; turn <= tries; turn++) {
       const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))
       yield* terminal.write("\n")
-      if (typed === undefined || typed === "") return yield* declined(request)
+      if (typed === undefined || typed === "") return yield* declinedAt(terminal, request, "nothing")
       const passphrase = Redacted.make(typed)
       if ((yield* identity.opensWith(passphrase)) === true) {
         return { ...agreed(request, "passphrase", `typed at ${terminal.name}`), passphrase }
       }
       yield* terminal.write("That is not it.\n")
     }
-    return yield* required(request, "the passphrase was not right")
+    return yield* declinedAt(terminal, request, "wrong")
+  })
+
+  /** Why a passphrase that was given is none of the key's, which has none, and what to do. */
+  const uselessVariable = Effect.fnUntraced(function*({ command }: HumanRequest) {
+    if (given === undefined) return undefined
+    return (yield* identity.current) === undefined
+      ? {
+        why: "KIWI_PASSPHRASE does not count: there is no signing key yet that it opens",
+        remedy: `Make a key with it, for example KIWI_PASSPHRASE=… kiwi init; or type at a terminal: ${command}`
+      }
+      : {
+        why: "KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+        remedy: `Put the passphrase on the key, at a terminal: kiwi identity encrypt; or type at a terminal: ${command}`
+      }
   })
 
   return HumanGate.of({
@@ -102,7 +133,8 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         const opens = yield* identity.opensWith(given === undefined ? noPassphrase : Redacted.make(given))
         const terminal = yield* device.open
         if (opens === true) {
-          const asked = why === undefined && terminal !== undefined && !options.yes
+          const asksNothing = options.yes || options.asksItself === true
+          const asked = why === undefined && terminal !== undefined && !asksNothing
             ? `, ${yield* askYes(request, terminal)}`
             : ""
           return agreed(request, "passphrase", `KIWI_PASSPHRASE${asked}`)
@@ -117,12 +149,21 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
             }, and it cannot be typed here: ${why ?? "there is no terminal"}`
           )
         }
-        if (why !== undefined) return yield* required(request, why)
-        if (terminal === undefined) return yield* required(request, "there is no terminal to ask on")
+        if (why !== undefined || terminal === undefined) {
+          const useless = yield* uselessVariable(request)
+          const reasons = [why ?? "there is no terminal to ask on", ...(useless === undefined ? [] : [useless.why])]
+          // An agent that was not seen reads this too.
+          const remedy = useless?.remedy ?? `A person types it at a terminal: ${request.command}`
+          return yield* required(request, reasons.join("; "), agent === undefined ? remedy : undefined)
+        }
         return agreed(
           request,
           "terminal",
-          options.yes ? `--yes at ${terminal.name}` : yield* askYes(request, terminal)
+          options.asksItself === true
+            ? `passphrase typed at ${terminal.name}`
+            : options.yes
+            ? `--yes at ${terminal.name}`
+            : yield* askYes(request, terminal)
         )
       },
       Effect.scoped

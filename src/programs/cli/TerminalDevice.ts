@@ -12,7 +12,9 @@ export interface OpenTerminal {
   readonly write: (text: string) => Effect.Effect<void>
   /** One line without its end; `undefined` when the terminal is gone. */
   readonly readLine: Effect.Effect<string | undefined>
-  /** The same after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
+  /** One key, without Enter and not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
+  readonly readKey: Effect.Effect<string | undefined>
+  /** One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
   readonly readSecret: (prompt: string) => Effect.Effect<string | undefined>
 }
 
@@ -45,9 +47,9 @@ const readUntilEnd = (input: ReadStream) =>
     return Effect.sync(() => done(undefined))
   })
 
-const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
+/** Key by key, until `take` has an answer. The terminal is as it was before, whatever ends this. */
+const readRaw = (input: ReadStream, take: (character: string) => string | undefined, start = () => {}) =>
   Effect.callback<string | undefined>((resume) => {
-    let line = ""
     const done = (answer: string | undefined) => {
       input.off("data", onData)
       input.off("end", onEnd)
@@ -58,10 +60,9 @@ const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
     const onEnd = () => done(undefined)
     const onData = (chunk: Buffer) => {
       for (const character of chunk.toString("utf8")) {
-        if (character === "\r" || character === "\n") return done(line)
         if (character === "\u0003" || character === "\u0004") return done(undefined)
-        if (character === "\u007f" || character === "\b") line = Array.from(line).slice(0, -1).join("")
-        else if (line.length < longestLine) line += character
+        const answer = take(character)
+        if (answer !== undefined) return done(answer)
       }
     }
     // Before the prompt: who is fast would be seen otherwise.
@@ -69,8 +70,19 @@ const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
     input.on("data", onData)
     input.on("end", onEnd)
     input.resume()
-    output.write(prompt)
+    start()
     return Effect.sync(() => done(undefined))
+  })
+
+const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
+  Effect.suspend(() => {
+    let line = ""
+    return readRaw(input, (character) => {
+      if (character === "\r" || character === "\n") return line
+      if (character === "\u007f" || character === "\b") line = Array.from(line).slice(0, -1).join("")
+      else if (line.length < longestLine) line += character
+      return undefined
+    }, () => output.write(prompt))
   })
 
 /** The terminal that stdin is, since the device's own name is the same for everybody. */
@@ -105,6 +117,7 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
         output.write(text, () => resume(Effect.void))
       }),
     readLine: readUntilEnd(input),
+    readKey: readRaw(input, (character) => character),
     readSecret: (prompt) => readHidden(input, output, prompt),
     close: () => {
       input.destroy()

@@ -3,6 +3,7 @@
 import { Cause, Effect, Schema } from "effect"
 import * as CliError from "effect/cli/CliError"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import { commandRemedy, forCommand } from "../../services/error/commandRemedy.ts"
 import type { ErrorCause, ErrorObject } from "../../services/error/KiwiError.ts"
 import { isKiwiError, toErrorObject } from "../../services/error/KiwiError.ts"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
@@ -55,7 +56,8 @@ export const renderError = (error: ErrorObject, paint: Paint): string => {
     ...(error.failed_at === undefined ? [] : [`failed at: ${safeLine(error.failed_at.config_path, 400)}`]),
     ...causes(error.message, error.cause)
   ]
-  const hint = error.remediation ?? (error.retryable ? "The same command may work later" : undefined)
+  const hint = (error.remediation && commandRemedy(error.remediation)) ??
+    (error.retryable ? "The same command may work later" : undefined)
   const head = `${paint.red(paint.bold("error"))}${paint.dim(`[${error.code}]`)}: ${first}`
   return [
     head,
@@ -64,8 +66,9 @@ export const renderError = (error: ErrorObject, paint: Paint): string => {
   ].join("\n")
 }
 
-const report = Effect.fnUntraced(function*(error: ErrorObject) {
+const report = Effect.fnUntraced(function*(failed: ErrorObject) {
   const output = yield* Output
+  const error = forCommand(failed)
   if (output.json) return yield* output.answer({ error }, () => "")
   yield* output.say(renderError(error, output.talkPaint))
 })

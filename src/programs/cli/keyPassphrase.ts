@@ -1,10 +1,12 @@
 // Asks for the passphrase of the signing key: at the controlling terminal, hidden, and nowhere else. It is asked for
 // once the person has agreed, and before anything is locked or written.
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { passphraseIssue, PassphraseRefused } from "../../services/identity/passphrase.ts"
-import { HumanDeclined, HumanGate } from "../../services/trust/HumanAct.ts"
+import { HumanGate } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { declinedAt } from "./HumanGateTerminal.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import { TerminalDevice } from "./TerminalDevice.ts"
 
@@ -13,11 +15,11 @@ const tries = 3
 const ask = Effect.fnUntraced(function*(
   terminal: OpenTerminal,
   prompt: string,
-  { kind, title }: Pick<HumanRequest, "kind" | "title">
+  request: HumanRequest
 ) {
   const typed = yield* terminal.readSecret(prompt)
   yield* terminal.write("\n")
-  return typed === undefined || typed === "" ? yield* new HumanDeclined({ kind, title }) : Redacted.make(typed)
+  return typed === undefined || typed === "" ? yield* declinedAt(terminal, request, "nothing") : Redacted.make(typed)
 })
 
 /** The passphrase that the key has; after three that it has not, the last one, which Identity refuses. */
@@ -31,14 +33,24 @@ export const askPresent = Effect.fnUntraced(function*(terminal: OpenTerminal, re
   return typed
 })
 
-/** A new one, typed twice. */
-export const askNew = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
+const askTwice = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
   const typed = yield* ask(terminal, "New passphrase (at least 8 characters, not shown): ", request)
   const issue = passphraseIssue(Redacted.value(typed))
   if (issue !== undefined) return yield* new PassphraseRefused({ issue })
   const again = yield* ask(terminal, "The same again: ", request)
   if (Redacted.value(again) === Redacted.value(typed)) return typed
   return yield* new PassphraseRefused({ issue: "was typed differently the second time" })
+})
+
+/** A new one, typed twice; after three that will not do, the last one's issue. */
+export const askNew = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
+  for (let turn = 1; turn < tries; turn++) {
+    const typed = yield* Effect.result(askTwice(terminal, request))
+    if (Result.isSuccess(typed)) return typed.success
+    if (typed.failure._tag !== "PassphraseRefused") return yield* typed.failure
+    yield* terminal.write(`It ${typed.failure.issue}. Once more:\n`)
+  }
+  return yield* askTwice(terminal, request)
 })
 
 /**
@@ -54,12 +66,13 @@ export const withKeyPassphrase = Effect.provideServiceEffect(
     const add = Effect.fnUntraced(function*(request: HumanRequest, act: HumanAct) {
       const terminal = yield* device.open
       if (terminal === undefined) return act
+      yield* terminal.write(`\n${safeLine(request.title)}.\nYour signing key has a passphrase: typing it signs this.\n`)
       return { ...act, passphrase: yield* Effect.provideService(askPresent(terminal, request), Identity, identity) }
     }, Effect.scoped)
     return HumanGate.of({
       ask: Effect.fnUntraced(function*(request) {
         const act = yield* gate.ask(request)
-        const isComplete = act.kind !== "sign" || act.passphrase !== undefined || !(yield* identity.locked)
+        const isComplete = act.kind !== "sign" || act.passphrase !== undefined || (yield* identity.locked) === undefined
         return isComplete ? act : yield* add(request, act)
       })
     })

@@ -28,6 +28,26 @@ const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   return [...rows, row]
 }
 
+/** What the person wants to see; any other key is nothing. */
+const readChoice = (readKey: OpenTerminal["readKey"]): Effect.Effect<"next" | "all" | "stop"> =>
+  Effect.flatMap(readKey, (key) => {
+    switch (key) {
+      case undefined:
+      case "q":
+      case "Q":
+        return Effect.succeed("stop")
+      case "a":
+      case "A":
+        return Effect.succeed("all")
+      case "\r":
+      case "\n":
+      case " ":
+        return Effect.succeed("next")
+      default:
+        return readChoice(readKey)
+    }
+  })
+
 /** `false`: the person stopped before the end. */
 export const showQuestion = Effect.fnUntraced(function*(
   request: HumanRequest,
@@ -52,11 +72,12 @@ export const showQuestion = Effect.fnUntraced(function*(
     at += most
     if (at >= rows.length) break
     yield* terminal.write(
-      paint.dim(`– ${at} of ${rows.length} lines. Enter: the next, a: all the rest, q: stop – `)
+      paint.dim(`– ${at} of ${rows.length} lines. Enter or space: the next, a: all the rest, q: stop – `)
     )
-    const answer = yield* terminal.readLine
-    if (answer === undefined || /^\s*q/i.test(answer)) return false
-    most = /^\s*a/i.test(answer) ? rows.length : height
+    const choice = yield* readChoice(terminal.readKey)
+    yield* terminal.write("\n")
+    if (choice === "stop") return false
+    most = choice === "all" ? rows.length : height
   }
   yield* terminal.write(`\n${verdict}\n`)
   return true

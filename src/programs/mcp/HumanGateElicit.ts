@@ -204,7 +204,7 @@ export const make = Effect.fnUntraced(function*(
   const required = ({ command, kind, title }: HumanRequest, why?: string) =>
     new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
-    new HumanDeclined({ kind, title, command, answer: action })
+    new HumanDeclined({ kind, title, command, answer: action, by: "elicitation", seen: `${action}, ${seen}` })
   const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) =>
     !agreed(answer)
       ? Effect.fail(declined(request, answer))
@@ -220,7 +220,7 @@ export const make = Effect.fnUntraced(function*(
     // The library encodes this one by its class: a plain object is refused.
     const params = new ElicitRequestFormParams(form(asked))
     const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
-      Effect.mapError(() => required(request))
+      Effect.mapError(() => required(request, `${label} did not answer the question`))
     )
     return yield* judge(request, answer, (typed) => asked.end === undefined || typed === asked.end.number)
   })
@@ -246,7 +246,9 @@ export const make = Effect.fnUntraced(function*(
     gate: HumanGate.of({
       ask: Effect.fn("HumanGate.ask")(function*(request) {
         if (presence.nobody !== undefined) return yield* required(request, presence.nobody)
-        if (!canElicit(context.clientCapabilities)) return yield* required(request)
+        if (!canElicit(context.clientCapabilities)) {
+          return yield* required(request, `${label} cannot put a question to its person`)
+        }
         const asked = questionOf(request, context.clientInfo?.name)
         const hidden = hiddenOf(asked, request, context.clientInfo?.name)
         if (hidden !== undefined) return yield* required(request, hidden)

@@ -16,6 +16,7 @@ import { newCallId } from "../callId.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
+import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
 import { sign } from "../sign.ts"
 import {
@@ -66,7 +67,9 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
 export const toCallToolResult = (
   outcome: Answer | { readonly error: KiwiError },
   /** Path of the project that the call was about, where it is not the server's own. */
-  about?: string
+  about?: string,
+  /** What is done to the answer before anybody sees it. */
+  tell: <A>(answer: A) => A = (answer) => answer
 ): McpSchema.CallToolResult => {
   const structured = "error" in outcome
     ? { status: "error", error: toAgentErrorObject(outcome.error, about) }
@@ -76,7 +79,7 @@ export const toCallToolResult = (
       metadata: outcome.metadata,
       ...(outcome.warnings === undefined || outcome.warnings.length === 0 ? {} : { warnings: outcome.warnings })
     }
-  const text = JSON.stringify(structured)
+  const text = JSON.stringify(tell(JSON.parse(JSON.stringify(structured))))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
     // Only what JSON can say goes out, so the text is what is read back.
@@ -185,6 +188,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     let about: string | undefined
+    let tell: <A>(answer: A) => A = (answer) => answer
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
       const callId = yield* newCallId
@@ -192,7 +196,11 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       about = path
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
-      return yield* projects.use(key)(run).pipe(
+      const toldRun = Effect.gen(function*() {
+        tell = yield* namesCut(tool === "execute")
+        return yield* run
+      })
+      return yield* projects.use(key)(toldRun).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
@@ -207,8 +215,8 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? (yield* gate.question) ?? toCallToolResult(outcome, about)
-      : toCallToolResult(outcome, about)
+      ? (yield* gate.question) ?? toCallToolResult(outcome, about, tell)
+      : toCallToolResult(outcome, about, tell)
   })
   /** What a prompt does: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {

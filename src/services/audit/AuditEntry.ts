@@ -85,13 +85,13 @@ export const AuditAct = Schema.Struct({
   kind: Schema.Literal("act"),
   act: Schema.String,
   by: Schema.String,
-  /** What was seen of the person: the terminal, the client, the variable. */
+  /** What was seen of the person: the terminal, the client, the variable. Of what was refused: why nobody was asked. */
   seen: Schema.optionalKey(Schema.String),
   caller: AuditCaller,
   title: Schema.String,
   digest: Schema.String,
-  /** `agreed`: written before it is done, as a request is. */
-  outcome: Schema.Literals(["agreed", "done", "declined", "failed"])
+  /** `agreed`: written before it is done, as a request is. `refused`: no person could be asked. */
+  outcome: Schema.Literals(["agreed", "done", "declined", "refused", "failed"])
 })
 
 /** Last line of a file. `recovered`: written by a later session, since this one died. */

@@ -2,6 +2,7 @@
 // its own shell, where a person's act would be an agent's. So a command that is also an MCP call becomes that call, and
 // whatever else is a command or a setting of this machine becomes something to tell the person.
 import { shellWord } from "../text/shellWord.ts"
+import { callIn } from "./calls.ts"
 import type { ErrorObject, KiwiError } from "./KiwiError.ts"
 import { toErrorObject } from "./KiwiError.ts"
 
@@ -27,20 +28,35 @@ const item = (call: string, place: Place, [type, id, ...rest]: ReadonlyArray<str
     ? undefined
     : show(call, { item_id: id, item_type: type, ...inPlace(place) })
 
+/** What a program that embeds Kiwi calls, as an agent does it. */
+const sameCall = (remediation: string, place: Place): string | undefined => {
+  const call = callIn(remediation)
+  switch (call?._tag) {
+    case undefined:
+      return undefined
+    case "Search":
+      return `Call ${show("search", { query: call.query, ...inPlace(place) })}`
+    case "Load":
+      return `Call ${show("load", { item_id: call.id, item_type: call.type, ...inPlace(place) })}`
+    case "Open":
+      return "Name the project in project_path, or tell the person to start the server in the project that was meant"
+  }
+}
+
 const lockTools: ReadonlySet<string> = new Set(["diff", "freeze", "validate"])
 
-/** The MCP call that does what a command does; undefined where there is none, or the command has flags. */
+/** The MCP call that asks the person for what a command does; undefined where there is none, or it has flags. */
+const askOf = (command: string, place: Place): string | undefined => {
+  const [verb, ...words] = wordsOf(command)
+  return verb === "sign" ? item("sign", place, words) : undefined
+}
+
+/** The MCP call that does what a command does. */
 const callOf = (command: string, place: Place): string | undefined => {
+  const ask = askOf(command, place)
+  if (ask !== undefined) return `ask the person with ${ask}`
   const [verb, ...words] = wordsOf(command)
   switch (verb) {
-    case "sign": {
-      const sign = item("sign", place, words)
-      return sign === undefined ? undefined : `ask the person with ${sign}`
-    }
-    case "load":
-      return item("load", place, words)
-    case "search":
-      return words.length === 0 ? undefined : show("search", { query: words.join(" "), ...inPlace(place) })
     case "lockfile": {
       const [what = "", tool, ...rest] = words
       return tool === undefined || rest.length > 0 || !lockTools.has(what) || place.project !== undefined
@@ -57,7 +73,7 @@ const command = /`kiwi ([a-z-][^`\n]*)`|(?<=^|: |[a-z] |\()kiwi (-?-?[a-z][^`;)\
 
 /** What only somebody at this machine can do: commands, their flags, variables, files outside the project. */
 const ofThisMachine =
-  /\bkiwi [a-z-]|(?:^|[\s[`:])--[a-z]|\bKIWI_|\$[A-Z]|\b(?:git|npm|pip|chmod|export|install) |\bkeychain\b|\.env\b|yourself/i
+  /\bkiwi [a-z-]|(?:^|[\s[`:])--[a-z]|\bKIWI_|\$[A-Z]|\b(?:git|npm|pip|chmod|export|install) |\bkeychain\b|\.env\b|yourself|\bas you\b/i
 
 /**
  * The same remedy with nothing in it that an agent could type into a shell of its own. `project`: the one that the call
@@ -66,8 +82,17 @@ const ofThisMachine =
 export const agentRemedy = (remediation: string, project?: string): string => {
   const place = { project }
   const named = (typed: string): string =>
-    project === undefined || typed.includes("--project") ? typed : `${typed} --project ${shellWord(project)}`
-  if (/^(?:Ask|Tell) the person/.test(remediation)) return remediation
+    project === undefined || typed.includes("--project")
+      ? typed
+      : typed.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
+  const told = remediation.replaceAll(
+    command,
+    (_, quoted: string | undefined, plain: string | undefined) =>
+      quoted === undefined ? named(`kiwi ${plain}`) : `\`${named(`kiwi ${quoted}`)}\``
+  )
+  if (/^(?:Ask|Tell) the person/.test(remediation)) return told
+  const same = sameCall(remediation, place)
+  if (same !== undefined) return same
   const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length), place) : undefined
   if (whole !== undefined) return whole.replace(/^ask /, "Ask ").replace(/^(?=[a-z]+ \{)/, "Call ")
   const text = remediation.replaceAll(
@@ -78,9 +103,12 @@ export const agentRemedy = (remediation: string, project?: string): string => {
         : callOf(quoted, place) ?? `\`${named(`kiwi ${quoted}`)}\``
   )
   if (!ofThisMachine.test(text)) return text
-  return /^kiwi [a-z-]/.test(text)
-    ? `Tell the person to type, at a terminal of their own: ${text}`
-    : `Tell the person: ${text}`
+  // The person's words stay the person's: what the agent can do besides follows them.
+  const asks = [...remediation.matchAll(command)].flatMap(([, quoted, plain]) =>
+    askOf(quoted ?? plain ?? "", place) ?? []
+  )
+  return (/^kiwi [a-z-]/.test(told) ? "Tell the person to type, at a terminal of their own: " : "Tell the person: ") +
+    told + asks.map((ask) => `. Or ask them with ${ask}`).join("")
 }
 
 /** The wire form of an error for an agent. */

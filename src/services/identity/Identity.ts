@@ -82,8 +82,11 @@ export class Identity extends Context.Service<Identity, {
    * is no key yet. For a surface that has to tell a person from an agent.
    */
   readonly opensWith: (passphrase: Redacted.Redacted) => Effect.Effect<boolean | undefined>
-  /** Whether signing needs a passphrase with the act: the key has one, and `KIWI_PASSPHRASE` is not it. */
-  readonly locked: Effect.Effect<boolean>
+  /**
+   * Why signing needs a passphrase with the act: the key has one, and `KIWI_PASSPHRASE` is not it. `undefined`: it needs
+   * none.
+   */
+  readonly locked: Effect.Effect<"missing" | "wrong-variable" | undefined>
   /** What a person agrees to before the key's passphrase is set, changed or removed. */
   readonly proposePassphrase: (what: "encrypt" | "decrypt") => Effect.Effect<HumanRequest, KeyUnavailable>
   /**

@@ -73,6 +73,7 @@ export class Signatures extends Context.Service<Signatures, {
    * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
    * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
    * Where one of these is `older`, all that are `older` in its tier follow, so that a change of branch asks once.
+   * Fails as `KeyLocked` before anybody is asked, where the key needs a passphrase that `answeredIn` cannot ask for.
    */
   readonly plan: (query: {
     readonly id: string
@@ -80,7 +81,12 @@ export class Signatures extends Context.Service<Signatures, {
     readonly tier?: Exclude<Tier, "system"> | undefined
     readonly category?: string | undefined
     readonly changedOnly?: boolean | undefined
-  }) => Effect.Effect<SigningPlan, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable>
+    /** Where the person answers, if no passphrase can be typed there: an agent's client, or a program. */
+    readonly answeredIn?: "client" | "program" | undefined
+  }) => Effect.Effect<
+    SigningPlan,
+    ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable | KeyLocked
+  >
   /**
    * Signs exactly what the plan showed, all or nothing up to a failing disk, and says what it has signed. What is
    * `older` keeps its signature and its file: that it may run is remembered.

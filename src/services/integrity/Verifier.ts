@@ -2,6 +2,7 @@
 import { Context, type Effect, type Result, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemSnapshot } from "../item/Item.ts"
+import { outdatedProposal } from "../trust/SignerTrust.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
 /** Nobody has signed the item, so nobody stands behind its bytes. */
@@ -51,16 +52,21 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
   item: Schema.String,
   keyId: Schema.String,
   kind: Schema.Literals(["person", "agent"]),
+  /** Whether the project's trust.yaml, which may name the signer, is not as you accepted it. */
+  outdated: Schema.optionalKey(Schema.Boolean),
   /** Why the signer may be one that you did trust. */
   cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
     return this.kind === "person"
-      ? `${this.item} is signed by ${this.keyId}, whom you do not trust`
+      ? `${this.item} is signed by ${this.keyId}, whom you do not trust${
+        this.outdated === true ? `. ${outdatedProposal}` : ""
+      }`
       : `${this.item} is signed by an agent's key (${this.keyId}), which no person has certified`
   }
   get remediation() {
     if (isKiwiError(this.cause) && this.cause.remediation !== undefined) return this.cause.remediation
+    if (this.outdated === true) return "kiwi trust project"
     if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
     return "If you know whose key that is: kiwi trust add <public key> --name <who> --as me; where the project proposes it: kiwi trust project; or read the item and sign it yourself"
   }

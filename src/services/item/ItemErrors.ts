@@ -1,5 +1,6 @@
 // What can be wrong with an item before any question of trust.
 import { Schema } from "effect"
+import { openCall, searchCall } from "../error/calls.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
 import { ItemType, Tier } from "./ItemId.ts"
@@ -24,11 +25,11 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
   get remediation() {
     if (this.near.length > 0) return `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
     if (this.projectless === true) {
-      return "Start Kiwi in the project's folder, or name it: `--project DIR`, or `Kernel.layer({ project })` in a program"
+      return openCall
     }
     return /[*?]/.test(this.id)
       ? "kiwi doctor names the files that are no items"
-      : `Look for it with: kiwi search ${this.id}`
+      : searchCall(this.id)
   }
 }
 

@@ -6,6 +6,7 @@ import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
 import type { InstalledSet } from "../dependency/InstalledPackage.ts"
 import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/EnvResolver.ts"
+import { loadCall } from "../error/calls.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
@@ -39,7 +40,7 @@ export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("
     }`
   }
   get remediation() {
-    return `kiwi load ${this.type ?? "tool"} ${this.tool}`
+    return loadCall(this.type ?? "tool", this.tool)
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.issues

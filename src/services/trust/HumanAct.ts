@@ -53,38 +53,64 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   title: Schema.String,
   command: Schema.String,
   /** Why no person could be asked. */
-  why: Schema.optionalKey(Schema.String)
+  why: Schema.optionalKey(Schema.String),
+  /** What to do, where that is more than to let a person type the command. */
+  remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     return `${this.title}: only a person can do this${this.why === undefined ? "" : ` (${this.why})`}`
   }
   get remediation() {
-    return `Ask the person to type: ${this.command}`
+    return this.remedy ?? `Ask the person to type: ${this.command}`
   }
 }
 
-const answers = {
+const ofClients = {
   decline: "the client answered that the question was declined",
   cancel: "the client answered that the question was dismissed",
   accept: "the client sent the question back without a yes"
 } as const
 
+/** Said to the person who typed. */
+const ofTerminals = {
+  no: "you did not answer yes",
+  stopped: "you stopped before the end",
+  nothing: "no passphrase was typed",
+  wrong: "the passphrase was not right"
+} as const
+
+type OfClient = keyof typeof ofClients
+type OfTerminal = keyof typeof ofTerminals
+
+const isOfTerminal = (answer: OfClient | OfTerminal): answer is OfTerminal => Object.hasOwn(ofTerminals, answer)
+
 /** The person said no, or the client in front of them answered something else than yes. */
 export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDeclined", {
   kind: HumanActKind,
   title: Schema.String,
-  /** What a client answered, which may have asked nobody. Absent: a person said no. */
-  answer: Schema.optionalKey(Schema.Literals(["decline", "cancel", "accept"])),
+  /**
+   * What a client answered, which may have asked nobody, or how it ended at a terminal. Absent: a person said no.
+   */
+  answer: Schema.optionalKey(Schema.Literals(["decline", "cancel", "accept", "no", "stopped", "nothing", "wrong"])),
   /** What the person can type on a terminal instead. */
-  command: Schema.optionalKey(Schema.String)
+  command: Schema.optionalKey(Schema.String),
+  /** How the person was reached, and what was seen of them: for the record, as in an act. */
+  by: Schema.optionalKey(Schema.Literals(["terminal", "elicitation", "embedder"])),
+  /** "answered no at /dev/pts/3" */
+  seen: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
-    return this.answer === undefined
-      ? `${this.title}: the person said no`
-      : `${this.title}: ${answers[this.answer]}; whether a person saw it is not known`
+    const { answer, title } = this
+    if (answer === undefined) return `${title}: the person said no`
+    return isOfTerminal(answer)
+      ? `${title}: ${ofTerminals[answer]}`
+      : `${title}: ${ofClients[answer]}; whether a person saw it is not known`
   }
   get remediation() {
     if (this.answer === undefined) return "Nothing was changed. Do not ask again unless the person wants it"
+    if (isOfTerminal(this.answer)) {
+      return `Nothing was changed${this.command === undefined ? "" : `. To be asked again, type: ${this.command}`}`
+    }
     const typed = this.command === undefined ? "" : `; they can also type on a terminal: ${this.command}`
     return `Ask the person again when they are there and want it; nothing was changed${typed}`
   }

@@ -6,6 +6,9 @@ import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest } from "./HumanAct.ts"
 import type { ProgramFile } from "./ShownProgram.ts"
 
+/** The reason where there is nothing to trust. */
+export const noProject = "there is no project"
+
 /** No person has accepted this project as it is now, so nothing of it runs and nothing of it is believed. */
 export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("ProjectRestricted", {
   /** Why, in one sentence. */
@@ -14,7 +17,9 @@ export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("
   remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
-    return `Nothing of this project runs: ${this.reason}`
+    return this.reason === noProject
+      ? "There is no project here: neither this folder nor one above it has a folder .ai"
+      : `Nothing of this project runs: ${this.reason}`
   }
   get remediation() {
     return this.remedy ?? "kiwi trust project"

@@ -21,8 +21,18 @@ export type SignerStanding =
    * Trusted by you (`kiwi trust add`), or proposed by a project that you trusted at those bytes. `asMe`: you said that
    * what they sign runs, and matches rules, as yours does.
    */
-  | { readonly _tag: "Trusted"; readonly signer: Signer; readonly by: "person" | "project"; readonly asMe: boolean }
+  | {
+    readonly _tag: "Trusted"
+    readonly signer: Signer
+    readonly by: "person" | "project"
+    readonly asMe: boolean
+    /** Real path of the one project for which you said so; absent: everywhere, or the project says so itself. */
+    readonly project?: string
+  }
   | { readonly _tag: "Unknown" }
+
+/** Of a project's trust.yaml. */
+export const outdatedProposal = "The project's .ai/config/trust.yaml is not as you accepted it, so nobody in it counts"
 
 /** What a person says about a signer: one of `kiwi trust add`. */
 export interface SignerGrant {
@@ -47,14 +57,25 @@ export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerIn
 export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUnknown", {
   name: Schema.String,
   /** Public keys of all that have the name. */
-  keys: Schema.Array(Schema.String)
+  keys: Schema.Array(Schema.String),
+  /** Names of those whom the project proposes, or whom you trust. */
+  known: Schema.Array(Schema.String),
+  /** Whether trust.yaml is not as you accepted it. */
+  outdated: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
-    return this.keys.length === 0
-      ? `Nobody called "${this.name}" is proposed by the project's trust.yaml, as far as you have accepted that`
-      : `"${this.name}" is the name of ${this.keys.length} signers: ${this.keys.join(", ")}`
+    if (this.keys.length > 0) {
+      return `"${this.name}" is the name of ${this.keys.length} signers: ${this.keys.join(", ")}`
+    }
+    const names = this.known.slice(0, 20).map((name) => `"${name}"`).join(", ")
+    return `There is no signer called "${this.name}" here` +
+      (names === ""
+        ? ": neither you nor the project's trust.yaml, as you accepted it, name anybody"
+        : `. There are: ${names}${this.known.length > 20 ? ", …" : ""}`) +
+      (this.outdated === true ? `. ${outdatedProposal}` : "")
   }
   get remediation() {
+    if (this.outdated === true) return "kiwi trust project"
     return "Name the whole public key, which they have: kiwi trust add <public key> --name <who> --as me"
   }
 }
@@ -93,6 +114,8 @@ export class SignerTrust extends Context.Service<SignerTrust, {
   readonly list: Effect.Effect<ReadonlyArray<SignerStanding>>
   /** Why signers that you trusted do not count, where what is kept of them cannot be believed. */
   readonly problem: Effect.Effect<SignersUnbelieved | undefined>
+  /** Whether this trusted project's trust.yaml is not as a person accepted it, so that it proposes nobody. */
+  readonly outdated: Effect.Effect<boolean>
   /** A signer from what somebody typed; the key id is computed. */
   readonly parse: (publicKey: string, name: string) => Effect.Effect<Signer, SignerInvalid>
   readonly proposeAdd: (grant: SignerGrant) => HumanRequest

@@ -33,6 +33,7 @@ const signers = Layer.mock(SignerTrust, {
   proposeAdd: unasked,
   proposeRemove: unasked,
   problem: Effect.undefined,
+  outdated: Effect.succeed(false),
   candidates: (keyId, tier) =>
     Effect.sync(() => trusted[tier].filter((s) => s._tag === "Unknown" || s.signer.keyId === keyId))
 })

@@ -10,9 +10,9 @@ it.effect("says so where the item may be in a project that is not open", () =>
     const hint = (tiers: Parameters<typeof ItemStoreMemory.make>[0], id: string) =>
       Effect.map(Effect.flip(ItemStoreMemory.make(tiers).find({ id })), (error) => error.remediation)
     const system = { "tools/mul.py": "s" }
-    assert.include(yield* hint({ system }, "zzzzzzzz"), "--project")
+    assert.include(yield* hint({ system }, "zzzzzzzz"), "makeKiwi({ project })")
     assert.include(yield* hint({ system }, "mull"), `"mul"`)
-    assert.include(yield* hint({ system, project: {} }, "zzzzzzzz"), "kiwi search zzzzzzzz")
+    assert.include(yield* hint({ system, project: {} }, "zzzzzzzz"), "search({ query: \"zzzzzzzz\" })")
   }))
 
 it.effect("a Map that changes is seen by the next call", () =>

@@ -79,7 +79,7 @@ describe("the shipped rules", () => {
       "others-ask",
       /Grace/
     ],
-    ["a signer whom nobody knows", "echo", [by({ _tag: "Unknown" }), system], "others-ask", /nobody you know/],
+    ["a signer whom nobody knows", "echo", [by({ _tag: "Unknown" }), system], "others-ask", /an unknown key/],
     ["an agent with your key", "echo", [by({ _tag: "You", signer }, "agent"), system], "others-ask", /an agent/],
     [
       "a link under yours that is not",
@@ -91,8 +91,8 @@ describe("the shipped rules", () => {
       "others-ask",
       /system:.*subprocess/
     ],
-    ["a link that nobody has verified", "echo", [you], "others-ask", /nobody you know/],
-    ["nothing verified at all", "echo", [], "others-ask", /nobody you know/],
+    ["a link that nobody has verified", "echo", [you], "others-ask", /an unknown key/],
+    ["nothing verified at all", "echo", [], "others-ask", /an unknown key/],
     ["a runtime of your own", "base", [you, system], "foundations-are-not-run", /runtime that tools are built on/],
     ["a primitive", "subprocess", [system], "foundations-are-not-run", /primitive that tools are built on/]
   ]

@@ -3,6 +3,7 @@ import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
+import { loadCall } from "../../../src/services/error/calls.ts"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
@@ -349,7 +350,7 @@ describe("parameters", () => {
           [...new Set(error.failedAt.validationErrors.map((issue) => issue.field))].toSorted(),
           fields
         )
-        assert.strictEqual(error.remediation, `kiwi load tool ${id}`)
+        assert.strictEqual(error.remediation, loadCall("tool", id))
       }).pipe(Effect.provide(layer)))
   }
 

@@ -35,13 +35,19 @@ it.effect("asks the embedder, shows it everything, and binds the act to what was
       })
     )
     assert.deepStrictEqual(seen, request)
-    assert.deepStrictEqual(act, { kind: "sign", digest: request.digest, by: "embedder" })
+    assert.deepStrictEqual(act, {
+      kind: "sign",
+      digest: request.digest,
+      by: "embedder",
+      seen: "askPerson answered true"
+    })
   }))
 
 it.effect("takes only a plain yes for a yes", () =>
   Effect.gen(function*() {
     const no = yield* Effect.flip(Effect.provide(ask, HumanGateEmbedder.layer(() => false)))
     assert.strictEqual(no._tag, "HumanDeclined")
+    if (no._tag === "HumanDeclined") assert.strictEqual(no.seen, "askPerson did not answer true")
     const truthy: unknown = "yes"
     const sloppy = HumanGateEmbedder.layer(() => truthy as boolean)
     assert.strictEqual((yield* Effect.flip(Effect.provide(ask, sloppy)))._tag, "HumanDeclined")

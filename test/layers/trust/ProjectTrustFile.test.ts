@@ -91,7 +91,7 @@ describe("ProjectTrustFile", () => {
         assert.deepInclude(yield* states, { [rules]: "removed", ".ai/config/other.yaml": "removed" })
         const shown = yield* trustProject
         assert.include(shown.request.details, "-deny: shell")
-        assert.include(shown.effects.join("\n"), "what it restricted would no longer hold")
+        assert.include(shown.effects.join("\n"), "what it restricted no longer holds")
         assert.deepStrictEqual(yield* trust.readNarrowing(rules), [])
         assert.deepStrictEqual(yield* states, { ".env.local": "accepted" })
       }).pipe(Effect.provide(w.layer))
@@ -325,7 +325,7 @@ describe("ProjectTrustFile", () => {
       w.put(".env", "API_KEY=correct-horse\nPATH=/evil\nexport OTHER = battery\n# C=x\nnot a line\n")
       yield* Effect.gen(function*() {
         const first = yield* trustProject
-        assert.include(first.effects.join("\n"), ".env would set API_KEY, OTHER, for", "PATH counts in no .env")
+        assert.include(first.effects.join("\n"), ".env sets API_KEY, OTHER, for", "PATH counts in no .env")
         w.put(".env", "API_KEY=staple-gun\nNODE_OPTIONS=--require=x\n")
         const second = yield* trustProject
         assert.include(second.request.details, "-OTHER\n+NODE_OPTIONS")
@@ -364,7 +364,7 @@ describe("ProjectTrustFile", () => {
         for (const place of interpreters) {
           assert.include(all, `run with ${place}: `)
         }
-        assert.include(all, ".nvmrc would choose the version of an interpreter; it says \"../../\\u{1b}[31mevil\"")
+        assert.include(all, ".nvmrc chooses the version of an interpreter; it says \"../../\\u{1b}[31mevil\"")
         assert.isTrue(effects.every((effect) => !effect.includes("\n")))
         assert.include(request.details, "+subprocess.timeout: 3000s")
         assert.strictEqual(request.command, "kiwi trust project")

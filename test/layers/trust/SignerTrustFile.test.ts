@@ -23,6 +23,33 @@ contract(
 const ada = newSigner("Ada")
 
 describe("SignerTrustFile", () => {
+  it.effect("says for which project a person trusts somebody, and whether trust.yaml is as it was accepted", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      const proposal = (name: string) => `signers:\n  - name: ${name}\n    public_key: ${ada.publicKey}\n`
+      w.put(".ai/config/trust.yaml", proposal("Ada"))
+      yield* Effect.gen(function*() {
+        const trust = yield* SignerTrust
+        assert.isFalse(yield* trust.outdated, "a restricted project proposes nobody anyhow")
+        yield* trustProject
+        assert.isFalse(yield* trust.outdated)
+        for (const project of [w.root, undefined]) {
+          const grant = { signer: ada, as: "me", project } as const
+          yield* trust.add(grant, agree(trust.proposeAdd(grant)))
+          const [standing] = yield* trust.list
+          if (standing?._tag !== "Trusted") return assert.fail("nobody is trusted")
+          assert.deepStrictEqual([standing.asMe, standing.project], [true, w.root])
+        }
+        yield* trust.remove(ada.keyId, agree(trust.proposeRemove(ada.keyId)))
+        w.put(".ai/config/trust.yaml", proposal("Eve"))
+        assert.isTrue(yield* trust.outdated)
+        w.put(".ai/config/trust.yaml", proposal("Ada"))
+        assert.isFalse(yield* trust.outdated)
+        fs.rmSync(join(w.root, ".ai/config/trust.yaml"))
+        assert.isTrue(yield* trust.outdated)
+      }).pipe(Effect.provide(w.layer))
+    }))
+
   it.effect("keeps whole public keys, privately, for the next kernel", () =>
     Effect.gen(function*() {
       const w = yield* world

@@ -32,6 +32,9 @@ interface Situation extends Partial<HumanGateTerminal.GateOptions> {
   readonly stdout?: boolean
   /** Everything above this process; "unknown" where it cannot be read. */
   readonly above?: ReadonlyArray<Partial<ProcessInfo>> | "unknown"
+  /** Of the terminal; unknown by default. */
+  readonly rows?: number
+  readonly request?: Partial<HumanRequest>
   /** Files of Kiwi's folder. */
   readonly home?: ReadonlyArray<string>
 }
@@ -56,7 +59,7 @@ const ask = (options: Situation) =>
         TerminalDevice,
         device(options.answers, (text) => {
           shown += text
-        })
+        }, options.rows)
       ),
       Layer.mock(Identity, {
         current: Effect.succeed(
@@ -80,7 +83,7 @@ const ask = (options: Situation) =>
       })
     )
     const gate = yield* Effect.provide(HumanGateTerminal.make({ yes: false, ...options }), layers)
-    const outcome = yield* Effect.result(gate.ask(request))
+    const outcome = yield* Effect.result(gate.ask({ ...request, ...options.request }))
     return { outcome, shown }
   })
 
@@ -94,7 +97,7 @@ const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: stri
       assert.strictEqual(passphrase !== undefined, seen.startsWith("typed"), "what opens the key, and only that")
     }))
 
-const needsPerson = (name: string, options: Situation, why: string) =>
+const needsPerson = (name: string, options: Situation, why: string, remedy = "kiwi sign tool evil") =>
   it.effect(name, () =>
     Effect.gen(function*() {
       const { outcome } = yield* ask(options)
@@ -102,6 +105,7 @@ const needsPerson = (name: string, options: Situation, why: string) =>
       assert.strictEqual(outcome.failure._tag, "HumanRequired")
       assert.include(outcome.failure.message, why)
       assert.include(outcome.failure.remediation, "kiwi sign tool evil")
+      assert.include(outcome.failure.remediation, remedy)
     }))
 
 describe("a person at a terminal", () => {
@@ -163,6 +167,56 @@ describe("a person at a terminal", () => {
   }
 })
 
+const ends = (
+  name: string,
+  options: Situation,
+  said: string,
+  seen: string
+) =>
+  it.effect(name, () =>
+    Effect.gen(function*() {
+      const { outcome } = yield* ask(options)
+      if (outcome._tag === "Success" || outcome.failure._tag !== "HumanDeclined") return assert.fail(outcome._tag)
+      const { by, message, remediation } = outcome.failure
+      assert.deepStrictEqual([message.split(": ")[1], by, outcome.failure.seen], [said, "terminal", seen])
+      assert.strictEqual(remediation, "Nothing was changed. To be asked again, type: kiwi sign tool evil")
+      assert.notInclude(message + remediation, "the person")
+    }))
+
+describe("a question without a yes speaks to who typed, and is recorded with what was seen", () => {
+  const passphrase = "open sesame"
+  const long = { details: "+ line\n".repeat(60) }
+  for (const answer of ["n", "no", "", "perhaps"]) {
+    ends(`"${answer}"`, { answers: [answer] }, "you did not answer yes", "answered no at /dev/pts/7")
+  }
+  ends("hanging up", { answers: [] }, "you did not answer yes", "answered no at /dev/pts/7")
+  ends(
+    "q",
+    { answers: ["q"], rows: 20, request: long },
+    "you stopped before the end",
+    "stopped before the end at /dev/pts/7"
+  )
+  ends(
+    "q before the passphrase",
+    { answers: ["q"], rows: 20, request: long, passphrase },
+    "you stopped before the end",
+    "stopped before the end at /dev/pts/7"
+  )
+  ends(
+    "an empty passphrase",
+    { answers: [""], passphrase },
+    "no passphrase was typed",
+    "typed no passphrase at /dev/pts/7"
+  )
+  ends("no passphrase", { answers: [], passphrase }, "no passphrase was typed", "typed no passphrase at /dev/pts/7")
+  ends(
+    "three wrong passphrases",
+    { answers: ["a", "b", "c", passphrase], passphrase },
+    "the passphrase was not right",
+    "typed a wrong passphrase at /dev/pts/7"
+  )
+})
+
 describe("nobody", () => {
   for (const yes of [false, true]) {
     const flag = yes ? ", with --yes" : ""
@@ -185,13 +239,37 @@ describe("nobody", () => {
   needsPerson(
     "is where a passphrase is set for a key that has none",
     { env: { KIWI_PASSPHRASE: "mine" }, stdin: false },
-    "stdin is not a terminal"
+    "stdin is not a terminal; KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+    "Put the passphrase on the key, at a terminal: kiwi identity encrypt"
   )
   needsPerson(
     "is where a passphrase is set and there is no key",
     { env: { KIWI_PASSPHRASE: "mine" }, noKey: true, above: [{ name: "codex" }] },
-    "Codex runs"
+    "Codex runs this command",
+    "Ask the person to type: "
   )
+  for (
+    const [what, situation] of [["stdin", { stdin: false }], ["stdout", { stdout: false }], ["terminal", {}]] as const
+  ) {
+    needsPerson(
+      `is where a passphrase is set for a key that is not there yet, and no ${what}`,
+      { env: { KIWI_PASSPHRASE: "mine" }, noKey: true, ...situation },
+      "KIWI_PASSPHRASE does not count: there is no signing key yet that it opens",
+      "KIWI_PASSPHRASE=… kiwi init"
+    )
+    needsPerson(
+      `is where a passphrase is set for a plain key, and no ${what}`,
+      { env: { KIWI_PASSPHRASE: "mine" }, ...situation },
+      "KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+      "kiwi identity encrypt"
+    )
+    needsPerson(
+      `is told about no variable that is not set: ${what}`,
+      situation,
+      "terminal",
+      "A person types it at a terminal: kiwi"
+    )
+  }
 })
 
 describe("a key with a passphrase", () => {
@@ -213,6 +291,17 @@ describe("a key with a passphrase", () => {
     { passphrase, above, answers: [passphrase] },
     "cannot be typed here: Claude Code"
   )
+  agrees(
+    "is put on by a command that asks for it itself",
+    { asksItself: true, answers: ["y"] },
+    "terminal",
+    "passphrase typed at /dev/pts/7"
+  )
+  needsPerson(
+    "where there is a terminal",
+    { asksItself: true, stdin: false, answers: ["y"] },
+    "stdin is not a terminal"
+  )
   needsPerson("nor into a pipe", { passphrase, stdout: false, answers: [passphrase] }, "stdout is not a terminal")
 
   it.effect("and not by a yes, a flag, a guess, or silence", () =>
@@ -230,7 +319,11 @@ describe("a key with a passphrase", () => {
       ) {
         const { outcome, shown } = yield* ask({ ...options, passphrase })
         const tag = outcome._tag === "Failure" ? outcome.failure._tag : "agreed"
-        assert.strictEqual(tag, options.answers?.[0] === "" ? "HumanDeclined" : "HumanRequired")
+        assert.strictEqual(
+          tag,
+          options.answers === undefined ? "HumanRequired" : "HumanDeclined",
+          JSON.stringify(options)
+        )
         assert.notInclude(shown, passphrase)
       }
     }))

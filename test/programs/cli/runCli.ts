@@ -48,13 +48,15 @@ export const testShell = (parts: Partial<Shell["Service"]>) =>
 /** A kernel that must not be needed. */
 export const noKernel: Layer.Layer<KernelServices> = Layer.effectContext(Effect.die("the kernel was built"))
 
-export const device = (answers: ReadonlyArray<string> | undefined, show: (text: string) => void) => {
+export const device = (answers: ReadonlyArray<string> | undefined, show: (text: string) => void, rows = 0) => {
   const left = [...answers ?? []]
   const next = Effect.sync(() => left.shift())
   const terminal: OpenTerminal = {
     name: "/dev/pts/7",
+    size: () => ({ columns: 80, rows }),
     write: (text) => Effect.sync(() => show(text)),
     readLine: next,
+    readKey: next,
     readSecret: () => next
   }
   return TerminalDevice.of({ open: Effect.succeed(answers === undefined ? undefined : terminal) })

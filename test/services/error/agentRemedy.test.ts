@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { agentRemedy, forAgent } from "../../../src/services/error/agentRemedy.ts"
+import { loadCall, openCall, searchCall } from "../../../src/services/error/calls.ts"
 
 describe("agentRemedy: a remedy over MCP", () => {
   const cases: ReadonlyArray<readonly [remedy: string, forAgent: string]> = [
@@ -9,8 +10,20 @@ describe("agentRemedy: a remedy over MCP", () => {
       "Look at what changed, then sign it again if it is right: kiwi sign tool add",
       `Look at what changed, then sign it again if it is right: ask the person with sign {item_id: "add", item_type: "tool"}`
     ],
-    ["kiwi load tool math/add", `Call load {item_id: "math/add", item_type: "tool"}`],
-    ["Look for it with: kiwi search add two", `Look for it with: search {query: "add two"}`],
+    [loadCall("tool", "math/add"), `Call load {item_id: "math/add", item_type: "tool"}`],
+    [searchCall(`add "two"`), `Call search {query: "add \\"two\\""}`],
+    [
+      openCall,
+      "Name the project in project_path, or tell the person to start the server in the project that was meant"
+    ],
+    [
+      "Read tools/add.py, and sign it if it may run as you: kiwi sign tool add",
+      `Tell the person: Read tools/add.py, and sign it if it may run as you: kiwi sign tool add. Or ask them with sign {item_id: "add", item_type: "tool"}`
+    ],
+    [
+      "Read tools/add.py, and sign it if it may run as you: kiwi sign tool add; or let all that they sign run so: kiwi trust add KEY --name ada --as me",
+      `Tell the person: Read tools/add.py, and sign it if it may run as you: kiwi sign tool add; or let all that they sign run so: kiwi trust add KEY --name ada --as me. Or ask them with sign {item_id: "add", item_type: "tool"}`
+    ],
     ["kiwi lockfile diff report", `Call execute {item_id: "lockfile_diff", parameters: {tool: "report"}}`],
     ["kiwi trust project", "Tell the person to type, at a terminal of their own: kiwi trust project"],
     ["kiwi env sync hello", "Tell the person to type, at a terminal of their own: kiwi env sync hello"],
@@ -49,6 +62,14 @@ describe("agentRemedy: a remedy over MCP", () => {
     )
     assert.include(there("Look at it; `kiwi doctor` helps"), "`kiwi doctor --project '/work/my shop'`")
     assert.include(there("kiwi lockfile diff report"), "kiwi lockfile diff report --project")
+    assert.strictEqual(
+      there("Ask the person to type: kiwi sign tool add && kiwi sign directive add"),
+      "Ask the person to type: kiwi sign tool add --project '/work/my shop' && kiwi sign directive add --project '/work/my shop'"
+    )
+    assert.strictEqual(
+      there(loadCall("tool", "add")),
+      `Call load {item_id: "add", item_type: "tool", project_path: "/work/my shop"}`
+    )
   })
 
   it("is said once", () => {

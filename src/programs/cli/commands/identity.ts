@@ -87,7 +87,13 @@ const change = Effect.fnUntraced(function*(what: "encrypt" | "decrypt", request:
 }, Effect.scoped)
 
 const noTerminal = ({ command, kind, title }: HumanRequest) =>
-  new HumanRequired({ kind, title, command, why: "the passphrase is typed at a terminal, and there is none" })
+  new HumanRequired({
+    kind,
+    title,
+    command,
+    why: "the passphrase is typed at a terminal, and there is none",
+    remedy: `A person types it at a terminal: ${command}`
+  })
 
 const changePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt") {
   const output = yield* Output
@@ -97,7 +103,9 @@ const changePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt"
   const request = yield* identity.proposePassphrase(what)
   const isThere = yield* Effect.scoped(Effect.map(device.open, Predicate.isNotUndefined))
   if (!isThere) return yield* noTerminal(request)
-  yield* inProject(() => asHuman(request, by, (act) => change(what, request, act))).pipe(withGate(true))
+  yield* inProject(() => asHuman(request, by, (act) => change(what, request, act))).pipe(
+    withGate(false, { asksItself: true })
+  )
   const signer = yield* identity.current
   const storedIn = yield* identity.storedIn
   yield* output.answer(
@@ -112,7 +120,7 @@ const sayVariable = Effect.gen(function*() {
   if (output.json) return
   const { env } = yield* Shell
   const identity = yield* Identity
-  if (variable(env, "KIWI_PASSPHRASE") !== undefined && (yield* identity.locked)) {
+  if (variable(env, "KIWI_PASSPHRASE") !== undefined && (yield* identity.locked) !== undefined) {
     yield* output.say("KIWI_PASSPHRASE has another passphrase, and does not open the key any more.")
   }
   const sealed = (yield* Effect.flatMap(SecretStore, (store) => store.list)).filter(({ storedIn }) =>

@@ -190,7 +190,9 @@ export const initCommand = Command.make("init", {
       Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true, ownBytes: true }))
     )
     // Progress would be drawn over the question for the passphrase.
-    const made = yield* (yield* identity.locked) ? making : output.busy("Making the project", () => making)
+    const made = yield* (yield* identity.locked) !== undefined
+      ? making
+      : output.busy("Making the project", () => making)
     const places = { home: home.userHome, project: made.project, platform: shell.platform }
     const { command, typed } = yield* commands
     const serve = serveCommand(command, made.project)

@@ -10,7 +10,7 @@ import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
-import { indented, pad, wrap } from "../text.ts"
+import { indented, pad, plural, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 const findingText = ({ check, found, remedy, result }: Finding, paint: Paint, width: number): string => {
@@ -38,7 +38,9 @@ export const doctorCommand = Command.make("doctor", {}, () =>
       yield* output.say(
         count("fail") + count("warn") === 0
           ? "\nEverything is as it should be."
-          : `\n${count("fail")} to mend, ${count("warn")} to know.`
+          : `\n${plural(count("fail"), "problem")} that keep${count("fail") === 1 ? "s" : ""} Kiwi from working, ${
+            plural(count("warn"), "note")
+          }.`
       )
     }
   })).pipe(

@@ -6,6 +6,7 @@ import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { readText } from "../../../layers/files/readRegular.ts"
+import { forCommand } from "../../../services/error/commandRemedy.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType } from "../../../services/item/ItemId.ts"
 import { LockMode } from "../../../services/lockfile/LockMode.ts"
@@ -279,7 +280,7 @@ export const explainCommand = Command.make("explain", {
     const parameters = Option.getOrUndefined(input.params)
     const callId = yield* newCallId
     const query = { id: second ?? first, type, tier: Option.getOrUndefined(input.tier) }
-    const found = yield* inProject(() => explain(query, parameters, callId, by))
+    const found = forCommand(yield* inProject(() => explain(query, parameters, callId, by)))
     yield* output.answer(found, (paint) => explanationText(found, paint, output.width))
   })).pipe(
     Command.withDescription(

@@ -27,7 +27,7 @@ export const signCommand = Command.make("sign", {
   ),
   changed: Flag.Boolean("changed").pipe(
     Flag.withoutNegation,
-    Flag.withDescription("Leave out what you have signed already and nobody has changed since"),
+    Flag.withDescription("Sign only what is not signed, or was changed after it was signed"),
     Flag.withDefault(false)
   ),
   tier: tierFlag.pipe(
@@ -100,7 +100,9 @@ export const signCommand = Command.make("sign", {
       )
     }
     if (done.signed.length === 0 && done.went_back === undefined && done.refused.length === 0) {
-      yield* output.say(input.changed ? "Nothing has changed since you signed it." : "There is nothing to sign.")
+      yield* output.say(
+        input.changed ? "All of it is signed already, and nothing was changed since." : "There is nothing to sign."
+      )
     }
   })).pipe(
     Command.withDescription(
@@ -112,7 +114,7 @@ export const signCommand = Command.make("sign", {
     Command.withExamples([
       { command: "kiwi sign tool add" },
       { command: "kiwi sign tool 'math/*'", description: "All tools of a category" },
-      { command: "kiwi sign tool '**' --changed", description: "Whatever changed, after looking at the differences" }
+      { command: "kiwi sign tool '**' --changed", description: "All that is new or changed; you are shown what" }
     ]),
     withNext(["kiwi run TYPE ID", "use what you signed"], ["kiwi trust add", "let somebody else's signature count"])
   )
@@ -244,6 +246,8 @@ interface ListedSigner {
   readonly public_key: string
   readonly name: string
   readonly standing: "you" | "as you" | "trusted" | "project"
+  /** Where a person said so. */
+  readonly where?: "everywhere" | "this project"
 }
 
 const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
@@ -257,7 +261,10 @@ const listed = (standing: SignerStanding): ReadonlyArray<ListedSigner> =>
       ? "as you"
       : standing.by === "person"
       ? "trusted"
-      : "project"
+      : "project",
+    ...(standing._tag === "Trusted" && standing.by === "person"
+      ? { where: standing.project === undefined ? "everywhere" as const : "this project" as const }
+      : {})
   }]
 
 export const trustListCommand = Command.make("list", {}, () =>
@@ -293,10 +300,14 @@ export const trustListCommand = Command.make("list", {}, () =>
             }`,
           ...(signers.length === 0 ? [] : [
             "",
-            table(signers.map(({ key_id, name, public_key, standing }) => [
+            table(signers.map(({ key_id, name, public_key, standing, where }) => [
               key_id,
               paint.bold(safeLine(name)),
-              standing === "project" ? "by this project" : standing,
+              standing === "project"
+                ? "named by this project"
+                : where === undefined
+                ? standing
+                : `${standing}, ${where === "everywhere" ? where : `in ${where}`}`,
               paint.dim(public_key)
             ]))
           ])

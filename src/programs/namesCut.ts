@@ -1,0 +1,74 @@
+// Names in a restricted project are words of the project: a tool can be called by a whole sentence, and so can its folder
+// and its lock. An agent is shown a name as it is where it is a short identifier, and its start and digest otherwise.
+import { Effect } from "effect"
+import { sha256 } from "../layers/identity/sha256.ts"
+import { safeLine } from "../services/error/safeText.ts"
+import { ItemStore } from "../services/item/ItemStore.ts"
+import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+
+const longest = 32
+const mostWords = 4
+
+/** "filesystem.read", "generate_release_notes": at most four words, however they are joined. */
+export const isPlainName = (name: string): boolean =>
+  name.length <= longest && /^[A-Za-z0-9_.-]*$/.test(name) &&
+  name.split(/[_.-]+|(?<=[a-z0-9])(?=[A-Z])/).length <= mostWords
+
+export const cutName = (name: string): string => `${safeLine(name.slice(0, 12))}…${sha256(name).slice(0, 8)}`
+
+const lockEnd = ".lock.json"
+
+/** "math/add@1.0.0.lock.json" → "math", "add", "1.0.0". */
+const partsOfLock = (path: string): ReadonlyArray<string> =>
+  path.split(/[/@]/).map((part) => part.endsWith(lockEnd) ? part.slice(0, -lockEnd.length) : part)
+
+const pathOf = (shown: string): string => shown.slice(shown.indexOf(":lockfiles/") + ":lockfiles/".length)
+
+type Cut = <A>(value: A) => A
+
+const nothing: Cut = (value) => value
+
+/** Cuts the names in every string of an answer, but in what is marked as `untrusted`. */
+const cutter = (names: ReadonlySet<string>): Cut => {
+  const odd = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
+  const inText = (text: string): string =>
+    odd.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
+      /[A-Za-z0-9_.-]+/g,
+      (token) => {
+        // A file's name is an item's id and an extension.
+        for (let end = token.length; end > 0; end = token.lastIndexOf(".", end - 1)) {
+          const name = token.slice(0, end)
+          if (names.has(name)) return cutName(name) + token.slice(end)
+        }
+        return token
+      }
+    )
+  const cut = (value: unknown): unknown => {
+    if (typeof value === "string") return inText(value)
+    if (Array.isArray(value)) return value.map(cut)
+    if (typeof value !== "object" || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, key === "untrusted" ? inner : cut(inner)])
+    )
+  }
+  return <A>(value: A) => cut(value) as A
+}
+
+const namesOfLocks = Effect.gen(function*() {
+  const { invalid, locks } = yield* Effect.flatMap(LockfileStore, (store) => store.list({ scope: "project" }))
+  return [...locks.map(({ path }) => path), ...invalid.map(({ lockfile }) => pathOf(lockfile))].flatMap(partsOfLock)
+})
+
+/** What an answer about this project goes through before an agent sees it. `locks`: whether it may name some. */
+export const namesCut = Effect.fnUntraced(function*(locks: boolean) {
+  const trust = yield* ProjectTrust
+  if ((yield* trust.state)._tag !== "Restricted") return nothing
+  const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))
+  const names = [
+    ...items.map(({ id }) => id),
+    ...items.flatMap(({ category }) => category.split("/")),
+    ...(locks ? yield* namesOfLocks : [])
+  ]
+  return cutter(new Set(names.filter((name) => !isPlainName(name))))
+})
