@@ -102,7 +102,7 @@ describe("runs with the interpreter that env explain named", () => {
     assert.strictEqual(code, 1)
     assert.match(stderr, /\.venv\/bin\/python is there, but nobody has been shown it since the project was trusted/)
     assert.match(stderr, /hint: kiwi trust project\n/)
-    assert.match((await machine.kiwi(["doctor"])).stdout, /nobody has been shown .*\.venv\/bin\/python/)
+    assert.match((await machine.kiwi(["doctor"])).stdout, /you have not accepted .*\.venv\/bin\/python/)
     const found = await explain("which_python")
     assert.isFalse(found.ready)
     assert.strictEqual(found.problem?.remediation, "kiwi trust project")

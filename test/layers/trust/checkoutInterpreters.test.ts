@@ -271,7 +271,7 @@ describe("an interpreter in the checkout around a project", () => {
           all,
           /run with \.venv\/bin\/python: \.\.\/\.\.\/\.venv\/bin\/python in the checkout around it, sha256 [0-9a-f]{12}; it reads \.\.\/\.\.\/\.venv\/pyvenv\.cfg in the checkout/
         )
-        assert.include(all, `../../.nvmrc would choose the version of an interpreter; it says "20"`)
+        assert.include(all, `../../.nvmrc chooses the version of an interpreter; it says "20"`)
         const standing = yield* standingOf(python)
         assert.isTrue(standing._tag === "Shown")
         assert.match(JSON.stringify(standing), /"path":"\.\.\/\.\.\/\.venv\/bin\/python","sha256":"[0-9a-f]{64}"/)
