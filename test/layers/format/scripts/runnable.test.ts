@@ -87,6 +87,15 @@ const typescript: ReadonlyArray<readonly [code: string, what: string | undefined
   ["class P { constructor(a: number, public readonly x = 1) {} }", "a parameter that declares"],
   ["class P { constructor(x: number, y?: string) {} private z = 1; readonly w = 2 }", undefined],
   ["class P { constructor(x: number); constructor(x: any) {} }", undefined],
+  ["class P { accessor x = 1 }", "an accessor"],
+  ["class P { static accessor x = 1 }", "an accessor"],
+  ["class P { private accessor x: number = 1 }", "an accessor"],
+  ["class P { accessor = 1; static accessor() {} get accessor2() { return 1 } }", undefined],
+  ["declare class P { accessor x: number }", undefined],
+  ["class Q {}\nabstract class P extends Q { override toString() { return \"\" } }", undefined],
+  ["class P { declare x: number; [k: string]: unknown }", undefined],
+  ["class P { protected constructor(protected override x = 1) {} }", "a parameter that declares"],
+  ["let x = 1\nlet y = <const>x", "a cast"],
   ["function dec(..._: any[]): any {}\nclass P { @dec m() {} }", "a decorator"],
   ["function dec(..._: any[]): any {}\n@dec class Q {}", "a decorator"],
   ["import fs = require(\"fs\")", "import ="],
@@ -134,7 +143,8 @@ describe("TypeScript", () => {
         const error = yield* invalid(
           checkFiles({ ...folder, [`tools/f/lib/${name}`]: "export enum A { x }\nexport const B = A\n" })
         )
-        assert.include(error.issue, `lib/${name}: Node cannot run an enum`)
+        assert.include(error.issue, "Node cannot run an enum")
+        assert.strictEqual(error.item, `project:tools/f/lib/${name}`)
       }
     }))
 })
@@ -173,7 +183,7 @@ describe("a single JavaScript file that imports another", () => {
       "try { await import(\"./optional.js\") } catch {}",
       "const s = \"import x from './y.js'\"",
       "// import x from './y.js'",
-      "await import(process.argv[2] ?? \"node:os\")"
+      "await import(process.env.MODULE ?? \"node:os\")"
     ], (code) => checkFiles({ "tools/a.ts": `${head}${code}\n` })))
 })
 
@@ -200,13 +210,15 @@ describe("a JavaScript folder tool", () => {
       ]
       for (const [main, issue, hint] of refused) {
         const error = yield* invalid(checkFiles(folder(`\n${main}\n`)))
-        assert.include(error.issue, `main.mjs: `, main)
+        assert.strictEqual(error.item, "project:tools/f/main.mjs", main)
         assert.include(error.issue, issue, main)
         assert.include(error.hint, hint, main)
         assert.strictEqual(error.line, 2)
       }
       const required = { "tools/f/lib/c.cjs": "require('./nothing')\n" }
-      assert.include((yield* invalid(checkFiles(folder("\n", required)))).issue, "lib/c.cjs: the folder has no file")
+      const { issue, item } = yield* invalid(checkFiles(folder("\n", required)))
+      assert.include(issue, "the folder has no file")
+      assert.strictEqual(item, "project:tools/f/lib/c.cjs")
     }))
 
   it.live("has the entrypoint that it names", () =>
@@ -288,9 +300,10 @@ describe("a Python file", () => {
       yield* checkFiles(folder({}))
       const main = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom .lib import a\n" })))
       assert.deepInclude(main, { line: 2 })
-      assert.include(main.issue, "src/main.py: this file is no part of a package")
+      assert.include(main.issue, "this file is no part of a package")
       const left = yield* invalid(checkFiles(folder({ "tools/f/src/lib/a.py": "from .. import b\n" })))
-      assert.include(left.issue, "src/lib/a.py: the import leaves the folder")
+      assert.include(left.issue, "the import leaves the folder")
+      assert.strictEqual(left.item, "project:tools/f/src/lib/a.py")
       const deep = yield* invalid(checkFiles(folder({ "tools/f/src/lib/deep/x.py": "from ... import b\n" })))
       assert.include(deep.issue, "leaves the folder")
     }))
