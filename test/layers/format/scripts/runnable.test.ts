@@ -94,7 +94,7 @@ const typescript: ReadonlyArray<readonly [code: string, what: string | undefined
   ["declare class P { accessor x: number }", undefined],
   ["class Q {}\nabstract class P extends Q { override toString() { return \"\" } }", undefined],
   ["class P { declare x: number; [k: string]: unknown }", undefined],
-  ["class P { protected constructor(protected override x = 1) {} }", "a parameter that declares"],
+  ["class B {}\nclass P extends B { constructor(protected x = 1) { super() } }", "a parameter that declares"],
   ["let x = 1\nlet y = <const>x", "a cast"],
   ["function dec(..._: any[]): any {}\nclass P { @dec m() {} }", "a decorator"],
   ["function dec(..._: any[]): any {}\n@dec class Q {}", "a decorator"],
@@ -155,6 +155,16 @@ describe("a single JavaScript file that imports another", () => {
     ["a.mjs", "import \"./helper.js\""],
     ["a.mjs", "export * from '../lib/x.mjs'"],
     ["a.mjs", "const x = await import(\"./x.mjs\")"],
+    ["a.mjs", "new Worker(new URL(\"./x.js\", import.meta.url))"],
+    ["a.mjs", "new Worker(new URL('x.js', import.meta.url), { type: \"module\" })"],
+    ["a.mjs", "const text = readFileSync(new URL(\"./data/x.json\", import.meta.url))"],
+    ["a.mjs", "console.log(import.meta.resolve(\"./x.js\"))"],
+    ["a.mjs", "const x = await import(`./x.mjs`)"],
+    ["a.mjs", "const x = createRequire(import.meta.url)(\"./x.cjs\")"],
+    ["a.ts", "const x = await import(\"./x.ts\") as { y: number }"],
+    ["a.cjs", "const path = require.resolve(\"./x\")"],
+    ["a.cjs", "const x = module.require(\"./x\")"],
+    ["a.cjs", "import(\"./x.mjs\").then(console.log)"],
     ["a.mjs", "import data from \"./data.json\" with { type: \"json\" }"],
     ["a.mjs", "import {\n  a,\n  b\n} from \"./helper.js\""],
     ["a.js", "const x = require(\"./x\")"],
@@ -178,6 +188,10 @@ describe("a single JavaScript file that imports another", () => {
     Effect.forEach([
       "import fs from \"node:fs\"",
       "import x from \"some-package/deep.js\"",
+      "const root = new URL(\"..\", import.meta.url), here = new URL(\".\", import.meta.url), below = new URL(\"./x/\", import.meta.url)",
+      "const page = new URL(\"./x.js\", \"https://a.example/\")",
+      "const absolute = new URL(\"https://a.example/x.js\", import.meta.url)",
+      "console.log(import.meta.resolve(\"node:os\"))",
       "import type { A } from \"./types.ts\"",
       "export type { A } from \"./types.ts\"",
       "try { await import(\"./optional.js\") } catch {}",
@@ -206,7 +220,9 @@ describe("a JavaScript folder tool", () => {
         ["import \"./lib/x\"", "no file lib/x", "x.mjs"],
         ["import \"./lib/y.js\"", "no file lib/y.js", "y.ts"],
         ["import \"./nothing.mjs\"", "no file nothing.mjs", "Add"],
-        ["export * from \"./lib\"", "no file lib", "Add"]
+        ["export * from \"./lib\"", "no file lib", "Add"],
+        ["new Worker(new URL(\"./work.mjs\", import.meta.url))", "no file work.mjs", "Add"],
+        ["import.meta.resolve(\"./lib/nothing.mjs\")", "no file lib/nothing.mjs", "Add"]
       ]
       for (const [main, issue, hint] of refused) {
         const error = yield* invalid(checkFiles(folder(`\n${main}\n`)))
@@ -231,7 +247,10 @@ describe("a JavaScript folder tool", () => {
 describe("a Python file", () => {
   it.live("that imports from its folder is refused, with the line and that a folder would do", () =>
     Effect.gen(function*() {
-      const code = ["from . import x", "from .x import y", "from ..a.b import c", "if True:\n    from . import x"]
+      const code = [
+        "import importlib\nimportlib.import_module('.x', package=__package__)",
+        "from . import x",
+        "from .x import y", "from ..a.b import c", "if True:\n    from . import x"]
       for (const one of code) {
         const error = yield* invalid(checkFiles({ "tools/a.py": `${pyHead}${one}\n` }))
         assert.include(error.issue, "runs alone", one)
@@ -255,6 +274,10 @@ describe("a Python file", () => {
           "three.py": sibling("from helper import x"),
           "four.py": sibling("import pack.deep"),
           "five.py": sibling("def f():\n    from _hidden import x"),
+          "named.py": sibling("import importlib\nimportlib.import_module('helper')"),
+          "named_from.py": sibling("from importlib import import_module\nx = import_module(\"pack.deep\")"),
+          "dunder.py": sibling("x = __import__('helper')"),
+          "runs.py": sibling("import runpy\nrunpy.run_module('helper')"),
           "random.py": sibling("import random"),
           "six.py": sibling("import random")
         }
@@ -298,6 +321,12 @@ describe("a Python file", () => {
         ...files
       })
       yield* checkFiles(folder({}))
+      const above = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom src.lib import a\n" })))
+      assert.include(above.issue, "Python looks for src beside the entrypoint")
+      assert.deepInclude(above, { line: 2, item: "project:tools/f/src/main.py" })
+      yield* checkFiles(folder({
+        "tools/f/src/main.py": "import sys\nsys.path.insert(0, sys.path[0] + '/..')\nfrom src.lib import a\n"
+      }))
       const main = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom .lib import a\n" })))
       assert.deepInclude(main, { line: 2 })
       assert.include(main.issue, "this file is no part of a package")

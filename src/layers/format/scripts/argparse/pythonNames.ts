@@ -103,7 +103,8 @@ export const readNames = (tree: Tree, text: string, calls: ReadonlyArray<Call>):
     endings.set(block, Math.min(from, endings.get(block) ?? from))
   }
   const byMethod = Map.groupBy(calls, ({ method }) => method)
-  const callsOf = (of: Function) => byMethod.get(of.name) ?? []
+  const callsOf = (of: Function) =>
+    (byMethod.get(of.name) ?? []).filter(({ on }) => (on === undefined) === (of.owner === undefined))
   const uses = new Map<string, number>()
   for (const node of nodesOf(tree, "VariableName", "PropertyName")) {
     const name = node.parent?.name === "FunctionDefinition" ? "" : sourceOf(text, node)

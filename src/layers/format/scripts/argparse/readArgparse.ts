@@ -243,7 +243,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   if (made.length === 0 && found.length === 0 && problems.length === 0) return undefined
 
   let rest = ""
-  const parsing = calls.filter(({ method }) => parseMethods.has(method))
+  const parsing = calls.filter(({ method, on }) => parseMethods.has(method) && on !== undefined)
   for (const call of parsing) {
     const other = otherArguments(call, text, names)
     if (other !== undefined) {

@@ -56,26 +56,33 @@ const isClosed = ({ parameters }: Tool): boolean =>
 
 const isFolder = ({ location }: Tool): boolean => location.kind === "folder"
 
-const inFolder = (config: string): string =>
-  `Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}}${config}`
+/** How a tool says that a parameter is an argument without an option. */
+const config = (tool: Tool, by: string): string => {
+  // What takes arguments by their number would take the `--` for one that goes before positional ones.
+  const isNumbered = /argv|^\$|^shift$/.test(by)
+  if (tool.location.kind === "folder") {
+    return `config: ${isNumbered ? `{args: ["{file}"]}` : "{options: {file: {as: positional}}}"}`
+  }
+  return `CONFIG = ${isNumbered ? `{"args": ["{file}"]}` : `{"options": {"file": {"as": "positional"}}}`}`
+}
 
-const forArguments = "and where the script takes it without an option"
+const inManifest = "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}}"
+const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}`
+const behind = "and for what the script takes without an option"
 
 const howTo = {
-  python: (tool: Tool) =>
+  python: (tool: Tool, by: string) =>
     isFolder(tool)
-      ? inFolder(`, ${forArguments}, config: {options: {file: {as: positional}}}`)
-      : `Write at the left margin __executor_id__ = "python_runtime", INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}, ${forArguments}, CONFIG = {"options": {"file": {"as": "positional"}}}`,
-  node: (tool: Tool) =>
+      ? `${inManifest}, ${behind}, ${config(tool, by)}`
+      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${behind}, ${config(tool, by)}`,
+  node: (tool: Tool, by: string) =>
     isFolder(tool)
-      ? inFolder(`, ${forArguments}, config: {options: {file: {as: positional}}}`)
-      : `Write export const INPUT_SCHEMA = { type: "object", properties: { file: { type: "string" } } }, ${forArguments}, export const CONFIG = { options: { file: { as: "positional" } } }`,
+      ? `${inManifest}, ${behind}, ${config(tool, by)}`
+      : `Write export const ${schema}, ${behind}, export const ${config(tool, by)}`,
   bash: (tool: Tool) =>
     `${
-      isFolder(tool)
-        ? inFolder("")
-        : "Write under # kiwi: parameters: [{name: file, type: string}]"
-    }, and read "$KIWI_PARAM_FILE" in the script, or add config: {input: args, options: {file: {as: positional}}}`
+      isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
+    }, and read "$KIWI_PARAM_FILE" in the script, or add config: {args: ["{file}"]}`
 }
 
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
@@ -118,12 +125,13 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
       text,
       changed.at,
       "the script changes sys.argv, which its parser reads",
-      howTo.python(tool)
+      howTo.python(tool, changed.by)
     ))
     if (problem !== undefined) return refused(problem)
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
     const at = reading?.at ?? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
-    if (at !== undefined) return refused(undeclared(text, at, reading?.by ?? "sys.argv", howTo.python(tool)))
+    const by = reading?.by ?? "sys.argv"
+    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by)))
   } else if (argparse !== undefined && argparse.problem === undefined && input === "args" && isClosed(tool)) {
     const missing = differs(tool, argparse)
     if (missing !== undefined) return refused(problemAt(text, argparse.at, ...missing))
@@ -177,7 +185,7 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, typed: boolean): Eff
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
   return reading === undefined
     ? { problem: undefined, unsure: emptyStdin(asked, readsNodeStdin(tree, text)?.by) }
-    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool)))
+    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by)))
 })
 
 const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
@@ -207,7 +215,7 @@ const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
     text,
     positional.at,
     `the script reads ${positional.by}, and its parameters arrive as KIWI_PARAM_ variables`,
-    "Read \"$KIWI_PARAM_NAME\", or write config: {input: args, options: {NAME: {as: positional}}}"
+    "Read \"$KIWI_PARAM_NAME\" in its place, or write config: {args: [\"{NAME}\"]}"
   ))
 }
 

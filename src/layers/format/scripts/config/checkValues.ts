@@ -1,6 +1,6 @@
 // Values of a config that no call can get past its primitive, whatever the parameters are: of the wrong kind, a variable
 // that only system items set, a place where a caller would choose what runs.
-import { Result, Schema } from "effect"
+import { Result, Schema, SchemaIssue } from "effect"
 import { isDeniedVariable } from "../../../../services/env/variableNames.ts"
 import { cut, problem } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
@@ -48,8 +48,7 @@ const known = {
 
 export type Primitive = keyof typeof known
 
-/** What a schema says, without the paths that it repeats. */
-const said = (message: string): string => cut(message.split("\n")[0] ?? "", 120)
+const readIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem | undefined => {
   for (const [key, value] of Object.entries(config)) {
@@ -58,12 +57,11 @@ const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem |
     const tried = [asText, asNumber].map((by) => decode({ [key]: filled(value, by) }))
     const failure = tried.every(Result.isFailure) ? tried[0] : undefined
     if (failure === undefined || Result.isSuccess(failure)) continue
-    const { message } = failure.failure
-    const path = Array.from(message.matchAll(/\["?([^"\]]+)"?\]/g), ([, part]) => part!)
-    const field = path.length === 0 ? [key] : path
+    const [issue] = readIssues(failure.failure.issue).issues
+    const field = (issue?.path ?? [key]).map((part) => String(typeof part === "object" ? part.key : part))
     return wrong(
       field,
-      `config.${cut(field.join("."), 80)} is not what it has to be: ${said(message)}`,
+      `config.${cut(field.join("."), 80)} is not what it has to be: ${cut(issue?.message ?? "", 120)}`,
       `config.${key} is described in the table of its primitive: load knowledge help/tools`,
       value
     )
