@@ -1,5 +1,6 @@
-// What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none. Code is
-// only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own reader.
+// What a person's signature must not be put under: no version, code or config that cannot run, arguments that nothing
+// declares. Code is only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own
+// reader.
 import { Effect, Result } from "effect"
 import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"

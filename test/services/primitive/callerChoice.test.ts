@@ -24,7 +24,11 @@ describe("a caller would choose what runs", () => {
     ["the code of a launched shell", { command: "env", args: ["-i", "bash", "-c", "echo {text}"] }, "args[3]"],
     ["the code of one behind a duration", { command: "timeout", args: ["5", "sh", "-c", "{code}"] }, "args[3]"],
     ["the code of one for another user", { command: "sudo", args: ["-u", "root", "bash", "-c", "{code}"] }, "args[4]"],
-    ["the code of one behind two launchers", { command: "nice", args: ["-n", "5", "env", "python3", "-c", "{x}"] }, "args[5]"],
+    [
+      "the code of one behind two launchers",
+      { command: "nice", args: ["-n", "5", "env", "python3", "-c", "{x}"] },
+      "args[5]"
+    ],
     ["the script of a launched interpreter", { command: "/usr/bin/env", args: ["python3", "{script}"] }, "args[1]"],
     ["the options of a launched interpreter", { command: "env", args: ["node"] }, "input"],
     ["an interpreter's stdin", { command: "bash", input: "env", input_data: "{code}" }, "input_data"],

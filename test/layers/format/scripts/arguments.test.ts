@@ -27,18 +27,25 @@ const sh = (body: string, declared = ""): Files => ({
 const file = "#   parameters: [{name: file, type: string}]"
 
 const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>> = {
-  alias: [py(`${made}add = p.add_argument\nadd("--x")\nadd("--n", type=int)${print}`), [{ x: "1", n: 2 }, { x: "1", n: 2 }]],
+  alias: [py(`${made}add = p.add_argument\nadd("--x")\nadd("--n", type=int)${print}`), [{ x: "1", n: 2 }, {
+    x: "1",
+    n: 2
+  }]],
   alias_of_group: [
     py(`${made}g = p.add_argument_group("g")\nadd = g.add_argument\nadd("f", nargs="*")${print}`),
     [{ f: ["-a"] }, { f: ["-a"] }]
   ],
   chained: [py(`${made}p.add_argument_group("g").add_argument("--x")${print}`), [{ x: "-1" }, { x: "-1" }]],
   other_class: [
-    py(`class Bag:\n    def add_argument(self, *a): pass\nb = Bag()\nb.add_argument("--no")\n${made}p.add_argument("--x")${print}`),
+    py(
+      `class Bag:\n    def add_argument(self, *a): pass\nb = Bag()\nb.add_argument("--no")\n${made}p.add_argument("--x")${print}`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   other_annotated: [
-    py(`class Bag:\n    def add_argument(self, *a): pass\ndef fill(b: Bag):\n    b.add_argument("--no")\nfill(Bag())\n${made}p.add_argument("--x")${print}`),
+    py(
+      `class Bag:\n    def add_argument(self, *a): pass\ndef fill(b: Bag):\n    b.add_argument("--no")\nfill(Bag())\n${made}p.add_argument("--x")${print}`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   dead: [py(`${made}if False:\n    p.add_argument("--no")\np.add_argument("--x")${print}`), [{ x: "1" }, { x: "1" }]],
@@ -47,19 +54,27 @@ const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>>
     [{ x: "1" }, { x: "1" }]
   ],
   behind_return: [
-    py(`def build():\n    p = argparse.ArgumentParser()\n    p.add_argument("--x")\n    return p\n    p.add_argument("--no")\nprint(json.dumps(vars(build().parse_args())))`),
+    py(
+      `def build():\n    p = argparse.ArgumentParser()\n    p.add_argument("--x")\n    return p\n    p.add_argument("--no")\nprint(json.dumps(vars(build().parse_args())))`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   main_guard: [
-    py(`def main(argv=None):\n    ${made}    p.add_argument("--x")\n    a = p.parse_args(argv)\n    print(json.dumps(vars(a)))\n    return 0\nif __name__ == "__main__":\n    sys.exit(main())`),
+    py(
+      `def main(argv=None):\n    ${made}    p.add_argument("--x")\n    a = p.parse_args(argv)\n    print(json.dumps(vars(a)))\n    return 0\nif __name__ == "__main__":\n    sys.exit(main())`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   main_argv: [
-    py(`def main(argv):\n    ${made}    p.add_argument("--x")\n    print(json.dumps(vars(p.parse_args(argv))))\nif __name__ == "__main__":\n    main(sys.argv[1:])`),
+    py(
+      `def main(argv):\n    ${made}    p.add_argument("--x")\n    print(json.dumps(vars(p.parse_args(argv))))\nif __name__ == "__main__":\n    main(sys.argv[1:])`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   argv_or: [
-    py(`def main(argv: list[str] | None = None) -> None:\n    argv = sys.argv[1:] if argv is None else argv\n    ${made}    p.add_argument("--x")\n    print(json.dumps(vars(p.parse_args(args=argv))))\nmain()`),
+    py(
+      `def main(argv: list[str] | None = None) -> None:\n    argv = sys.argv[1:] if argv is None else argv\n    ${made}    p.add_argument("--x")\n    print(json.dumps(vars(p.parse_args(args=argv))))\nmain()`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   helper: [
@@ -67,11 +82,15 @@ const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>>
     [{ x: "1" }, { x: "1" }]
   ],
   subclass: [
-    py(`class P(argparse.ArgumentParser):\n    def __init__(self):\n        super().__init__()\n        self.add_argument("--x")\n    def error(self, message):\n        sys.exit(message)\np = P()${print}`),
+    py(
+      `class P(argparse.ArgumentParser):\n    def __init__(self):\n        super().__init__()\n        self.add_argument("--x")\n    def error(self, message):\n        sys.exit(message)\np = P()${print}`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   attribute: [
-    py(`class App:\n    def __init__(self):\n        self.parser = argparse.ArgumentParser()\n        self.parser.add_argument("--x")\n    def run(self):\n        print(json.dumps(vars(self.parser.parse_args())))\nApp().run()`),
+    py(
+      `class App:\n    def __init__(self):\n        self.parser = argparse.ArgumentParser()\n        self.parser.add_argument("--x")\n    def run(self):\n        print(json.dumps(vars(self.parser.parse_args())))\nApp().run()`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   renamed: [
@@ -79,7 +98,9 @@ const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>>
     [{ x: "1" }, { x: "1" }]
   ],
   argument_error: [
-    py(`${made}x = p.add_argument("--x")\na = p.parse_args()\nif a.x == "no":\n    raise argparse.ArgumentError(x, "bad")\nprint(json.dumps(vars(a)))`),
+    py(
+      `${made}x = p.add_argument("--x")\na = p.parse_args()\nif a.x == "no":\n    raise argparse.ArgumentError(x, "bad")\nprint(json.dumps(vars(a)))`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   completer: [py(`${made}p.add_argument("--x").completer = None${print}`), [{ x: "1" }, { x: "1" }]],
@@ -93,33 +114,47 @@ const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>>
     [{ n: 2 }, { n: 2 }]
   ],
   help_when_bare: [
-    py(`${made}p.add_argument("--x", required=True)\nif len(sys.argv) == 1:\n    p.print_help()\n    sys.exit(1)${print}`),
+    py(
+      `${made}p.add_argument("--x", required=True)\nif len(sys.argv) == 1:\n    p.print_help()\n    sys.exit(1)${print}`
+    ),
     [{ x: "1" }, { x: "1" }]
   ],
   argv_placed: [
-    bare(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}\nCONFIG = {"args": ["{file}"]}\nimport sys, json\nprint(json.dumps(sys.argv[1:]))`),
+    bare(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}\nCONFIG = {"args": ["{file}"]}\nimport sys, json\nprint(json.dumps(sys.argv[1:]))`
+    ),
     [{ file: "a b" }, ["a b"]],
     [{}, []]
   ],
   known_declared: [
-    py(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\n${made}p.add_argument("--x")\nprint(json.dumps(p.parse_known_args()[1]))`),
+    py(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\n${made}p.add_argument("--x")\nprint(json.dumps(p.parse_known_args()[1]))`
+    ),
     [{ y: "1" }, ["--y=1"]]
   ],
   prefix_declared: [
-    py(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"verb": {"type": "boolean"}}}\n${made}p.add_argument("--verbose", action="store_true")${print}`),
+    py(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"verb": {"type": "boolean"}}}\n${made}p.add_argument("--verbose", action="store_true")${print}`
+    ),
     [{ verb: true }, { verbose: true }]
   ],
   environment_declared: [
-    bare(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}\nCONFIG = {"input": "env"}\nimport os, json\nprint(json.dumps(os.environ["KIWI_PARAM_FILE"]))`),
+    bare(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}\nCONFIG = {"input": "env"}\nimport os, json\nprint(json.dumps(os.environ["KIWI_PARAM_FILE"]))`
+    ),
     [{ file: "a b" }, "a b"]
   ],
   own_name: [bare("import sys, json\nprint(json.dumps(len(sys.argv[0]) > 0))"), [{}, true]],
   node_main: [
-    mjs(`import { pathToFileURL } from "node:url"\nif (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(1)`),
+    mjs(
+      `import { pathToFileURL } from "node:url"\nif (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(1)`
+    ),
     [{}, 1]
   ],
   node_declared: [
-    mjs(`import { parseArgs } from "node:util"\nexport const INPUT_SCHEMA = { type: "object", properties: { files: { type: "array" }, n: { type: "integer" } } }\nexport const CONFIG = { options: { files: { as: "positional" } } }\nconst { positionals, values } = parseArgs({ allowPositionals: true, options: { n: { type: "string" } } })\nconsole.log(JSON.stringify([positionals, values]))`),
+    mjs(
+      `import { parseArgs } from "node:util"\nexport const INPUT_SCHEMA = { type: "object", properties: { files: { type: "array" }, n: { type: "integer" } } }\nexport const CONFIG = { options: { files: { as: "positional" } } }\nconst { positionals, values } = parseArgs({ allowPositionals: true, options: { n: { type: "string" } } })\nconsole.log(JSON.stringify([positionals, values]))`
+    ),
     [{ files: ["-a", "b"], n: 3 }, [["-a", "b"], { n: "3" }]]
   ],
   bash_variable: [sh(`printf '"%s"' "$KIWI_PARAM_FILE"`, file), [{ file: "a b" }, "a b"]],
@@ -132,7 +167,10 @@ const signed: Readonly<Record<string, readonly [files: Files, ...calls: Calls]>>
   bash_document: [sh(`cat <<'E'\n"$1 is not read"\nE`), [{}, "$1 is not read"]],
   bash_set: [sh(`set -- one two\nprintf '"%s"' "$2"`), [{}, "two"]],
   bash_options: [
-    sh(`[ "$1" = -- ] && shift\nprintf '"%s"' "$1"`, `${file}\n#   config: {input: args, options: {file: {as: positional}}}`),
+    sh(
+      `[ "$1" = -- ] && shift\nprintf '"%s"' "$1"`,
+      `${file}\n#   config: {input: args, options: {file: {as: positional}}}`
+    ),
     [{ file: "-x y" }, "-x y"]
   ],
   bash_placed: [sh(`printf '"%s"' "$1"`, `${file}\n#   config: {args: ["{file}"]}`), [{ file: "x y" }, "x y"]],
@@ -157,8 +195,16 @@ const refused: Readonly<
     "cannot tell whether this is a parser"
   ],
   condition: [py(`${made}if sys.platform == "win32":\n    p.add_argument("--x")${print}`), 5, "under a condition"],
-  otherwise: [py(`${made}if os.sep == "/":\n    pass\nelse:\n    p.add_argument("--x")${print}`), 7, "under a condition"],
-  except: [py(`${made}try:\n    import yaml_\nexcept ImportError:\n    p.add_argument("--x")${print}`), 7, "under a condition"],
+  otherwise: [
+    py(`${made}if os.sep == "/":\n    pass\nelse:\n    p.add_argument("--x")${print}`),
+    7,
+    "under a condition"
+  ],
+  except: [
+    py(`${made}try:\n    import yaml_\nexcept ImportError:\n    p.add_argument("--x")${print}`),
+    7,
+    "under a condition"
+  ],
   loop: [py(`${made}for _ in range(1):\n    p.add_argument("--x")${print}`), 5, "in a loop"],
   conditional_helper: [
     py(`def more(q):\n    q.add_argument("--x")\n${made}if os.environ.get("MORE"):\n    more(p)${print}`),
@@ -204,25 +250,35 @@ const refused: Readonly<
   optparse: [bare("from optparse import OptionParser\nOptionParser().parse_args()"), 2, "optparse", "INPUT_SCHEMA"],
   optparse_module: [bare("import optparse\np = optparse.OptionParser()"), 3, "optparse.OptionParser"],
   getopt: [bare("import getopt as g, sys\ng.getopt([], 'a')"), 3, "g.getopt"],
-  click: [bare("import click\n\n@click.command()\n@click.option('--x')\ndef main(x): print(x)\nmain()"), 4, "click.command"],
+  click: [
+    bare("import click\n\n@click.command()\n@click.option('--x')\ndef main(x): print(x)\nmain()"),
+    4,
+    "click.command"
+  ],
   typer: [bare("import typer\ndef main(x: str): print(x)\ntyper.run(main)"), 4, "typer.run"],
   typer_app: [bare("import typer\napp = typer.Typer()"), 3, "typer.Typer"],
   docopt: [bare("from docopt import docopt\nprint(docopt('Usage: x FILE'))"), 2, "docopt"],
   fire: [bare("import fire\nfire.Fire(lambda name: name)"), 3, "fire.Fire"],
   absl: [bare("from absl import app, flags\napp.run(print)"), 2, "absl"],
   declared_not_there: [
-    py(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\n${made}p.add_argument("--x")${print}`),
+    py(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\n${made}p.add_argument("--x")${print}`
+    ),
     5,
     "the parameter y",
     "--y"
   ],
   asked_not_declared: [
-    py(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {}}\n${made}p.add_argument("--x", required=True)${print}`),
+    py(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {}}\n${made}p.add_argument("--x", required=True)${print}`
+    ),
     5,
     "requires the argument x"
   ],
   python_environment: [
-    py(`__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\nprint(os.environ["KIWI_PARAM_Y"])`),
+    py(
+      `__executor_id__ = "python_runtime"\nINPUT_SCHEMA = {"type": "object", "properties": {"y": {"type": "string"}}}\nprint(os.environ["KIWI_PARAM_Y"])`
+    ),
     5,
     "arrive as arguments",
     "input: env"
@@ -267,7 +323,8 @@ const refused: Readonly<
     {
       "f/tool.yaml": `version: "1.0.0"\ntool_type: python\nexecutor_id: python_runtime\nentrypoint: __main__.py\n`,
       "f/__main__.py": "from cli import main\nmain()\n",
-      "f/cli.py": "import argparse\ndef main():\n    p = argparse.ArgumentParser()\n    p.add_argument('--on', type=bool)\n    p.parse_args()\n"
+      "f/cli.py":
+        "import argparse\ndef main():\n    p = argparse.ArgumentParser()\n    p.add_argument('--on', type=bool)\n    p.parse_args()\n"
     },
     4,
     "type=bool",
@@ -311,7 +368,9 @@ describeWith(["python3"], "scripts that read their arguments in ways of their ow
                 proxy.call({ callId: "call", caller, item, parameters, dryRun: false }),
                 { onFailure: ({ message }) => message, onSuccess: ({ data }) => String(data) }
               )
-              if (printed.trim().replace(/([:,]) /g, "$1") !== JSON.stringify(got)) wrong.push(`${item} ${JSON.stringify(parameters)}: ${printed}`)
+              if (printed.trim().replace(/([:,]) /g, "$1") !== JSON.stringify(got)) {
+                wrong.push(`${item} ${JSON.stringify(parameters)}: ${printed}`)
+              }
             }
             const { ready, warnings = [] } = yield* explain({ id: item }, undefined, "explain", caller)
             if (!ready) wrong.push(`${item} is not ready`)

@@ -97,14 +97,31 @@ describe("config that cannot work", () => {
   it.live("has its line in Python, JavaScript, bash and a folder too", () =>
     Effect.gen(function*() {
       const files: ReadonlyArray<readonly [Readonly<Record<string, string>>, number, item?: string]> = [
-        [{ "tools/x.py": `__version__ = "1.0.0"\n__executor_id__ = "python_runtime"\nCONFIG = {\n  "output": "json",\n  "timeout": "abc"\n}\n` }, 5],
-        [{ "tools/x.mjs": `export const __version__ = "1.0.0"\nexport const __executor_id__ = "node_runtime"\nexport const CONFIG = {\n  env: {\n    LD_PRELOAD: "x"\n  }\n}\n` }, 5],
-        [{ "tools/x.sh": `#!/usr/bin/env bash\n# kiwi:\n#   version: "1.0.0"\n#   executor_id: bash_runtime\n#   config:\n#     timeout: abc\necho 1\n` }, 6],
         [{
-          "tools/f/tool.yaml": `version: "1.0.0"\ntool_type: bash\nexecutor_id: bash_runtime\nentrypoint: x.sh\nconfig:\n  timeout: abc\n`,
-          "tools/f/x.sh": "#!/bin/bash\necho 1\n"
-        }, 6, "project:tools/f/tool.yaml"],
-        [{ "tools/x.yaml": `version: "1.0.0"\ntool_type: script\nexecutor_id: my_runtime\nenv_config:\n  env: {LD_PRELOAD: x}\n` }, 5]
+          "tools/x.py":
+            `__version__ = "1.0.0"\n__executor_id__ = "python_runtime"\nCONFIG = {\n  "output": "json",\n  "timeout": "abc"\n}\n`
+        }, 5],
+        [{
+          "tools/x.mjs":
+            `export const __version__ = "1.0.0"\nexport const __executor_id__ = "node_runtime"\nexport const CONFIG = {\n  env: {\n    LD_PRELOAD: "x"\n  }\n}\n`
+        }, 5],
+        [{
+          "tools/x.sh":
+            `#!/usr/bin/env bash\n# kiwi:\n#   version: "1.0.0"\n#   executor_id: bash_runtime\n#   config:\n#     timeout: abc\necho 1\n`
+        }, 6],
+        [
+          {
+            "tools/f/tool.yaml":
+              `version: "1.0.0"\ntool_type: bash\nexecutor_id: bash_runtime\nentrypoint: x.sh\nconfig:\n  timeout: abc\n`,
+            "tools/f/x.sh": "#!/bin/bash\necho 1\n"
+          },
+          6,
+          "project:tools/f/tool.yaml"
+        ],
+        [{
+          "tools/x.yaml":
+            `version: "1.0.0"\ntool_type: script\nexecutor_id: my_runtime\nenv_config:\n  env: {LD_PRELOAD: x}\n`
+        }, 5]
       ]
       for (const [texts, line, item] of files) {
         const error = yield* invalid(checkFiles(texts))

@@ -351,7 +351,7 @@ describeWith(["python3"], "programs in the shape in which people have them", () 
           if (JSON.stringify(said) !== JSON.stringify(got)) wrong.push(`${item}: ${JSON.stringify(said)}`)
           const { ready, warnings = [] } = yield* explain({ id: item }, undefined, "explain", caller)
           if (!ready) wrong.push(`${item} is not ready`)
-          const [doubt] = warnings.filter(({ code }) => code === "ARGUMENTS_UNSURE")
+          const doubt = warnings.find(({ code }) => code === "ARGUMENTS_UNSURE")
           const planned = items.find(({ location }) => location.id === item)?.effects.join("; ") ?? ""
           const expected = unsure[item]
           if (expected === undefined ? doubt !== undefined : doubt?.message.includes(expected) !== true) {

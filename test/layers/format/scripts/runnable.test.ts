@@ -250,7 +250,10 @@ describe("a Python file", () => {
       const code = [
         "import importlib\nimportlib.import_module('.x', package=__package__)",
         "from . import x",
-        "from .x import y", "from ..a.b import c", "if True:\n    from . import x"]
+        "from .x import y",
+        "from ..a.b import c",
+        "if True:\n    from . import x"
+      ]
       for (const one of code) {
         const error = yield* invalid(checkFiles({ "tools/a.py": `${pyHead}${one}\n` }))
         assert.include(error.issue, "runs alone", one)

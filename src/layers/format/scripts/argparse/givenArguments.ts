@@ -11,19 +11,23 @@ export const parseMethods: ReadonlySet<string> = new Set([
   "parse_known_intermixed_args"
 ])
 
+const maxSteps = 20
 const allOfThem = /^(?:sys\.)?argv\s*\[\s*1\s*:\s*\]$/
 
 /** Whether a value is `sys.argv[1:]`, or `None`, which means the same. */
 const makeIsAll = (text: string, names: PythonNames) => {
   const known = new Map<string, boolean>()
+  let steps = 0
   const follow = (node: SyntaxNode | "computed" | null | undefined): boolean => {
-    if (node === "computed" || node === null || node === undefined) return false
+    if (node === "computed" || node === null || node === undefined || steps > maxSteps) return false
     const place = `${node.from}:${node.to}`
     const before = known.get(place)
     if (before !== undefined) return before
     // What leads back to itself is not known by that.
     known.set(place, false)
+    steps++
     const all = judge(node)
+    steps--
     known.set(place, all)
     return all
   }
@@ -63,9 +67,11 @@ const makeIsAll = (text: string, names: PythonNames) => {
 }
 
 /** What a call of `parse_args` is given in place of the script's own arguments. */
-export const otherArguments = (call: Call, text: string, names: PythonNames): SyntaxNode | undefined => {
-  const { named, positional, unpacked } = call.arguments
-  if (unpacked) return call.node
-  const given = positional[0] ?? named.get("args")
-  return given === undefined || makeIsAll(text, names)(given) ? undefined : given
+export const makeOtherArguments = (text: string, names: PythonNames) => {
+  const isAll = makeIsAll(text, names)
+  return ({ arguments: { named, positional, unpacked }, node }: Call): SyntaxNode | undefined => {
+    if (unpacked) return node
+    const given = positional[0] ?? named.get("args")
+    return given === undefined || isAll(given) ? undefined : given
+  }
 }

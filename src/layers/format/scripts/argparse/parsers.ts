@@ -55,7 +55,7 @@ export const makeParsers = (text: string, names: PythonNames): Parsers => {
 
   const known = new Map<string, Kind>()
   const kindOf = (node: SyntaxNode | null | undefined, steps = 0): Kind => {
-    if (node === null || node === undefined || steps > maxSteps) return "unknown"
+    if (node === null || node === undefined || steps > maxSteps || node.to - node.from > 500) return "unknown"
     const owner = names.parameterOf(node, sourceOf(text, node))?.of.node.from ?? ""
     const key = `${owner}:${sourceOf(text, node)}`
     const before = known.get(key)

@@ -43,6 +43,9 @@ const readFunction = (node: SyntaxNode, text: string): Function => {
 /** A target of several, a loop's variable: something is assigned, and not by `name = value`. */
 type Value = SyntaxNode | "computed"
 
+/** Nobody writes more by hand; what is made to be slow is not followed. */
+const few = <A>(all: ReadonlyArray<A>): ReadonlyArray<A | "computed"> => all.length > 100 ? ["computed"] : all
+
 export interface PythonNames {
   readonly functions: ReadonlyArray<Function>
   readonly classes: ReadonlyMap<string, SyntaxNode>
@@ -113,7 +116,7 @@ export const readNames = (tree: Tree, text: string, calls: ReadonlyArray<Call>):
   return {
     functions,
     classes,
-    values: (target) => values.get(target) ?? [],
+    values: (target) => few(values.get(target) ?? []),
     parameterOf: (at, name) => {
       for (let node = at.parent; node !== null; node = node.parent) {
         const of = node.name === "FunctionDefinition" ? byNode.get(node.from) : undefined
@@ -123,8 +126,9 @@ export const readNames = (tree: Tree, text: string, calls: ReadonlyArray<Call>):
       return undefined
     },
     passed: (of, parameter) =>
-      callsOf(of).map(({ arguments: { named, positional, unpacked } }) => {
-        if (unpacked) return "computed"
+      few(callsOf(of)).map((call) => {
+        if (call === "computed" || call.arguments.unpacked) return "computed"
+        const { named, positional } = call.arguments
         const place = of.parameters.indexOf(parameter) - (of.owner === undefined ? 0 : 1)
         return named.get(parameter.name) ?? positional[place] ?? parameter.default ?? "computed"
       }),

@@ -5,13 +5,20 @@ import type { SyntaxNode, Tree } from "@lezer/common"
 import type { Schema } from "effect"
 import { problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
-import { otherArguments, parseMethods } from "./givenArguments.ts"
+import { makeOtherArguments, parseMethods } from "./givenArguments.ts"
 import { makeParsers, type Parsers } from "./parsers.ts"
 import type { Arguments, Call } from "./pythonCalls.ts"
 import { members, nodesOf, readCalls, sourceOf } from "./pythonCalls.ts"
 import { type PythonNames, readNames } from "./pythonNames.ts"
-import { byHand, makeReadArgument, makeReadLiteral, type ParserSettings, type ScriptArgument } from "./readArgument.ts"
-import { standingOf } from "./standing.ts"
+import {
+  byHand,
+  makeReadArgument,
+  makeReadLiteral,
+  type ParserSettings,
+  type Refusal,
+  type ScriptArgument
+} from "./readArgument.ts"
+import { makeStanding, type Standing } from "./standing.ts"
 
 export interface Argparse {
   readonly arguments: ReadonlyArray<ScriptArgument>
@@ -147,9 +154,9 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const names = isEntry ? own : { ...own, isNamed: () => true }
   const parsers = makeParsers(text, names)
   const made = calls.filter(({ method }) => parsers.makes(method))
-  const problems: Array<Problem> = []
-  const refuse = (at: { readonly from: number }, issue: string, hint = byHand): void => {
-    problems.push(problemAt(text, at.from, issue, hint))
+  const problems: Array<Refusal> = []
+  const refuse = ({ from }: { readonly from: number }, issue: string, hint = byHand): void => {
+    problems.push({ from, issue, hint })
   }
 
   const parents = new Set(made.flatMap(({ arguments: { named } }) => {
@@ -166,6 +173,23 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     if (reachesInto.has(sourceOf(text, node))) refuse(node, `the parser is changed from within, ${computed}`)
   }
 
+  const standingOf = makeStanding(text, names)
+  const called = new Map<number, Standing>()
+  /** A helper that gets the parser adds its arguments where it is called. */
+  const standingIn = (node: SyntaxNode, on: SyntaxNode | undefined): Standing => {
+    const here = standingOf(node)
+    const helper = here._tag === "Runs" ? parsers.handedTo(on) : undefined
+    if (helper === undefined) return here
+    const known = called.get(helper.node.from)
+    if (known !== undefined) return known
+    const there = names.callsOf(helper).map((call) => standingOf(call.node))
+    const standing = there.length === 0 || there.some(({ _tag }) => _tag === "Runs")
+      ? here
+      : there.find(({ _tag }) => _tag === "Unsure") ?? there[0]!
+    called.set(helper.node.from, standing)
+    return standing
+  }
+
   const readArgument = makeReadArgument(text, readSettings(made, calls, literal))
   const changed = readChanged(tree, text, calls)
   const found: Array<ScriptArgument> = []
@@ -177,8 +201,8 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const readAddArgument = ({ arguments: given, node, on }: AddArgument): void => {
     const kind = parsers.kindOf(on)
     if (kind === "other") return
-    const members = groups.get(sourceOf(text, on))
-    const argument = readArgument(node, given, members === undefined)
+    const group = groups.get(sourceOf(text, on))
+    const argument = readArgument(node, given, group === undefined)
     if (argument === undefined) return
     const standing = standingIn(node, on)
     if (standing._tag === "Dead") return
@@ -196,7 +220,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
       return refuse(node, `two arguments would be the one parameter ${argument.name}`, "Rename one of them")
     }
     taken.add(key)
-    members?.push(argument.name)
+    group?.push(argument.name)
     if (argument.flexible !== "no" && found.some(({ flexible }) => flexible === "many")) {
       refuse(node, "nobody can tell where the list before this argument ends", "Make one an option")
     }
@@ -213,15 +237,6 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     }
     found.push(argument)
   }
-  /** A helper that gets the parser adds its arguments where it is called. */
-  const standingIn = (node: SyntaxNode, on: SyntaxNode | undefined) => {
-    const here = standingOf(node, text, names)
-    const helper = parsers.handedTo(on)
-    const there = helper === undefined ? [] : names.callsOf(helper).map((call) => standingOf(call.node, text, names))
-    if (here._tag !== "Runs" || there.length === 0 || there.some(({ _tag }) => _tag === "Runs")) return here
-    return there.find(({ _tag }) => _tag === "Unsure") ?? there[0]!
-  }
-
   const byNode = new Map(added.map((one) => [placeOf(one.node), one]))
   for (const { arguments: { named }, method, node } of calls) {
     const assigned = node.parent?.name === "AssignStatement" ? sourceOf(text, node.parent.firstChild) : ""
@@ -243,9 +258,10 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   if (made.length === 0 && found.length === 0 && problems.length === 0) return undefined
 
   let rest = ""
+  const otherArguments = makeOtherArguments(text, names)
   const parsing = calls.filter(({ method, on }) => parseMethods.has(method) && on !== undefined)
   for (const call of parsing) {
-    const other = otherArguments(call, text, names)
+    const other = otherArguments(call)
     if (other !== undefined) {
       refuse(
         other,
@@ -261,6 +277,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const unread = unreadMention(tree, text, argparseWords)
   if (unread !== undefined) refuse({ from: unread }, `Kiwi does not know the syntax around this, ${computed}`)
 
+  const [first] = problems.toSorted((a, b) => a.from - b.from)
   const flexible = found.filter((one) => one.flexible !== "no").map(({ name }) => name)
   const dependent = Object.fromEntries(flexible.slice(1).map((name, at) => [name, flexible.slice(0, at + 1)]))
   const anyOf = requiredGroups.map((group) => ({ anyOf: group.map((name) => ({ required: [name] })) }))
@@ -273,7 +290,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
       ...(flexible.length > 1 ? { dependentRequired: dependent } : {}),
       ...(anyOf.length > 0 ? { allOf: anyOf } : {})
     },
-    problem: problems.toSorted((a, b) => a.line - b.line)[0],
+    problem: first === undefined ? undefined : problemAt(text, first.from, first.issue, first.hint),
     rest,
     knownOnly: parsing.some(({ method }) => method.startsWith("parse_known")),
     at: made[0]?.node.from ?? 0

@@ -6,12 +6,17 @@
 import type { SyntaxNode } from "@lezer/common"
 import { Result } from "effect"
 import type { Schema } from "effect"
-import { problemAt } from "../../../../services/format/Metadata.ts"
-import type { Problem } from "../../../../services/format/Metadata.ts"
 import { type ArgumentForm, maxCount } from "../../../../services/primitive/argumentForms.ts"
 import { makeLiterals } from "../../readPython.ts"
 import type { Arguments } from "./pythonCalls.ts"
 import { sourceOf } from "./pythonCalls.ts"
+
+/** What stands in the way of a call, at an offset: a line is looked up for the first of them alone. */
+export interface Refusal {
+  readonly from: number
+  readonly issue: string
+  readonly hint: string
+}
 
 /** One parameter that argparse takes. */
 export interface ScriptArgument {
@@ -60,7 +65,7 @@ export interface ParserSettings {
 export const makeReadArgument = (text: string, { changesDefaults, fromFile, prefixes }: ParserSettings) => {
   const literal = makeReadLiteral(text)
   const source = (node: SyntaxNode | undefined): string => sourceOf(text, node)
-  const refuse = (at: SyntaxNode, issue: string, hint = byHand): Problem => problemAt(text, at.from, issue, hint)
+  const refuse = (at: SyntaxNode, issue: string, hint = byHand): Refusal => ({ from: at.from, issue, hint })
 
   /** No value that argparse would take for an option or for a file of arguments. */
   const aWord = (schema: Schema.JsonObject, first: string): Schema.JsonObject => {
@@ -68,7 +73,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     return { ...schema, pattern: `^(?:[^${first.replace(/[\\\]^-]/g, "\\$&")}]|$)` }
   }
 
-  const valueOf = (named: Arguments["named"]): { schema: Schema.JsonObject; json: boolean } | Problem => {
+  const valueOf = (named: Arguments["named"]): { schema: Schema.JsonObject; json: boolean } | Refusal => {
     const type = named.get("type")
     const name = source(type)
     if (name === "bool") {
@@ -114,7 +119,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     call: SyntaxNode,
     { named, positional, unpacked }: Arguments,
     alone: boolean
-  ): ScriptArgument | Problem | undefined => {
+  ): ScriptArgument | Refusal | undefined => {
     const names = positional.map(literal)
     if (unpacked || names.length === 0 || !names.every((name) => typeof name === "string")) {
       const usesDest = names.length === 0 && !unpacked && typeof literal(named.get("dest")) === "string"

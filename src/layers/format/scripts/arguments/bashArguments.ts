@@ -102,10 +102,9 @@ const withoutQuoted = (text: string): string => {
 const commandAt = (code: string, offset: number): string => {
   const before = code.slice(Math.max(0, offset - 400), offset)
   const start = Math.max(...["\n", ";", "&", "|", "(", "{", "`"].map((mark) => before.lastIndexOf(mark)))
-  const words = before.slice(start + 1).trim().split(/\s+/).filter((word) =>
+  return before.slice(start + 1).trim().split(/\s+/).find((word) =>
     !/^(?:\w+=.*|then|do|else|if|!|while)$/.test(word)
-  )
-  return words[0] ?? ""
+  ) ?? ""
 }
 
 const readUses = (code: string) => {
@@ -162,10 +161,11 @@ const readUses = (code: string) => {
 export const readBashArguments = (text: string): BashReading => {
   const { functions, parameters, uses } = readUses(withoutQuoted(text))
   // `main "$@"` reads what the body of main reads.
-  const reads = (name: string, seen: ReadonlySet<string>): boolean =>
-    uses.some((use) => use.within === name && isRead(use, new Set([...seen, name])))
-  const isRead = ({ by, command }: Use, seen: ReadonlySet<string>): boolean =>
-    by !== "$@" && by !== "$*" ? true : functions.has(command) ? !seen.has(command) && reads(command, seen) : true
-  const first = uses.find((use) => use.within === "" && isRead(use, new Set()))
+  const isHandedOn = ({ by, command }: Use) => (by === "$@" || by === "$*") && functions.has(command)
+  const handedTo = Map.groupBy(uses.filter(isHandedOn), ({ command }) => command)
+  const reading = new Set(uses.filter((use) => !isHandedOn(use)).map(({ within }) => within))
+  for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
+  const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
+  const first = uses.find((use) => use.within === "" && isRead(use))
   return { positional: first === undefined ? undefined : { at: first.at, by: first.by }, parameters }
 }

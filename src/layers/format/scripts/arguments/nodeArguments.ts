@@ -46,6 +46,7 @@ const isImported = (node: SyntaxNode, text: string): boolean =>
 export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefined => {
   const found: Array<Reading> = []
   let fromProcess: string | undefined
+  const hasUtil = /["'](?:node:)?util["']/.test(text)
   for (const node of nodesOf(tree, "ImportDeclaration")) {
     const [, list = ""] = /^import\s*(?:\w+\s*,\s*)?\{([^}]*)\}\s*from\s*["'](?:node:)?process["']/.exec(
       sourceOf(text, node)
@@ -78,7 +79,7 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
         break
       default:
         if (
-          /^(?:\w+\.)?parseArgs\s*\(/.test(source) && /["'](?:node:)?util["']/.test(text) &&
+          /^(?:\w+\.)?parseArgs\s*\(/.test(source) && hasUtil &&
           !/\bargs\s*[:,}]/.test(source)
         ) {
           found.push({ at: node.from, by: "parseArgs" })

@@ -27,6 +27,9 @@ const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   fileinput: ["input", "FileInput"]
 }
 
+/** Longer than any name that is looked for. */
+const maxName = 200
+
 export interface Reading {
   /** Offset in the text. */
   readonly at: number
@@ -86,7 +89,7 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
     }
   }
   for (const node of nodesOf(tree, "MemberExpression", "Decorator", "VariableName")) {
-    const source = sourceOf(text, node).replace(/\s/g, "")
+    const source = text.slice(node.from, Math.min(node.to, node.from + maxName)).replace(/\s/g, "")
     const [, on = "", name = ""] = /^@?([\w.]+)\.(\w+)/.exec(source) ?? []
     const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
@@ -102,7 +105,7 @@ export const readsPythonStdin = (tree: Tree, text: string): Reading | undefined 
       const source = sourceOf(text, node)
       const reads = node.name === "MemberExpression"
         ? /^sys\.stdin$/.test(source) && !/^\.(?:isatty|fileno|encoding)\b/.test(text.slice(node.to))
-        : /^input\(/.test(source)
+        : source.startsWith("input(")
       return reads ? [{ at: node.from, by: node.name === "MemberExpression" ? "sys.stdin" : "input()" }] : []
     })
   )

@@ -70,7 +70,8 @@ const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem |
 }
 
 /** Variables that decide what a program loads. */
-export const checkVariables = ({ config, envConfig }: Tool): ValueProblem | undefined => {
+export const checkVariables = ({ config, envConfig, location }: Tool): ValueProblem | undefined => {
+  if (location.tier === "system") return undefined
   for (const [name, env] of [["config", config["env"]], ["env_config", envConfig?.["env"]]] as const) {
     const variable = isJsonObject(env) ? Object.keys(env).find(isDeniedVariable) : undefined
     if (variable !== undefined && isJsonObject(env)) {

@@ -26,7 +26,7 @@ const pythonTargets = Effect.fnUntraced(
 )
 
 const javascriptTargets = Effect.fnUntraced(function*(path: string, text: string, paths: ReadonlyArray<string>) {
-  const parsed = yield* parseJavascript(withoutAttributes(text), /ts$/.test(path))
+  const parsed = yield* parseJavascript(withoutAttributes(text), path.endsWith("ts"))
   if (Result.isFailure(parsed)) return []
   return javascriptImports(parsed.success.tree, text).flatMap(({ specifier }) => {
     const target = specifier.startsWith(".") ? resolveIn(path, specifier) : undefined
