@@ -174,7 +174,7 @@ export const explain = Effect.fn("explain")(function*(
   const proxy = yield* ToolProxy
   const item = location.category === "" ? location.id : `${location.category}/${location.id}`
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
-  const explained = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
+  let explained: Explanation = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
   if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation
   const refusedBy = (check: string, error: KiwiError): Explanation => ({
     ...explained,
@@ -187,6 +187,12 @@ export const explain = Effect.fn("explain")(function*(
     const parser = yield* ItemParser
     const signable = yield* Effect.result(Effect.flatMap(store.read(location), parser.check))
     if (Result.isFailure(signable)) return refusedBy("checkForSigning", signable.failure)
+    const checked = signable.success
+    const unsure = checked._tag === "tool" ? checked.unsure ?? [] : []
+    if (unsure.length > 0) {
+      const said = unsure.map((text) => ({ code: "ARGUMENTS_UNSURE", message: `${location.id} ${text}` }))
+      explained = { ...explained, warnings: [...explained.warnings ?? [], ...said] }
+    }
   }
   const chain = trace.resolved?.chain
   if (parameters === undefined && chain !== undefined) {

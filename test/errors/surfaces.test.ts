@@ -22,7 +22,7 @@ const files = {
   ".ai/tools/add.yaml": tool({ input_schema: object({ a: { type: "number" } }, "a"), config: { command: "true" } }),
   ".ai/tools/deploy.yaml": tool({ config: { command: "sh", args: ["-c", "echo no such branch >&2; exit 3"] } }),
   ".ai/tools/report.yaml": tool({ executor_id: "shell", config: { args: ["-c", "true"] } }),
-  ".ai/tools/shell.yaml": shell({ timeout: "soon" })
+  ".ai/tools/shell.yaml": shell({ timeout: "${SHELL_TIMEOUT:-soon}" })
 }
 
 /** Not there when a person signed everything. */

@@ -96,7 +96,7 @@ describe("explain", () => {
     }).pipe(Effect.provide(kernel({
       project: {
         "tools/old.py":
-          "__version__ = '1.0.0'\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--x', type=bool)\n"
+          "__version__ = '1.0.0'\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--x', type=bool)\np.parse_args()\n"
       }
     }))))
 
@@ -161,7 +161,7 @@ describe("explain", () => {
     [
       "a config that its primitive refuses",
       {
-        project: { "tools/thing.yaml": tool({ config: { command: "x", timeout: -1 } }) }
+        project: { "tools/thing.yaml": tool({ config: { command: "x", timeout: "${UNSET:-soon}" } }) }
       },
       "dryRun",
       "CONFIG_INVALID",

@@ -17,9 +17,11 @@ import type { Exists } from "./checkForSigning.ts"
 import { extract } from "./extract.ts"
 import { readDirective } from "./readDirective.ts"
 import { readJavascript } from "./readJavascript.ts"
-import { readPython } from "./readPython.ts"
+import { parsePython, readPython } from "./readPython.ts"
 import { readBash, readFrontMatter, readYaml } from "./readYaml.ts"
-import { toLegacyTool, withArgparse } from "./scripts/legacyTool.ts"
+import { toLegacyTool, withArgparse } from "./scripts/argparse/legacyTool.ts"
+import { readArgparse } from "./scripts/argparse/readArgparse.ts"
+import { reachedFrom } from "./scripts/imports/reached.ts"
 
 /** Parsed items in memory; beyond it the oldest are parsed again. */
 const maxCached = 5000
@@ -41,7 +43,10 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
           toolType: "python",
           runs: true
         }),
-        (tool) => withArgparse(tool, module, text, module.metadata)
+        (tool) => {
+          const argparse = readArgparse(module.tree, text)
+          return argparse === undefined ? tool : withArgparse(tool, argparse)
+        }
       ))
 })
 
@@ -57,21 +62,29 @@ const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, t
       : toTool({ snapshot, metadata, description, toolType: "node", runs: true }))
 })
 
+/** The Python file of a folder whose argparse reads the arguments: the entrypoint, or the first that it imports. */
+const readParser = Effect.fnUntraced(function*(entrypoint: string, files: ItemSnapshot["files"]) {
+  const entry = files.find(({ path }) => path === entrypoint)
+  if (entry === undefined || !entrypoint.endsWith(".py")) return undefined
+  for (const file of [entry, ...(yield* reachedFrom(entrypoint, files))]) {
+    const text = new TextDecoder().decode(file.bytes)
+    const parsed = yield* parsePython(text)
+    if (Result.isFailure(parsed)) continue
+    const found = readArgparse(parsed.success.tree, text, file === entry)
+    if (found !== undefined) return found
+  }
+  return undefined
+})
+
 /** A tool in YAML. A folder's Python entrypoint says what it takes as a single file does. */
 const readYamlTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
-  const metadata = yield* readYaml(text)
   const tool = Result.flatMap(
-    metadata,
-    (known) => toTool({ snapshot, metadata: known, description: "", toolType: undefined, runs: false })
+    yield* readYaml(text),
+    (metadata) => toTool({ snapshot, metadata, description: "", toolType: undefined, runs: false })
   )
-  if (Result.isFailure(metadata) || Result.isFailure(tool)) return tool
-  const script = snapshot.files.find(({ path }) => path === tool.success.entrypoint && path.endsWith(".py"))
-  if (script === undefined) return tool
-  const code = new TextDecoder().decode(script.bytes)
-  return Result.match(yield* readPython(code), {
-    onFailure: () => tool,
-    onSuccess: (module) => Result.map(tool, (one) => withArgparse(one, module, code, metadata.success))
-  })
+  if (Result.isFailure(tool) || tool.success.entrypoint === undefined) return tool
+  const argparse = yield* readParser(tool.success.entrypoint, snapshot.files)
+  return argparse === undefined ? tool : Result.succeed(withArgparse(tool.success, argparse))
 })
 
 const readTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
@@ -126,8 +139,8 @@ const readItem = (snapshot: ItemSnapshot, text: string, extractor: LoadedExtract
   }
 }
 
-const show = ({ location }: ItemSnapshot): string =>
-  location.kind === "folder" ? `${showLocation(location)}/${folderManifest}` : showLocation(location)
+const show = ({ location }: ItemSnapshot, file: string = folderManifest): string =>
+  location.kind === "folder" ? `${showLocation(location)}/${file}` : showLocation(location)
 
 /** `asks`: whether code is also read by its language's own program, in a process. */
 const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
@@ -150,8 +163,8 @@ const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
     }))
   })
 
-  const invalid = (snapshot: ItemSnapshot) => (found: Problem): ItemInvalid =>
-    new ItemInvalid({ item: show(snapshot), ...found })
+  const invalid = (snapshot: ItemSnapshot) => ({ file, ...found }: Problem): ItemInvalid =>
+    new ItemInvalid({ item: show(snapshot, file), ...found })
 
   const parseAnew = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
     const extractor = yield* extractorFor(snapshot)
@@ -182,8 +195,9 @@ const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)
-    const wrong = yield* checkForSigning(item, snapshot, asks, exists)
-    return wrong === undefined ? item : yield* invalid(snapshot)(wrong)
+    const { problem: wrong, unsure } = yield* checkForSigning(item, snapshot, asks, exists)
+    if (wrong !== undefined) return yield* invalid(snapshot)(wrong)
+    return item._tag === "tool" && unsure.length > 0 ? { ...item, unsure } : item
   })
 
   return ItemParser.of({ parse, check })

@@ -1,20 +1,21 @@
-// What a person's signature must not be put under: no version, code that cannot run, an endpoint that is none. Code is
-// only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own reader.
+// What a person's signature must not be put under: no version, code or config that cannot run, arguments that nothing
+// declares. Code is only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own
+// reader.
 import { Effect, Result } from "effect"
-import type { Schema } from "effect"
 import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { isCompiledPython, toolFileIssue } from "../../services/item/text/toolText.ts"
-import { isJsonObject } from "../../services/schema/json.ts"
 import { runOwnChild } from "../process/ownChild.ts"
 import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
-import { checkConfigKeys } from "./scripts/checkConfigKeys.ts"
-import type { Place } from "./scripts/checkImports.ts"
+import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkScript } from "./scripts/checkScript.ts"
+import { checkConfig } from "./scripts/config/checkConfig.ts"
+import type { Place } from "./scripts/imports/checkImports.ts"
+import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
 /** Whether there is a file of this name. */
@@ -47,13 +48,20 @@ const node = (kind: "module" | "commonjs"): CodeReader => ({
   line: /\[stdin\]:(\d+)()/
 })
 
+/** What Node makes of it once the types are erased, as a module or else as CommonJS. */
 const typescript: CodeReader = {
   args: [
     "--no-warnings",
+    "--experimental-vm-modules",
     "-e",
-    "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
+    `const { stripTypeScriptTypes, wrap } = require("node:module")
+const { Script, SourceTextModule } = require("node:vm")
+const code = stripTypeScriptTypes(require("node:fs").readFileSync(0, "utf8"))
+try { new SourceTextModule(code, { identifier: "item" }) } catch (cause) {
+  try { new Script(wrap(code)) } catch { throw cause }
+}`
   ],
-  line: /:(\d+)()\n/
+  line: /(?:^|\n)(?:item)?:(\d+)()\n/
 }
 
 /** Bytes of what a reader says that are kept. */
@@ -98,15 +106,16 @@ const ask = Effect.fnUntraced(
 
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
-/** Kiwi's own grammar first; where it objects, the language's own reader has the last word. */
+/** Kiwi's own grammar first; where it objects (or `always`), the language's own reader has the last word. */
 const checkProgram = Effect.fnUntraced(function*(
   parsed: Result.Result<Program, Problem>,
   readers: ReadonlyArray<CodeReader>,
   bytes: Uint8Array,
-  asks: boolean
+  asks: boolean,
+  always = false
 ) {
   const doubt = Result.isFailure(parsed) ? parsed.failure : parsed.success.firstError
-  if (doubt === undefined || !asks) return doubt
+  if ((doubt === undefined && !always) || !asks) return doubt
   let wrong: Problem | undefined
   for (const reader of readers) {
     wrong = yield* ask(reader, bytes)
@@ -123,7 +132,14 @@ const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, a
     case ".py":
       return yield* checkProgram(yield* parsePython(decode(bytes)), [python], bytes, asks)
     case ".ts":
-      return yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, asks)
+      return yield* checkProgram(
+        yield* parseJavascript(decode(bytes), true),
+        [typescript],
+        bytes,
+        asks,
+        // Only Node knows all that it cannot erase.
+        true
+      )
     case ".mjs":
       return yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks)
     case ".js":
@@ -164,30 +180,6 @@ const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => 
   }
 }
 
-const authTypes: ReadonlySet<Schema.Json> = new Set(["bearer", "api_key", "basic"])
-
-/** Scheme and host as written; a whole address from the environment (`${API_BASE}/v1`) is checked when it is used. */
-const endpoint = /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/
-const fromEnvironment = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
-
-const checkEndpoint = (tool: Tool): Problem | undefined => {
-  const { url } = tool.config
-  if (typeof url !== "string" || !(endpoint.test(url) || fromEnvironment.test(url))) {
-    return {
-      ...problem("the tool has no http(s) address with a host", "Write config.url: https://api.example.com/v1/things"),
-      found: url === undefined ? "" : cut(JSON.stringify(url))
-    }
-  }
-  const auth = tool.config.auth
-  if (auth === undefined || (isJsonObject(auth) && auth.type !== undefined && authTypes.has(auth.type))) {
-    return undefined
-  }
-  return {
-    ...problem("the tool's auth has an unknown type", "Write config.auth.type: bearer, api_key or basic"),
-    found: cut(JSON.stringify(auth))
-  }
-}
-
 /** Where this kind of file says its version. */
 const versionIn = ({ file, kind, type }: ItemLocation): string => {
   if (type === "directive") return `Write it into the directive: <directive name="…" version="1.0.0">`
@@ -218,7 +210,7 @@ const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | un
       )
     }
     const issue = toolFileIssue(path, bytes, path === entrypoint)
-    if (issue !== undefined) return { ...issue, issue: `${path}: ${issue.issue}`, found: "" }
+    if (issue !== undefined) return { ...issue, file: path, found: "" }
   }
   return undefined
 }
@@ -229,35 +221,35 @@ export const checkForSigning = Effect.fnUntraced(function*(
   snapshot: ItemSnapshot,
   asks: boolean,
   exists: Exists
-): Effect.fn.Return<Problem | undefined> {
+): Effect.fn.Return<Found> {
   if (item.version === "0.0.0") {
-    return problem("the item has no version, or 0.0.0", versionIn(snapshot.location))
+    return { ...nothing, problem: problem("the item has no version, or 0.0.0", versionIn(snapshot.location)) }
   }
-  if (item._tag !== "tool") return undefined
-  const unread = checkConfigKeys(item)
-  if (unread !== undefined) return unread
-  if (item.toolType === "http" || item.toolType === "api" || item.executorId === "http_client") {
-    const wrong = checkEndpoint(item)
-    if (wrong !== undefined) return wrong
-  }
-  const usesArgparse = item.legacy || item.argparse === true
+  if (item._tag !== "tool") return nothing
+  const wrong = checkConfig(item, decode(snapshot.bytes))
+  if (wrong !== undefined) return { ...nothing, problem: wrong }
   if (snapshot.location.kind === "file") {
     const { location: { path }, bytes } = snapshot
-    return (yield* checkScript(path, decode(bytes), alone(snapshot.location, asks, exists), usesArgparse)) ??
-      (yield* checkCode(path, bytes, asks))
+    const found = yield* checkScript(item, path, decode(bytes), alone(snapshot.location, asks, exists), "entry")
+    return found.problem === undefined ? { ...found, problem: yield* checkCode(path, bytes, asks) } : found
   }
-  const hidden = checkShown(item, snapshot)
-  if (hidden !== undefined) return hidden
-  const place: Place = {
-    _tag: "Folder",
-    files: new Set(snapshot.files.map(({ path }) => path)),
-    entrypoint: item.entrypoint
+  return yield* checkFolder(item, snapshot, asks)
+})
+
+const checkFolder = Effect.fnUntraced(function*(tool: Tool, snapshot: ItemSnapshot, asks: boolean) {
+  const hidden = checkShown(tool, snapshot)
+  if (hidden !== undefined) return { ...nothing, problem: hidden }
+  const { files } = snapshot
+  const { entrypoint = "" } = tool
+  const place: Place = { _tag: "Folder", files: new Set(files.map(({ path }) => path)), entrypoint }
+  const imported = new Set((yield* reachedFrom(entrypoint, files)).map(({ path }) => path))
+  const unsure: Array<string> = []
+  for (const { bytes, path } of files) {
+    const part = path === entrypoint ? "entry" : imported.has(path) ? "imported" : "other"
+    const found = yield* checkScript(tool, path, decode(bytes), place, part)
+    const wrong = found.problem ?? (yield* checkCode(path, bytes, asks))
+    if (wrong !== undefined) return { ...nothing, problem: { ...wrong, file: path } }
+    unsure.push(...found.unsure)
   }
-  for (const file of snapshot.files) {
-    const wrong =
-      (yield* checkScript(file.path, decode(file.bytes), place, usesArgparse && file.path === item.entrypoint)) ??
-        (yield* checkCode(file.path, file.bytes, asks))
-    if (wrong !== undefined) return { ...wrong, issue: `${file.path}: ${wrong.issue}` }
-  }
-  return undefined
+  return { problem: undefined, unsure }
 })

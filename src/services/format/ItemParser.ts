@@ -6,6 +6,6 @@ import type { ItemInvalid } from "../item/ItemErrors.ts"
 export class ItemParser extends Context.Service<ItemParser, {
   /** Parses a snapshot. Cached by (type, path, digest) for the life of the process. */
   readonly parse: (snapshot: ItemSnapshot) => Effect.Effect<Item, ItemInvalid>
-  /** Stricter checks for signing: version present and not 0.0.0, `bash -n`, endpoint and auth of API tools. */
+  /** Stricter checks for signing, of version, code, config and arguments. The tool then says what it is `unsure` of. */
   readonly check: (snapshot: ItemSnapshot) => Effect.Effect<Item, ItemInvalid>
 }>()("kiwi/services/format/ItemParser") {}

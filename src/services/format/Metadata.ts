@@ -4,6 +4,8 @@ import { Result, SemVer } from "effect"
 
 /** What is wrong with a text: ItemInvalid without the item. Line and column count from 1; 0 where there is none. */
 export interface Problem {
+  /** The file of a folder that it is about, where that is not the item's own text. */
+  readonly file?: string
   readonly line: number
   readonly column: number
   readonly issue: string

@@ -342,6 +342,9 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
         ? location.path.slice(location.path.lastIndexOf("/") + 1)
         : undefined,
       legacy: false,
+      ...(["input_schema", "config_schema", "parameters"].some((name) => metadata.has(name))
+        ? {}
+        : { undeclared: true }),
       extra
     } satisfies Tool
   })

@@ -6,7 +6,7 @@ import { safeLine } from "../error/safeText.ts"
 import { secretNameOf } from "../identity/SecretStore.ts"
 import type { FolderFile, Item, ItemLocation, ItemSnapshot, Tool } from "../item/Item.ts"
 import { showExecutor, showLocation } from "../item/Item.ts"
-import { isJsonObject } from "../schema/json.ts"
+import { isJsonObject, own } from "../schema/json.ts"
 import { compile } from "../template/Template.ts"
 import { goesBackFrom } from "./ItemPast.ts"
 import type { ItemPast } from "./ItemPast.ts"
@@ -158,11 +158,12 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
       : `runs by ${showExecutor(tool)} (${word(tool.toolType)})`,
     ...(tool.legacy
       ? [
-        tool.parameters["additionalProperties"] === undefined
+        Object.keys(own(tool.parameters, "properties") ?? {}).length > 0
           ? "says nothing about itself: it is taken for a script, with the parameters that its argparse calls name"
-          : "says nothing about itself: it is taken for a script, and given any parameter as --name=value"
+          : "says nothing about itself: it is taken for a script without parameters"
       ]
       : []),
+    ...(tool.unsure ?? []).map((text) => safeLine(text, 200)),
     ...(capabilities.length > 0 ? [`asks for ${list(capabilities)}`] : []),
     ...(commands.length > 0 ? [`needs the commands ${list(commands)}`] : []),
     ...(environment.length > 0 ? [`is given the environment variables ${list(environment)}`] : []),

@@ -163,8 +163,10 @@ export interface Tool extends ItemHead {
   readonly entrypoint: string | undefined
   /** True for a `.py` without metadata, which got a virtual manifest. */
   readonly legacy: boolean
-  /** It declares no parameters, and has those of its script's argparse calls. */
-  readonly argparse?: boolean
+  /** It says nowhere which parameters it takes: those that it has were read from its code. */
+  readonly undeclared?: boolean
+  /** What could not be known of how it takes them: sentences without a subject. Only checked tools have it. */
+  readonly unsure?: ReadonlyArray<string>
   /** Everything else that the metadata said, for later readers (retry, required_scope, isolation…). */
   readonly extra: Schema.JsonObject
 }

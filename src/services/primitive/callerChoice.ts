@@ -85,11 +85,12 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
   const isShell = shell.test(name)
   const [code, word] = isShell ? [shellCodeOption, shellWordOption] : [codeOption, undefined]
   let next: "code" | "word" | undefined
-  for (const [field, value] of given) {
+  for (const [at, [field, value]] of given.entries()) {
     const text = read(value)
     if (text.chosen) return field
     const isOption = !text.variableFirst && /^[-+/]/.test(text.start)
     const isValue = next === "word" || isOption || (launches && launcherValue.test(text.start))
+    if (launches && next !== "code" && !isValue) return inLaunched(config, given.slice(at), hasParameters)
     if (next === "code" || !isValue) return undefined
     next = code.test(text.start) ? "code" : word?.test(text.start) === true ? "word" : undefined
   }
@@ -97,6 +98,25 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
   if (read(config["input_data"]).chosen) return "input_data"
   const input = config["input"] ?? "args"
   return !command.variableFirst && hasParameters && (input === "args" || input === "stdin") ? "input" : undefined
+}
+
+/** What a launcher starts has the rest of its arguments: `env bash -c …`, `sudo -u root bash -c …`. */
+const inLaunched = (
+  config: Schema.JsonObject,
+  rest: ReadonlyArray<readonly [field: string, value: Schema.Json]>,
+  hasParameters: boolean
+): string | undefined => {
+  const { cwd: _cwd, ...others } = config
+  for (const [at, [, value]] of rest.entries()) {
+    const { start, variableFirst } = read(value)
+    if (variableFirst || !(launcher.test(nameOf(start)) || interpreter.test(nameOf(start)))) continue
+    const behind = rest.slice(at + 1)
+    const launched = { ...others, command: start, runtime_args: [], args: behind.map(([, one]) => one) }
+    const choice = inSubprocess(launched, hasParameters)
+    const [, place] = /^args\[(\d+)\]$/.exec(choice ?? "") ?? []
+    if (choice !== undefined) return place === undefined ? choice : behind[Number(place)]?.[0]
+  }
+  return undefined
 }
 
 /** Files are named part by part, so that data in a path has its place there. */

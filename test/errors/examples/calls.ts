@@ -45,7 +45,10 @@ export const examples: Examples = {
     produce: failingCall(
       {
         ".ai/tools/report.yaml": tool({ executor_id: "shell", config: { args: ["-c", "true"] } }),
-        ".ai/tools/shell.yaml": tool({ tool_type: "runtime", config: { command: "sh", timeout: "soon" } })
+        ".ai/tools/shell.yaml": tool({
+          tool_type: "runtime",
+          config: { command: "sh", timeout: "${SHELL_TIMEOUT:-soon}" }
+        })
       },
       "signed",
       "report"

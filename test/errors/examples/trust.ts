@@ -132,13 +132,15 @@ export const examples: Examples = {
     })
   },
   SandboxUnavailable: {
-    when: "A tool runs whatever program its caller names",
+    when: "A tool with a runtime of the project's runs whatever program its caller names",
     produce: failingCall(
       {
         ".ai/tools/anything.yaml": tool({
           input_schema: object({ program: { type: "string" } }, "program"),
+          executor_id: "launcher",
           config: { command: "{program}" }
-        })
+        }),
+        ".ai/tools/launcher.yaml": tool({ tool_type: "runtime", config: { output: "text" } })
       },
       "signed",
       "anything",

@@ -65,7 +65,7 @@ describe("before an item is signed", () => {
 
   it.live("an API tool has an address with a host, and an auth type that is known", () =>
     Effect.gen(function*() {
-      yield* http("{url: \"https://api.example.com/v1/{id}\", auth: {type: bearer}}")
+      yield* http("{url: \"https://api.example.com/v1/{id}\", auth: {type: bearer, token: x}}")
       yield* http("{url: \"http://localhost:8080\"}", "api")
       yield* http("{url: \"${API_BASE}/v1\"}")
       for (
@@ -96,6 +96,7 @@ describe("before an item is signed", () => {
       }
       yield* checkFiles(files)
       const error = yield* invalid(checkFiles({ ...files, "tools/f/lib/helper.sh": "if\n" }))
-      assert.include(error.issue, "lib/helper.sh")
+      assert.strictEqual(error.item, "project:tools/f/lib/helper.sh")
+      assert.strictEqual(error.line, 2)
     }))
 })

@@ -73,7 +73,8 @@ describe("a folder's file that would be read otherwise than it is shown", () => 
         ["helper.PYO", data]
       ]
       for (const [path, content, entrypoint] of cases) {
-        assert.include((yield* invalid(checkFiles(folder(path, content, entrypoint)))).issue, path)
+        const { issue, item } = yield* invalid(checkFiles(folder(path, content, entrypoint)))
+        assert.include(`${item} ${issue}`, path)
       }
     }))
 
@@ -91,7 +92,7 @@ describe("a folder's file that would be read otherwise than it is shown", () => 
         ["a.mts", "let a: = 1\n"]
       ] as const
       for (const [path, content] of cases) {
-        assert.include((yield* invalid(checkFiles(folder(path, content)))).issue, path)
+        assert.include((yield* invalid(checkFiles(folder(path, content)))).item, `/${path}`)
       }
     }))
 })

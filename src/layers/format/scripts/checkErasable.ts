@@ -45,6 +45,10 @@ const remedy = (node: SyntaxNode, text: string): readonly [what: string, hint: s
       return isAmbient(node) || !holdsValues(node.getChild("Block"))
         ? undefined
         : ["a namespace that holds values", "Write a module of its own, or an object"]
+    case "PropertyDeclaration":
+      return node.getChild("accessor") === null || isAmbient(node)
+        ? undefined
+        : ["an accessor", "Write get and set, or a plain property"]
     case "Decorator":
       return ["a decorator", "Call the function that it names"]
     case "ParamList": {

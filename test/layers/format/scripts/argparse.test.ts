@@ -259,34 +259,6 @@ print(json.dumps(vars(p.parse_args())))
 `,
     calls: [[{ target: "-x", jobs: 2 }, { command: "build", target: "-x", jobs: 2 }]]
   },
-  old_options: {
-    script: `"""A script from long ago."""
-__version__ = "1.0.0"
-import json
-from optparse import OptionParser
-p = OptionParser()
-p.add_option("-f", "--file", dest="file")
-p.add_option("-q", "--quiet", action="store_true", default=False)
-p.add_option("--tag", action="append")
-p.add_option("--n", type="int")
-options, rest = p.parse_args()
-print(json.dumps(vars(options)))
-`,
-    calls: [[{ file: "-x", quiet: true, tag: ["a", "-b"], n: -1 }, {
-      file: "-x",
-      quiet: true,
-      tag: ["a", "-b"],
-      n: -1
-    }]]
-  },
-  sys_argv: {
-    script: `"""A script of its own."""
-__version__ = "1.0.0"
-import json, sys
-print(json.dumps({"argv": sys.argv[1:]}))
-`,
-    calls: [[{ a: "x", b: 2, c: true, d: [1, "y"] }, { argv: ["--a=x", "--b=2", "--c", "--d=1", "--d=y"] }]]
-  },
   browser: {
     script: `"""A script that drives a browser."""
 __version__ = "1.0.0"

@@ -96,8 +96,18 @@ const Declared = Schema.Struct({ kind: Schema.Literals(Object.keys(kinds)), give
 const Script = Schema.Struct({
   declared: Schema.Array(Declared).check(Schema.isMinLength(1), Schema.isMaxLength(5)),
   last: Schema.Struct({ kind: Schema.Literals(Object.keys(lasts)), given: Given }),
-  parser: Schema.Literals(["", "prefix_chars='-+'", "fromfile_prefix_chars='@'"])
+  parser: Schema.Literals(["", "prefix_chars='-+'", "fromfile_prefix_chars='@'"]),
+  /** How the script comes to call `add_argument`. */
+  adds: Schema.Literals(["p.add_argument", "add", "g.add_argument", "more(p).add_argument"]),
+  parses: Schema.Literals(["p.parse_args()", "p.parse_args(sys.argv[1:])", "main()", "p.parse_known_args()[0]"])
 })
+
+const before: Readonly<Record<string, string>> = {
+  "p.add_argument": "",
+  add: "add = p.add_argument",
+  "g.add_argument": "g = p.add_argument_group('g')",
+  "more(p).add_argument": "def more(parser):\n    return parser"
+}
 
 const python = (script: string, argv: ReadonlyArray<string>): unknown => {
   const { status, stderr, stdout } = spawnSync(
@@ -124,17 +134,20 @@ describeWith(["python3"], "any options and any values that their schema allows",
   it.effect.prop(
     "reach argparse as they are",
     [Script],
-    ([{ declared, last, parser }]) =>
+    ([{ adds, declared, last, parser, parses }]) =>
       Effect.gen(function*() {
         const all = [
           ...declared.map(({ given, kind }) => ({ given, kind: kinds[kind]! })),
           ...(last.kind === "none" ? [] : [{ given: last.given, kind: lasts[last.kind]! }])
         ]
         const script = [
-          "import argparse, json",
+          "import argparse, json, sys",
           `p = argparse.ArgumentParser(${parser})`,
-          ...all.map(({ kind }, i) => `p.add_argument('${kind.positional === true ? "" : "--"}a${i}'${kind.declared})`),
-          "print(json.dumps(vars(p.parse_args())))"
+          before[adds]!,
+          "if False:\n    p.add_argument('--dead', required=True)",
+          "def main(argv=None):\n    return p.parse_args(argv)",
+          ...all.map(({ kind }, i) => `${adds}('${kind.positional === true ? "" : "--"}a${i}'${kind.declared})`),
+          `print(json.dumps(vars(${parses})))`
         ].join("\n")
         const tool = yield* parseTool("a.py", script)
         const schemas = yield* SchemaValidator

@@ -87,6 +87,15 @@ const typescript: ReadonlyArray<readonly [code: string, what: string | undefined
   ["class P { constructor(a: number, public readonly x = 1) {} }", "a parameter that declares"],
   ["class P { constructor(x: number, y?: string) {} private z = 1; readonly w = 2 }", undefined],
   ["class P { constructor(x: number); constructor(x: any) {} }", undefined],
+  ["class P { accessor x = 1 }", "an accessor"],
+  ["class P { static accessor x = 1 }", "an accessor"],
+  ["class P { private accessor x: number = 1 }", "an accessor"],
+  ["class P { accessor = 1; static accessor() {} get accessor2() { return 1 } }", undefined],
+  ["declare class P { accessor x: number }", undefined],
+  ["class Q {}\nabstract class P extends Q { override toString() { return \"\" } }", undefined],
+  ["class P { declare x: number; [k: string]: unknown }", undefined],
+  ["class B {}\nclass P extends B { constructor(protected x = 1) { super() } }", "a parameter that declares"],
+  ["let x = 1\nlet y = <const>x", "a cast"],
   ["function dec(..._: any[]): any {}\nclass P { @dec m() {} }", "a decorator"],
   ["function dec(..._: any[]): any {}\n@dec class Q {}", "a decorator"],
   ["import fs = require(\"fs\")", "import ="],
@@ -134,7 +143,8 @@ describe("TypeScript", () => {
         const error = yield* invalid(
           checkFiles({ ...folder, [`tools/f/lib/${name}`]: "export enum A { x }\nexport const B = A\n" })
         )
-        assert.include(error.issue, `lib/${name}: Node cannot run an enum`)
+        assert.include(error.issue, "Node cannot run an enum")
+        assert.strictEqual(error.item, `project:tools/f/lib/${name}`)
       }
     }))
 })
@@ -145,6 +155,16 @@ describe("a single JavaScript file that imports another", () => {
     ["a.mjs", "import \"./helper.js\""],
     ["a.mjs", "export * from '../lib/x.mjs'"],
     ["a.mjs", "const x = await import(\"./x.mjs\")"],
+    ["a.mjs", "new Worker(new URL(\"./x.js\", import.meta.url))"],
+    ["a.mjs", "new Worker(new URL('x.js', import.meta.url), { type: \"module\" })"],
+    ["a.mjs", "const text = readFileSync(new URL(\"./data/x.json\", import.meta.url))"],
+    ["a.mjs", "console.log(import.meta.resolve(\"./x.js\"))"],
+    ["a.mjs", "const x = await import(`./x.mjs`)"],
+    ["a.mjs", "const x = createRequire(import.meta.url)(\"./x.cjs\")"],
+    ["a.ts", "const x = await import(\"./x.ts\") as { y: number }"],
+    ["a.cjs", "const path = require.resolve(\"./x\")"],
+    ["a.cjs", "const x = module.require(\"./x\")"],
+    ["a.cjs", "import(\"./x.mjs\").then(console.log)"],
     ["a.mjs", "import data from \"./data.json\" with { type: \"json\" }"],
     ["a.mjs", "import {\n  a,\n  b\n} from \"./helper.js\""],
     ["a.js", "const x = require(\"./x\")"],
@@ -168,12 +188,16 @@ describe("a single JavaScript file that imports another", () => {
     Effect.forEach([
       "import fs from \"node:fs\"",
       "import x from \"some-package/deep.js\"",
+      "const root = new URL(\"..\", import.meta.url), here = new URL(\".\", import.meta.url), below = new URL(\"./x/\", import.meta.url)",
+      "const page = new URL(\"./x.js\", \"https://a.example/\")",
+      "const absolute = new URL(\"https://a.example/x.js\", import.meta.url)",
+      "console.log(import.meta.resolve(\"node:os\"))",
       "import type { A } from \"./types.ts\"",
       "export type { A } from \"./types.ts\"",
       "try { await import(\"./optional.js\") } catch {}",
       "const s = \"import x from './y.js'\"",
       "// import x from './y.js'",
-      "await import(process.argv[2] ?? \"node:os\")"
+      "await import(process.env.MODULE ?? \"node:os\")"
     ], (code) => checkFiles({ "tools/a.ts": `${head}${code}\n` })))
 })
 
@@ -196,17 +220,21 @@ describe("a JavaScript folder tool", () => {
         ["import \"./lib/x\"", "no file lib/x", "x.mjs"],
         ["import \"./lib/y.js\"", "no file lib/y.js", "y.ts"],
         ["import \"./nothing.mjs\"", "no file nothing.mjs", "Add"],
-        ["export * from \"./lib\"", "no file lib", "Add"]
+        ["export * from \"./lib\"", "no file lib", "Add"],
+        ["new Worker(new URL(\"./work.mjs\", import.meta.url))", "no file work.mjs", "Add"],
+        ["import.meta.resolve(\"./lib/nothing.mjs\")", "no file lib/nothing.mjs", "Add"]
       ]
       for (const [main, issue, hint] of refused) {
         const error = yield* invalid(checkFiles(folder(`\n${main}\n`)))
-        assert.include(error.issue, `main.mjs: `, main)
+        assert.strictEqual(error.item, "project:tools/f/main.mjs", main)
         assert.include(error.issue, issue, main)
         assert.include(error.hint, hint, main)
         assert.strictEqual(error.line, 2)
       }
       const required = { "tools/f/lib/c.cjs": "require('./nothing')\n" }
-      assert.include((yield* invalid(checkFiles(folder("\n", required)))).issue, "lib/c.cjs: the folder has no file")
+      const { issue, item } = yield* invalid(checkFiles(folder("\n", required)))
+      assert.include(issue, "the folder has no file")
+      assert.strictEqual(item, "project:tools/f/lib/c.cjs")
     }))
 
   it.live("has the entrypoint that it names", () =>
@@ -219,7 +247,13 @@ describe("a JavaScript folder tool", () => {
 describe("a Python file", () => {
   it.live("that imports from its folder is refused, with the line and that a folder would do", () =>
     Effect.gen(function*() {
-      const code = ["from . import x", "from .x import y", "from ..a.b import c", "if True:\n    from . import x"]
+      const code = [
+        "import importlib\nimportlib.import_module('.x', package=__package__)",
+        "from . import x",
+        "from .x import y",
+        "from ..a.b import c",
+        "if True:\n    from . import x"
+      ]
       for (const one of code) {
         const error = yield* invalid(checkFiles({ "tools/a.py": `${pyHead}${one}\n` }))
         assert.include(error.issue, "runs alone", one)
@@ -243,6 +277,10 @@ describe("a Python file", () => {
           "three.py": sibling("from helper import x"),
           "four.py": sibling("import pack.deep"),
           "five.py": sibling("def f():\n    from _hidden import x"),
+          "named.py": sibling("import importlib\nimportlib.import_module('helper')"),
+          "named_from.py": sibling("from importlib import import_module\nx = import_module(\"pack.deep\")"),
+          "dunder.py": sibling("x = __import__('helper')"),
+          "runs.py": sibling("import runpy\nrunpy.run_module('helper')"),
           "random.py": sibling("import random"),
           "six.py": sibling("import random")
         }
@@ -286,11 +324,18 @@ describe("a Python file", () => {
         ...files
       })
       yield* checkFiles(folder({}))
+      const above = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom src.lib import a\n" })))
+      assert.include(above.issue, "Python looks for src beside the entrypoint")
+      assert.deepInclude(above, { line: 2, item: "project:tools/f/src/main.py" })
+      yield* checkFiles(folder({
+        "tools/f/src/main.py": "import sys\nsys.path.insert(0, sys.path[0] + '/..')\nfrom src.lib import a\n"
+      }))
       const main = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom .lib import a\n" })))
       assert.deepInclude(main, { line: 2 })
-      assert.include(main.issue, "src/main.py: this file is no part of a package")
+      assert.include(main.issue, "this file is no part of a package")
       const left = yield* invalid(checkFiles(folder({ "tools/f/src/lib/a.py": "from .. import b\n" })))
-      assert.include(left.issue, "src/lib/a.py: the import leaves the folder")
+      assert.include(left.issue, "the import leaves the folder")
+      assert.strictEqual(left.item, "project:tools/f/src/lib/a.py")
       const deep = yield* invalid(checkFiles(folder({ "tools/f/src/lib/deep/x.py": "from ... import b\n" })))
       assert.include(deep.issue, "leaves the folder")
     }))

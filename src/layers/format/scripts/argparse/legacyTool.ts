@@ -1,19 +1,14 @@
 // The tool that a Python script without metadata makes, and how argparse wants the parameters of one that has some.
 import type { Schema } from "effect"
-import { isVersion } from "../../../services/format/Metadata.ts"
-import type { ItemSnapshot, Tool } from "../../../services/item/Item.ts"
-import { isJsonObject } from "../../../services/schema/json.ts"
-import type { PythonModule } from "../readPython.ts"
-import { argparseOptions, optionsFor, readArgparse } from "./readArgparse.ts"
+import { isVersion } from "../../../../services/format/Metadata.ts"
+import type { ItemSnapshot, Tool } from "../../../../services/item/Item.ts"
+import { isJsonObject } from "../../../../services/schema/json.ts"
+import type { PythonModule } from "../../readPython.ts"
+import { argparseOptions, optionsFor } from "./argumentForms.ts"
+import { type Argparse, readArgparse } from "./readArgparse.ts"
 
-const scalars = ["string", "number", "boolean"]
-
-/** What a script that does not use argparse may be given: an option each. */
-const anyParameters: Schema.JsonObject = {
-  type: "object",
-  properties: {},
-  additionalProperties: { type: [...scalars, "array"], items: { type: scalars } }
-}
+/** A script that does not use argparse is given nothing: one that reads arguments is not signed. */
+const noParameters: Schema.JsonObject = { type: "object", properties: {} }
 
 const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Schema.JsonObject =>
   Object.keys(options).length === 0
@@ -27,24 +22,10 @@ const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject =>
  * The tool with the forms that its own argparse calls show, and with their parameters where it declares none. What its
  * config says of a parameter wins.
  */
-export const withArgparse = (
-  tool: Tool,
-  { tree }: PythonModule,
-  text: string,
-  metadata: ReadonlyMap<string, unknown>
-): Tool => {
-  const argparse = readArgparse(tree, text)
-  if (argparse === undefined) return tool
-  if (["input_schema", "config_schema", "parameters"].some((key) => metadata.has(key))) {
-    return { ...tool, config: withOptions(tool.config, optionsFor(argparse, propertiesOf(tool.parameters))) }
-  }
-  return {
-    ...tool,
-    parameters: argparse.schema,
-    config: withOptions(tool.config, argparseOptions(argparse)),
-    argparse: true
-  }
-}
+export const withArgparse = (tool: Tool, argparse: Argparse): Tool =>
+  tool.undeclared === true
+    ? { ...tool, parameters: argparse.schema, config: withOptions(tool.config, argparseOptions(argparse)) }
+    : { ...tool, config: withOptions(tool.config, optionsFor(argparse, propertiesOf(tool.parameters))) }
 
 export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: PythonModule): Tool => {
   const version = module.metadata.get("version")?.value
@@ -64,7 +45,7 @@ export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: Pytho
     executorId: "python_runtime",
     executorRange: undefined,
     childSchemas: undefined,
-    parameters: own ?? argparse?.schema ?? anyParameters,
+    parameters: own ?? argparse?.schema ?? noParameters,
     config: argparse === undefined
       ? {}
       : withOptions({}, own === undefined ? argparseOptions(argparse) : optionsFor(argparse, propertiesOf(own))),
@@ -75,6 +56,7 @@ export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: Pytho
     mutatesState: false,
     entrypoint: snapshot.location.path.slice(snapshot.location.path.lastIndexOf("/") + 1),
     legacy: true,
+    ...(own === undefined ? { undeclared: true } : {}),
     extra: {}
   }
 }

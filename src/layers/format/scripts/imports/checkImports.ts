@@ -3,8 +3,8 @@
 // what the tool does not declare.
 import type { Tree } from "@lezer/common"
 import { Effect } from "effect"
-import { problemAt } from "../../../services/format/Metadata.ts"
-import type { Problem } from "../../../services/format/Metadata.ts"
+import { problemAt } from "../../../../services/format/Metadata.ts"
+import type { Problem } from "../../../../services/format/Metadata.ts"
 import { javascriptImports, pythonImports } from "./readImports.ts"
 
 /** Where a file of a tool will stand when it runs. */
@@ -22,7 +22,7 @@ const stem = (path: string): string => path.slice(path.lastIndexOf("/") + 1).rep
 const folderOf = (path: string): ReadonlyArray<string> => path.split("/").slice(0, -1)
 
 /** The path that a relative one leads to; `undefined` where it leaves the folder. */
-const resolve = (from: string, relative: string): string | undefined => {
+export const resolveIn = (from: string, relative: string): string | undefined => {
   const parts = [...folderOf(from)]
   for (const part of relative.split("/")) {
     if (part === "" || part === ".") continue
@@ -57,6 +57,18 @@ export const checkPythonImports = Effect.fnUntraced(function*(
     }
     const start = folderOf(place.entrypoint ?? "")
     const own = folderOf(path)
+    const inRoot = [...place.files].some((file) => file === `${module}.py` || file.startsWith(`${module}/`))
+    const inStart = [...place.files].some((file) =>
+      file === [...start, `${module}.py`].join("/") || file.startsWith([...start, module, ""].join("/"))
+    )
+    if (dots === 0 && module !== "" && inRoot && !inStart && !/\bsys\s*\.\s*path\b/.test(text)) {
+      return problemAt(
+        text,
+        at,
+        `Python looks for ${module} beside the entrypoint, in ${start.join("/")}, and it is not there`,
+        "Import it as it is named from there, or move the entrypoint to the top of the folder"
+      )
+    }
     const depth = start.every((part, index) => own[index] === part) ? own.length - start.length : own.length
     if (dots > depth) {
       return depth === 0
@@ -80,7 +92,7 @@ export const checkJavascriptImports = (tree: Tree, text: string, path: string, p
     if (place._tag === "Alone") {
       return problemAt(text, at, `the file runs alone, and imports ${specifier}`, asFolder(stem(path)))
     }
-    const target = resolve(path, specifier.replace(/[?#].*$/, ""))
+    const target = resolveIn(path, specifier.replace(/[?#].*$/, ""))
     if (target === undefined) {
       return problemAt(text, at, "the import leaves the folder of the tool", "Put what it imports into the folder")
     }

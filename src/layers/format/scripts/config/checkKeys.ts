@@ -1,12 +1,12 @@
 // Config that no call can get past its primitive: keys that nothing reads, and the one key that nothing runs without.
 // Known for tools that name a primitive or a runtime of Kiwi's; what is between is seen when the chain is resolved.
-import { cut, problem } from "../../../services/format/Metadata.ts"
-import type { Problem } from "../../../services/format/Metadata.ts"
-import type { Tool } from "../../../services/item/Item.ts"
-import { HttpClientConfig } from "../../../services/primitive/HttpClientConfig.ts"
-import { SubprocessConfig, SubprocessLimits } from "../../../services/primitive/SubprocessConfig.ts"
-import { isJsonObject } from "../../../services/schema/json.ts"
-import { nearest } from "../../../services/schema/schemaIssues.ts"
+import { cut, problem } from "../../../../services/format/Metadata.ts"
+import type { Tool } from "../../../../services/item/Item.ts"
+import { HttpClientConfig } from "../../../../services/primitive/HttpClientConfig.ts"
+import { SubprocessConfig, SubprocessLimits } from "../../../../services/primitive/SubprocessConfig.ts"
+import { isJsonObject } from "../../../../services/schema/json.ts"
+import { nearest } from "../../../../services/schema/schemaIssues.ts"
+import type { ValueProblem } from "./checkValues.ts"
 
 const subprocess = Object.keys(SubprocessConfig.fields)
 const httpClient = Object.keys(HttpClientConfig.fields)
@@ -35,22 +35,25 @@ const otherNames: Readonly<Record<string, string>> = {
   working_directory: "cwd"
 }
 
-const unknownKey = (config: Tool["config"], known: ReadonlyArray<string>, where: string): Problem | undefined => {
+const unknownKey = (config: Tool["config"], known: ReadonlyArray<string>, where: string): ValueProblem | undefined => {
   const key = Object.keys(config).find((one) => !known.includes(one))
   if (key === undefined) return undefined
   const other = Object.hasOwn(otherNames, key) ? otherNames[key]! : nearest(key, known)
   return {
-    ...problem(
-      `nothing reads ${where}.${cut(key, 40)}`,
-      other !== undefined && known.includes(other)
-        ? `Write ${where}.${other} in its place`
-        : `${where} may have ${known.join(", ")}`
-    ),
-    found: cut(JSON.stringify({ [key]: config[key] }))
+    path: [...where.split(".").slice(1), key],
+    problem: {
+      ...problem(
+        `nothing reads ${where}.${cut(key, 40)}`,
+        other !== undefined && known.includes(other)
+          ? `Write ${where}.${other} in its place`
+          : `${where} may have ${known.join(", ")}`
+      ),
+      found: cut(JSON.stringify({ [key]: config[key] }))
+    }
   }
 }
 
-export const checkConfigKeys = ({ config, executorId = "", toolType }: Tool): Problem | undefined => {
+export const checkKeys = ({ config, executorId = "", toolType }: Tool): ValueProblem | undefined => {
   const known = readBy.get(executorId)
   if (known === undefined) return undefined
   const wrong = unknownKey(config, known, "config") ??
@@ -59,6 +62,6 @@ export const checkConfigKeys = ({ config, executorId = "", toolType }: Tool): Pr
       : undefined)
   if (wrong !== undefined) return wrong
   return /(?:^|\/)subprocess$/.test(executorId) && toolType !== "runtime" && config["command"] === undefined
-    ? problem("the tool names no program", "Write config.command: the program that runs")
+    ? { path: [], problem: problem("the tool names no program", "Write config.command: the program that runs") }
     : undefined
 }

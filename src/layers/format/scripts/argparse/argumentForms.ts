@@ -1,0 +1,51 @@
+// How the config hands over the parameters of a script that uses argparse: `options` for those that are not
+// `--name=value`.
+import type { Schema } from "effect"
+import type { ArgumentForm } from "../../../../services/primitive/argumentForms.ts"
+import type { Argparse } from "./readArgparse.ts"
+import type { ScriptArgument } from "./readArgument.ts"
+
+/** What the config says of the parameters that argparse wants in a form of its own. */
+export const argparseOptions = (argparse: Argparse): Readonly<Record<string, ArgumentForm>> =>
+  Object.fromEntries(argparse.arguments.flatMap(({ form, name }) => form === undefined ? [] : [[name, form]]))
+
+const bareName = (name: string): string => name.replaceAll("_", "-")
+
+/** The same for a script whose parameters have a schema of their own: each is an option's by any of its names. */
+export const optionsFor = (
+  argparse: Argparse,
+  properties: Schema.JsonObject
+): Readonly<Record<string, ArgumentForm>> => {
+  const known = new Map<string, ScriptArgument>()
+  for (const argument of argparse.arguments) {
+    for (const name of [argument.name, ...argument.aliases]) {
+      if (!known.has(bareName(name))) known.set(bareName(name), argument)
+    }
+  }
+  const forms: Record<string, ArgumentForm> = {}
+  const place = (name: string, argument: ScriptArgument): void => {
+    const property = properties[name]
+    const type = typeof property === "object" && property !== null && !Array.isArray(property)
+      ? (property as Schema.JsonObject)["type"]
+      : undefined
+    const isPositional = argument.form?.as === "positional"
+    const { as, ...rest } = argument.form ?? {}
+    const takesOne = as === undefined && argument.schema["type"] !== "array" && argument.schema["type"] !== "boolean"
+    const form: ArgumentForm = {
+      ...(isPositional || argument.name === name ? {} : { option: `--${argument.name}` }),
+      ...rest,
+      // Text that a script reads as JSON is JSON already; a list for an option that takes one value is JSON there.
+      ...(as === undefined || (as === "json" && type === "string")
+        ? takesOne && (type === "array" || type === "object") ? { as: "json" } : {}
+        : { as })
+    }
+    if (Object.keys(form).length > 0) forms[name] = form
+  }
+  const names = Object.keys(properties)
+  // Positionals in the order in which the script has them.
+  for (const argument of argparse.arguments) {
+    const name = names.find((one) => known.get(bareName(one)) === argument)
+    if (name !== undefined) place(name, argument)
+  }
+  return forms
+}

@@ -1,0 +1,171 @@
+// Where a bash script reads its positional parameters, and which KIWI_PARAM_ variables it reads. A scan over words, quotes
+// and functions, and no grammar: `bash -n` has the last word about syntax.
+import type { Reading } from "./pythonArguments.ts"
+
+interface Use {
+  readonly at: number
+  readonly by: string
+  /** The function that it stands in; "" outside of all. */
+  readonly within: string
+  /** The first word of the command that "$@" is handed to. */
+  readonly command: string
+}
+
+export interface BashReading {
+  readonly positional: Reading | undefined
+  /** Names of variables, and where the first use of each stands. */
+  readonly parameters: ReadonlyMap<string, number>
+}
+
+const functionStart = /(?:function[ \t]+([\w:.-]+)[ \t]*(?:\([ \t]*\))?|([\w:.-]+)[ \t]*\([ \t]*\))\s*\{/y
+const commandStart = /(?:^|[\n;&|({]|\b(?:then|do|else))[ \t]*$/
+const positional = /\$(?:([1-9@*#])|\{[#!]?([1-9][0-9]*|[@*])(?=[}:\-+=?%#/^,@])|\{(#)\})/y
+const parameter = /\$\{?[#!]?(KIWI_PARAM_[A-Za-z0-9_]+)/y
+const hereDocument = /<<-?[ \t]*([\\'"]?)([A-Za-z_]\w*)['"]?/y
+
+const plainVariable = /\$[\w@*#]*/y
+
+type Context = "\"" | "(" | "`" | "${"
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** The same text with comments, single-quoted text and quoted here-documents blanked out, and the plain text in quotes. */
+const withoutQuoted = (text: string): string => {
+  let out = ""
+  let i = 0
+  const within: Array<Context> = []
+  const documents: Array<{ readonly end: RegExp; readonly quoted: boolean }> = []
+  const skip = (end: number) => {
+    out += text.slice(i, end).replace(/[^\n]/g, " ")
+    i = Math.min(end, text.length)
+  }
+  const keep = (length: number) => {
+    out += text.slice(i, i + length)
+    i += length
+  }
+  while (i < text.length) {
+    const c = text[i]!
+    const top = within.at(-1)
+    const isCode = top === undefined || top === "(" || top === "`"
+    const isArithmetic = top === "(" && within.at(-2) === "("
+    const document = c === "<" && isCode && !isArithmetic && text[i - 1] !== "<" ? matchAt(hereDocument, text, i) : null
+    if (c === "\\") skip(i + 2)
+    else if (c === "'" && (isCode || (top === "${" && within.at(-2) !== "\""))) {
+      let end = i + 1
+      const escapes = text[i - 1] === "$"
+      while (end < text.length && text[end] !== "'") end += escapes && text[end] === "\\" ? 2 : 1
+      skip(end + 1)
+    } else if (c === "\"") {
+      if (top === "\"") within.pop()
+      else within.push("\"")
+      keep(1)
+    } else if (c === "`") {
+      if (top === "`") within.pop()
+      else within.push("`")
+      keep(1)
+    } else if (text.startsWith("${", i)) {
+      within.push("${")
+      keep(2)
+    } else if (text.startsWith("$(", i) || (c === "(" && isCode)) {
+      within.push("(")
+      keep(c === "$" ? 2 : 1)
+    } else if ((c === ")" && top === "(") || (c === "}" && top === "${")) {
+      within.pop()
+      keep(1)
+    } else if (top === "\"" && c === "$") keep(matchAt(plainVariable, text, i)![0].length)
+    else if (top === "\"") skip(i + 1)
+    else if (c === "#" && isCode && (i === 0 || /[\s;&|()]/.test(text[i - 1]!))) {
+      const end = text.indexOf("\n", i)
+      skip(end === -1 ? text.length : end)
+    } else if (document !== null) {
+      documents.push({ end: new RegExp(`^\\t*${document[2]}$`, "m"), quoted: document[1] !== "" })
+      skip(i + document[0].length)
+    } else if (c === "\n" && documents.length > 0) {
+      for (const { end, quoted } of documents.splice(0)) {
+        const found = end.exec(text.slice(i + 1))
+        const last = found === null ? text.length : i + 1 + found.index + found[0].length
+        if (quoted) skip(last)
+        else {
+          out += text.slice(i, last).replaceAll(/["'#()]/g, " ")
+          i = last
+        }
+      }
+    } else keep(1)
+  }
+  return out
+}
+
+/** The first word of the command around an offset. */
+const commandAt = (code: string, offset: number): string => {
+  const before = code.slice(Math.max(0, offset - 400), offset)
+  const start = Math.max(...["\n", ";", "&", "|", "(", "{", "`"].map((mark) => before.lastIndexOf(mark)))
+  return before.slice(start + 1).trim().split(/\s+/).find((word) =>
+    !/^(?:\w+=.*|then|do|else|if|!|while)$/.test(word)
+  ) ?? ""
+}
+
+const readUses = (code: string) => {
+  const uses: Array<Use> = []
+  const parameters = new Map<string, number>()
+  const open: Array<{ readonly name: string; readonly depth: number }> = []
+  const functions = new Set<string>()
+  let depth = 0
+  let setAside = false
+  for (let i = 0; i < code.length; i++) {
+    const isWord = /[\s;&|({]/.test(code[i - 1] ?? "\n")
+    const start = isWord && commandStart.test(code.slice(Math.max(0, i - 80), i))
+      ? matchAt(functionStart, code, i)
+      : null
+    if (start !== null) {
+      const name = start[1] ?? start[2] ?? ""
+      functions.add(name)
+      open.push({ name, depth })
+      depth++
+      i += start[0].length - 1
+      continue
+    }
+    const c = code[i]
+    const within = open.at(-1)?.name ?? ""
+    if (c === "$") {
+      const found = matchAt(positional, code, i)
+      const by = found?.[1] ?? found?.[2] ?? found?.[3]
+      if (by !== undefined && !(setAside && within === "")) {
+        uses.push({ at: i, by: `$${by}`, within, command: by === "@" || by === "*" ? commandAt(code, i) : "" })
+      }
+      const variable = matchAt(parameter, code, i)?.[1]
+      if (variable !== undefined && !parameters.has(variable)) parameters.set(variable, i)
+      if (code[i + 1] === "{") {
+        // A brace of its own, which closes with it.
+        depth++
+        i++
+      }
+      continue
+    }
+    if (c === "{") depth++
+    if (c === "}") {
+      depth = Math.max(0, depth - 1)
+      if (open.at(-1)?.depth === depth) open.pop()
+    }
+    const word = /^(?:getopts|shift)\b|^set[ \t]+--[ \t]+(?!["']?\$[@*])/.exec(isWord ? code.slice(i, i + 30) : "")
+    if (word !== null) {
+      if (word[0].startsWith("set")) setAside ||= within === ""
+      else if (!(setAside && within === "")) uses.push({ at: i, by: word[0], within, command: "" })
+    }
+  }
+  return { uses, parameters, functions }
+}
+
+export const readBashArguments = (text: string): BashReading => {
+  const { functions, parameters, uses } = readUses(withoutQuoted(text))
+  // `main "$@"` reads what the body of main reads.
+  const isHandedOn = ({ by, command }: Use) => (by === "$@" || by === "$*") && functions.has(command)
+  const handedTo = Map.groupBy(uses.filter(isHandedOn), ({ command }) => command)
+  const reading = new Set(uses.filter((use) => !isHandedOn(use)).map(({ within }) => within))
+  for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
+  const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
+  const first = uses.find((use) => use.within === "" && isRead(use))
+  return { positional: first === undefined ? undefined : { at: first.at, by: first.by }, parameters }
+}

@@ -1,0 +1,257 @@
+// Whether the parameters of a tool reach the code that runs: a script that reads arguments of which nothing is declared
+// would never get one, and one that looks for them elsewhere would not find them.
+import { Effect, Result } from "effect"
+import { cut, problemAt } from "../../../../services/format/Metadata.ts"
+import type { Problem } from "../../../../services/format/Metadata.ts"
+import type { Tool } from "../../../../services/item/Item.ts"
+import { isJsonObject } from "../../../../services/schema/json.ts"
+import { compile } from "../../../../services/template/Template.ts"
+import { parseJavascript } from "../../readJavascript.ts"
+import { parsePython } from "../../readPython.ts"
+import { type Argparse, readArgparse, unreadMention } from "../argparse/readArgparse.ts"
+import type { ScriptArgument } from "../argparse/readArgument.ts"
+import { withoutAttributes } from "../imports/readImports.ts"
+import { usualExtension } from "../usualExtension.ts"
+import { readBashArguments } from "./bashArguments.ts"
+import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
+import { changesCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
+
+export interface Found {
+  readonly problem: Problem | undefined
+  /** What cannot be known: sentences without a subject. */
+  readonly unsure: ReadonlyArray<string>
+}
+
+export const nothing: Found = { problem: undefined, unsure: [] }
+
+const refused = (problem: Problem): Found => ({ problem, unsure: [] })
+
+type Input = "args" | "env" | "stdin" | "none"
+
+/** How a runtime of Kiwi's hands parameters over, where the tool itself does not say. */
+const usualInput: Readonly<Record<string, Input>> = {
+  python_runtime: "args",
+  node_runtime: "args",
+  bash_runtime: "env"
+}
+
+interface Asked {
+  readonly tool: Tool
+  readonly text: string
+  readonly input: Input
+  /** Whether the config itself has arguments, which the script may as well be reading. */
+  readonly hasArguments: boolean
+  readonly isEntry: boolean
+}
+
+const propertiesOf = ({ parameters }: Tool): ReadonlyArray<string> =>
+  isJsonObject(parameters["properties"]) ? Object.keys(parameters["properties"]) : []
+
+/** Whether every parameter that the tool may be given is named in its schema. */
+const isClosed = ({ parameters }: Tool): boolean =>
+  !Object.keys(parameters).some((key) =>
+    /^(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|propertyNames)$/.test(key)
+  ) &&
+  (parameters["additionalProperties"] ?? false) === false
+
+const isFolder = ({ location }: Tool): boolean => location.kind === "folder"
+
+/** How a tool says that a parameter is an argument without an option. */
+const config = (tool: Tool, by: string): string => {
+  // What takes arguments by their number would take the `--` for one that goes before positional ones.
+  const isNumbered = /argv|^\$|^shift$/.test(by)
+  if (tool.location.kind === "folder") {
+    return `config: ${isNumbered ? `{args: ["{file}"]}` : "{options: {file: {as: positional}}}"}`
+  }
+  return `CONFIG = ${isNumbered ? `{"args": ["{file}"]}` : `{"options": {"file": {"as": "positional"}}}`}`
+}
+
+const inManifest = "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}}"
+const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}`
+const behind = "and for what the script takes without an option"
+
+const howTo = {
+  python: (tool: Tool, by: string) =>
+    isFolder(tool)
+      ? `${inManifest}, ${behind}, ${config(tool, by)}`
+      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${behind}, ${config(tool, by)}`,
+  node: (tool: Tool, by: string) =>
+    isFolder(tool)
+      ? `${inManifest}, ${behind}, ${config(tool, by)}`
+      : `Write export const ${schema}, ${behind}, export const ${config(tool, by)}`,
+  bash: (tool: Tool) =>
+    `${
+      isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
+    }, and read "$KIWI_PARAM_FILE" in the script, or add config: {args: ["{file}"]}`
+}
+
+const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
+  problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
+
+/** A script that reads stdin waits for nothing: it is empty unless the config fills it. */
+const emptyStdin = ({ input, tool }: Asked, by: string | undefined): ReadonlyArray<string> =>
+  by === undefined || input === "stdin" || tool.config["input_data"] !== undefined
+    ? []
+    : [`reads ${by}, which is empty: its config has neither input_data nor input: stdin`]
+
+/** A variable of another way of handing over, which is not there. */
+const wrongVariable = ({ input, text, tool }: Asked): Problem | undefined => {
+  const [match] = text.matchAll(/["'.`]KIWI_PARAM_[A-Za-z0-9_]*/g)
+  if (match === undefined || (input === "env" && tool.undeclared !== true)) return undefined
+  return tool.undeclared === true
+    ? undeclared(text, match.index + 1, "KIWI_PARAM_ variables", "Declare the parameters as its input_schema")
+    : problemAt(
+      text,
+      match.index + 1,
+      "the script reads a KIWI_PARAM_ variable, and its parameters arrive as arguments",
+      "Write input: env into its config"
+    )
+}
+
+const argvWords = /\bsys\s*\.\s*argv\b/g
+
+const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<Found> {
+  const { hasArguments, input, isEntry, text, tool } = asked
+  const parsed = yield* parsePython(text)
+  // Kiwi does not know its syntax, and Python does: nothing more can be said.
+  if (Result.isFailure(parsed)) return nothing
+  const { tree } = parsed.success
+  const variable = wrongVariable(asked)
+  if (variable !== undefined) return refused(variable)
+  const argparse = readArgparse(tree, text, isEntry)
+  if (tool.undeclared === true && !hasArguments) {
+    const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)
+    const problem = argparse?.problem ?? (changed === undefined ? undefined : problemAt(
+      text,
+      changed.at,
+      "the script changes sys.argv, which its parser reads",
+      howTo.python(tool, changed.by)
+    ))
+    if (problem !== undefined) return refused(problem)
+    const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
+    const at = reading?.at ?? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
+    const by = reading?.by ?? "sys.argv"
+    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by)))
+  } else if (argparse !== undefined && argparse.problem === undefined && input === "args" && isClosed(tool)) {
+    const missing = differs(tool, argparse)
+    if (missing !== undefined) return refused(problemAt(text, argparse.at, ...missing))
+  }
+  return {
+    problem: undefined,
+    unsure: [
+      ...(argparse === undefined || argparse.rest === ""
+        ? []
+        : [`uses arguments that its argparse does not know (${argparse.rest}): no parameter passes any`]),
+      ...emptyStdin(asked, readsPythonStdin(tree, text)?.by)
+    ]
+  }
+})
+
+const dashed = (name: string): string => name.replaceAll("_", "-")
+
+/** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
+const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
+  const options = tool.config["options"]
+  const placed = compile(tool.config, []).parameters
+  const byHand = (name: string) =>
+    placed.has(name) || (isJsonObject(options) && isJsonObject(options[name]) && options[name]["option"] !== undefined)
+  const properties = propertiesOf(tool)
+  const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument) =>
+    [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
+  const unknown = argparse.knownOnly
+    ? undefined
+    : properties.find((name) => !byHand(name) && !argparse.arguments.some(isFor(name)))
+  if (unknown !== undefined) {
+    return [
+      `the tool declares the parameter ${cut(unknown, 40)}, and this parser has no such argument`,
+      `Add add_argument("--${cut(unknown, 40)}"), or leave the parameter out`
+    ]
+  }
+  const asked = argparse.arguments.find((one) => one.required && !properties.some((name) => isFor(name)(one)))
+  if (asked === undefined || properties.some(byHand) || tool.config["args"] !== undefined) return undefined
+  return [
+    `this parser requires the argument ${asked.name}, and the tool declares no such parameter`,
+    `Add ${asked.name} to the declared parameters, or make it optional`
+  ]
+}
+
+const checkNode = Effect.fnUntraced(function*(asked: Asked, typed: boolean): Effect.fn.Return<Found> {
+  const { hasArguments, text, tool } = asked
+  const parsed = yield* parseJavascript(withoutAttributes(text), typed)
+  if (Result.isFailure(parsed)) return nothing
+  const { tree } = parsed.success
+  const variable = wrongVariable(asked)
+  if (variable !== undefined) return refused(variable)
+  const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
+  return reading === undefined
+    ? { problem: undefined, unsure: emptyStdin(asked, readsNodeStdin(tree, text)?.by) }
+    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by)))
+})
+
+const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
+  const { parameters, positional } = readBashArguments(text)
+  const names = new Set(
+    propertiesOf(tool).map((name) => `KIWI_PARAM_${name.toUpperCase().replaceAll("-", "_")}`)
+  )
+  for (const [name, at] of parameters) {
+    if (input !== "env") {
+      return refused(
+        problemAt(text, at, `the script reads ${name}, and its config says input: ${input}`, "Write input: env")
+      )
+    }
+    if (isClosed(tool) && !names.has(name)) {
+      const word = name.slice("KIWI_PARAM_".length).toLowerCase()
+      return refused(problemAt(
+        text,
+        at,
+        `the script reads ${name}, and the tool declares no such parameter`,
+        `Declare it: parameters: [{name: ${word}, type: string}]`
+      ))
+    }
+  }
+  if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) return nothing
+  if (tool.undeclared === true) return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool)))
+  return parameters.size > 0 || names.size === 0 ? nothing : refused(problemAt(
+    text,
+    positional.at,
+    `the script reads ${positional.by}, and its parameters arrive as KIWI_PARAM_ variables`,
+    "Read \"$KIWI_PARAM_NAME\" in its place, or write config: {args: [\"{NAME}\"]}"
+  ))
+}
+
+/**
+ * `isEntry`: whether this is the file that runs, and not one that it imports. Only where a runtime of Kiwi's runs it:
+ * another one may pass what it likes.
+ */
+export const checkArguments = (
+  tool: Tool,
+  path: string,
+  text: string,
+  isEntry: boolean
+): Effect.Effect<Found> => {
+  const { args, input, runtime_args: runtimeArguments } = tool.config
+  const runtime = (tool.executorId ?? "").replace(/^runtimes\//, "")
+  const usual = Object.hasOwn(usualInput, runtime) ? usualInput[runtime] : undefined
+  if (usual === undefined) return Effect.succeed(nothing)
+  const asked: Asked = {
+    tool,
+    text,
+    input: typeof input === "string" ? input as Input : usual,
+    hasArguments: (Array.isArray(args) && args.length > 0) || runtimeArguments !== undefined,
+    isEntry
+  }
+  switch (usualExtension(path, text)) {
+    case ".py":
+      return checkPython(asked)
+    case ".ts":
+      return checkNode(asked, true)
+    case ".js":
+    case ".mjs":
+    case ".cjs":
+      return checkNode(asked, false)
+    case ".sh":
+      return Effect.succeed(isEntry ? checkBash(asked) : nothing)
+    default:
+      return Effect.succeed(nothing)
+  }
+}

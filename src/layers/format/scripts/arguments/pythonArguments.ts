@@ -1,0 +1,127 @@
+// Where a Python script reads its command line or its stdin by other means than argparse.
+import type { SyntaxNode, Tree } from "@lezer/common"
+import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
+
+/** Packages that read the command line, and by what of theirs; "" for all that they have. */
+const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
+  optparse: ["OptionParser"],
+  getopt: ["getopt", "gnu_getopt"],
+  click: ["command", "group", "Command", "Group", "MultiCommand", "CommandCollection"],
+  typer: ["Typer", "run"],
+  docopt: ["docopt"],
+  fire: ["Fire"],
+  absl: ["app", "flags"],
+  plac: ["call"],
+  tyro: ["cli"],
+  clize: ["run"],
+  defopt: ["run", "bind"],
+  hydra: ["main"],
+  invoke: ["Program"],
+  cleo: [],
+  cyclopts: [],
+  argh: [],
+  tap: [],
+  simple_parsing: [],
+  configargparse: [],
+  jsonargparse: [],
+  fileinput: ["input", "FileInput"]
+}
+
+/** Longer than any name that is looked for. */
+const maxName = 200
+
+export interface Reading {
+  /** Offset in the text. */
+  readonly at: number
+  /** As it is written: `sys.argv`, `click.command`. */
+  readonly by: string
+}
+
+/** The names that a statement imports of a module, and what they are called here. */
+const importedIn = (statement: string): ReadonlyArray<readonly [module: string, name: string, as: string]> => {
+  const [, from, list] = /^from\s+([\w.]+)\s+import\s+([^]*)$/.exec(statement) ?? []
+  return (list ?? statement.replace(/^import\s+/, "")).replace(/[()\\]/g, " ").replace(/#.*$/gm, "").split(",").flatMap(
+    (part) => {
+      const [name = "", , as = name] = part.trim().split(/\s+/)
+      return name === "" ? [] : [[from ?? name, from === undefined ? "" : name, as] as const]
+    }
+  )
+}
+
+const isTried = (node: SyntaxNode, text: string): boolean => {
+  for (let at = node.parent; at !== null; at = at.parent) {
+    if (at.name === "IfStatement" && /^if\b[^\n]*\bTYPE_CHECKING\b/.test(sourceOf(text, at))) return true
+  }
+  return false
+}
+
+const first = (found: ReadonlyArray<Reading>): Reading | undefined => found.toSorted((a, b) => a.at - b.at)[0]
+
+/** `sys.argv[0]` is the script's own name; behind `argparse` everything else is a look at what it reads as well. */
+const isOwnName = (node: SyntaxNode, text: string): boolean =>
+  /^\s*\[\s*0\s*\]/.test(text.slice(node.to, node.to + 20)) ||
+  /^\s*\[\s*:\s*1\s*\]/.test(text.slice(node.to, node.to + 20))
+
+/** Whether a node stands in `if __name__ == "__main__":`, which an import does not run. */
+const inMainGuard = (node: SyntaxNode, text: string): boolean => {
+  for (let at: SyntaxNode = node; at.parent !== null; at = at.parent) {
+    if (at.name === "Body" && /^if\s*\(?\s*__name__\s*==/.test(text.slice(at.parent.from, at.from))) return true
+  }
+  return false
+}
+
+/** `isEntry`: whether this is the file that runs, and not one that it imports. */
+export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Reading | undefined => {
+  const found: Array<Reading> = []
+  const local = new Map<string, ReadonlyArray<string>>()
+  for (const node of nodesOf(tree, "ImportStatement")) {
+    if (isTried(node, text)) continue
+    for (const [module, name, as] of importedIn(sourceOf(text, node))) {
+      const [top = ""] = module.split(".")
+      if (top === "sys" && /^(?:argv|orig_argv)$/.test(name)) local.set(as, [""])
+      const known = Object.hasOwn(readers, top) ? readers[top]! : undefined
+      if (known === undefined) continue
+      if (
+        known.length === 0 || known.includes(name) || (name === "" && known.some((one) => module === `${top}.${one}`))
+      ) {
+        found.push({ at: node.from, by: top })
+      } else if (name === "") local.set(as, known)
+    }
+  }
+  for (const node of nodesOf(tree, "MemberExpression", "Decorator", "VariableName")) {
+    const source = text.slice(node.from, Math.min(node.to, node.from + maxName)).replace(/\s/g, "")
+    const [, on = "", name = ""] = /^@?([\w.]+)\.(\w+)/.exec(source) ?? []
+    const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
+    const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
+    if ((isArgv || isLocal) && !isOwnName(node, text)) found.push({ at: node.from, by: source })
+    if (local.get(on)?.includes(name) === true) found.push({ at: node.from, by: `${on}.${name}` })
+  }
+  return first(isEntry ? found : found.filter(({ at }) => !inMainGuard(tree.resolveInner(at, 1), text)))
+}
+
+export const readsPythonStdin = (tree: Tree, text: string): Reading | undefined =>
+  first(
+    nodesOf(tree, "MemberExpression", "CallExpression").flatMap((node) => {
+      const source = sourceOf(text, node)
+      const reads = node.name === "MemberExpression"
+        ? /^sys\.stdin$/.test(source) && !/^\.(?:isatty|fileno|encoding)\b/.test(text.slice(node.to))
+        : source.startsWith("input(")
+      return reads ? [{ at: node.from, by: node.name === "MemberExpression" ? "sys.stdin" : "input()" }] : []
+    })
+  )
+
+/** `sys.argv` is set or taken apart before a parser reads it. */
+export const changesCommandLine = (tree: Tree, text: string): Reading | undefined =>
+  first(
+    nodesOf(tree, "MemberExpression").flatMap((node) => {
+      if (!/^(?:sys\.)?argv$/.test(sourceOf(text, node))) return []
+      const whole = node.parent?.name === "MemberExpression" ? node.parent : node
+      const statement = whole.parent
+      const isTarget = statement !== null && /^(?:Assign|Update|Delete)Statement$/.test(statement.name) &&
+        (statement.name === "DeleteStatement" || statement.firstChild?.from === node.from)
+      const isTaken = /^\.(?:pop|append|insert|extend|remove|clear|reverse|sort)\b/.test(
+        text.slice(node.to, node.to + 12)
+      )
+      return isTarget || isTaken ? [{ at: node.from, by: "sys.argv" }] : []
+    })
+  )
