@@ -59,6 +59,7 @@ const calls: Readonly<Record<string, readonly [parameters: Schema.JsonObject, da
   greet: [{ name: "Ada", times: 2 }, "Hello, Ada\nHello, Ada\n"],
   slug: [{ title: "Hello, World" }, "hello-world\n"],
   count_lines: [{ file: "lines.txt" }, "2\n"],
+  lines: [{ file: "lines.txt" }, "2\n"],
   get_page: [{ path: "a b" }, { method: "GET", url: "/a%20b" }],
   monthly: [{}, "3\n"],
   gather: [{ title: "a", tags: ["x", "-y"], verbose: 2, files: ["-f"] }, {

@@ -3,7 +3,7 @@
 import type { SyntaxNode } from "@lezer/common"
 import type { Call } from "./pythonCalls.ts"
 import { members, nodesIn, readCall, sourceOf } from "./pythonCalls.ts"
-import type { Function, PythonNames } from "./pythonNames.ts"
+import type { PythonNames, ScriptFunction } from "./pythonNames.ts"
 
 /** `unknown`: nobody can tell without running the script. */
 export type Kind = "parser" | "other" | "unknown"
@@ -22,7 +22,7 @@ export interface Parsers {
   readonly makes: (method: string) => boolean
   readonly kindOf: (node: SyntaxNode | undefined) => Kind
   /** The function whose parameter the object is, where it is one. */
-  readonly handedTo: (node: SyntaxNode | undefined) => Function | undefined
+  readonly handedTo: (node: SyntaxNode | undefined) => ScriptFunction | undefined
 }
 
 export const makeParsers = (text: string, names: PythonNames): Parsers => {

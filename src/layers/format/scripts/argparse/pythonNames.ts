@@ -10,7 +10,7 @@ export interface Parameter {
   readonly default: SyntaxNode | undefined
 }
 
-export interface Function {
+export interface ScriptFunction {
   readonly node: SyntaxNode
   readonly name: string
   readonly parameters: ReadonlyArray<Parameter>
@@ -30,7 +30,7 @@ const readParameters = (list: SyntaxNode | null, text: string): ReadonlyArray<Pa
   return found
 }
 
-const readFunction = (node: SyntaxNode, text: string): Function => {
+const readFunction = (node: SyntaxNode, text: string): ScriptFunction => {
   const body = node.parent?.name === "DecoratedStatement" ? node.parent.parent : node.parent
   return {
     node,
@@ -47,7 +47,7 @@ type Value = SyntaxNode | "computed"
 const few = <A>(all: ReadonlyArray<A>): ReadonlyArray<A | "computed"> => all.length > 100 ? ["computed"] : all
 
 export interface PythonNames {
-  readonly functions: ReadonlyArray<Function>
+  readonly functions: ReadonlyArray<ScriptFunction>
   readonly classes: ReadonlyMap<string, SyntaxNode>
   /** By the source of the target: `p`, `self.parser`. */
   readonly values: (target: string) => ReadonlyArray<Value>
@@ -55,10 +55,10 @@ export interface PythonNames {
   readonly parameterOf: (
     at: SyntaxNode,
     name: string
-  ) => { readonly of: Function; readonly parameter: Parameter } | undefined
+  ) => { readonly of: ScriptFunction; readonly parameter: Parameter } | undefined
   /** What the calls of the file pass for a parameter: its default where a call leaves it out. */
-  readonly passed: (of: Function, parameter: Parameter) => ReadonlyArray<Value>
-  readonly callsOf: (of: Function) => ReadonlyArray<Call>
+  readonly passed: (of: ScriptFunction, parameter: Parameter) => ReadonlyArray<Value>
+  readonly callsOf: (of: ScriptFunction) => ReadonlyArray<Call>
   /** Whether anything but its own definition names it. */
   readonly isNamed: (name: string) => boolean
   /** How often it stands in the file, its definition as a function aside. */
@@ -106,7 +106,7 @@ export const readNames = (tree: Tree, text: string, calls: ReadonlyArray<Call>):
     endings.set(block, Math.min(from, endings.get(block) ?? from))
   }
   const byMethod = Map.groupBy(calls, ({ method }) => method)
-  const callsOf = (of: Function) =>
+  const callsOf = (of: ScriptFunction) =>
     (byMethod.get(of.name) ?? []).filter(({ on }) => (on === undefined) === (of.owner === undefined))
   const uses = new Map<string, number>()
   for (const node of nodesOf(tree, "VariableName", "PropertyName")) {
