@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { Scheduler } from "effect/Scheduler"
 import { userInfo } from "node:os"
 import { isatty } from "node:tty"
 import * as LineageNode from "../../layers/presence/LineageNode.ts"
@@ -15,6 +16,7 @@ import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
 import { toExitCode } from "../cli/toExitCode.ts"
 import { reserveStdout } from "../mcp/transport/reserveStdout.ts"
+import { TurnScheduler } from "./TurnScheduler.ts"
 
 const toPipe = (stream: NodeJS.WriteStream): Pipe => {
   // A reader that went away is no failure: `kiwi logs | head` has what it wanted.
@@ -65,6 +67,7 @@ const program = plain === undefined
 
 program.pipe(
   Effect.provide(Layer.merge(shell, LineageNode.layer)),
+  Effect.provideService(Scheduler, new TurnScheduler()),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     teardown: (exit) => process.exit(Exit.isSuccess(exit) ? Number(exit.value) : 130)
