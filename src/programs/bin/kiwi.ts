@@ -60,7 +60,7 @@ const plain = parsePlainServe(args)
 const program = plain === undefined
   ? Effect.flatMap(Effect.promise(() => import("./commands.ts")), ({ run }) => run(args))
   : plainServe(plain).pipe(
-    Effect.provide(Layer.merge(ProjectsOnDemand.layer(), KiwiHomeNode.layer)),
+    Effect.provide(Layer.provideMerge(ProjectsOnDemand.layer, KiwiHomeNode.layer)),
     toExitCode(false),
     Effect.provide(Layer.merge(NodeFileSystem.layer, NodePath.layer))
   )
