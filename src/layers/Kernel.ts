@@ -220,12 +220,12 @@ export function layer<Replaced extends KernelServices = never, E = never>(
   }, onDisk)
 }
 
-const composeProjects = <E, R>(choose: Choose, process: Layer.Layer<ProcessServices, E, R>) =>
+const composeProjects = <E, R>(choose: Choose, shared: Layer.Layer<ProcessServices, E, R>) =>
   Layer.unwrap(Effect.map(KiwiHome, (home) =>
     Projects.layerWith(
       (key) => composeProject(key === "" ? undefined : key, choose),
       (key) => WorkspaceNode.isKnown(key, home)
-    ))).pipe(Layer.provideMerge(process))
+    ))).pipe(Layer.provideMerge(shared))
 
 /** Kernels of many projects over one process, for the surfaces. What is replaced is one for all of them. */
 export const layerProjects = <Replaced extends KernelServices = never, E = never>(
