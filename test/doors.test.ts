@@ -43,6 +43,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/identity/key/keyPlaces.ts": "Kiwi's own home",
   "src/layers/integrity/ItemHistoryFile.ts": "Kiwi's own home",
   "src/layers/integrity/VerifiedCopiesFile.ts": "Kiwi's own home",
+  "src/layers/git/gitFolder.ts": "names in a repository's own folder",
   "src/layers/item/makeCatalog.ts": "names in a folder",
   "src/layers/item/openFolder.ts": "opens folders only",
   "src/layers/item/readItem.ts":

@@ -53,6 +53,8 @@ import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
 import type { SystemItems } from "./item/system/systemSpace.ts"
 import * as systemSpace from "./item/system/systemSpace.ts"
+import type { KernelOptionInvalid } from "./kernelOptions.ts"
+import { checked, onDisk } from "./kernelOptions.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
@@ -98,7 +100,8 @@ type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
   "project" | "items"
 >
 
-const composeProcess = <E>(
+/** What is kept below a home that is decided already. */
+const composeInHome = <E>(
   options: ProcessOptions,
   choose: Choose,
   system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
@@ -115,14 +118,22 @@ const composeProcess = <E>(
       system
     )),
     Layer.provideMerge(choose(SafeFiles, SafeFilesNode.layer)),
-    Layer.provideMerge(choose(
-      KiwiHome,
-      options.home === undefined && options.userSpace === undefined
-        ? KiwiHomeNode.layer
-        : KiwiHomeNode.layerWith({ home: options.home, userSpace: options.userSpace })
-    )),
     Layer.provideMerge(NodeServices.layer)
   )
+
+const composeProcess = <E>(
+  options: ProcessOptions,
+  choose: Choose,
+  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
+) =>
+  composeInHome(options, choose, system).pipe(Layer.provideMerge(choose(
+    KiwiHome,
+    options.home === undefined && options.userSpace === undefined
+      ? KiwiHomeNode.layer
+      : KiwiHomeNode.layerWith({ home: options.home, userSpace: options.userSpace })
+  )))
+
+type ProcessServices = Layer.Success<ReturnType<typeof composeProcess>>
 
 const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
   const settings = yield* Settings
@@ -187,7 +198,10 @@ export const layerProcess = (options: Omit<ProcessOptions, "replace"> = {}) =>
 /** One project, or none, over `layerProcess`. */
 export const layerProject = (dir: string | undefined) => composeProject(dir, chooseOwn)
 
-type Composed<E> = Layer.Layer<KernelServices | NodeServices.NodeServices, ProjectNotFound | HomeRefused | E>
+type Composed<E> = Layer.Layer<
+  KernelServices | NodeServices.NodeServices,
+  ProjectNotFound | HomeRefused | KernelOptionInvalid | E
+>
 
 /** A whole kernel for one project, for programs that embed Kiwi. */
 export function layer<Replaced extends KernelServices = never, E = never>(
@@ -197,19 +211,32 @@ export function layer<Replaced extends KernelServices = never, E = never>(
   options?: KernelOptions<Replaced, E>
 ): Composed<E>
 export function layer<Replaced extends KernelServices = never, E = never>(
-  { items, replace, ...options }: KernelOptions<Replaced, E> = {}
+  given: KernelOptions<Replaced, E> = {}
 ): Composed<SystemItemRefused | E> {
-  const system = items === undefined ? systemSpace.layer : systemSpace.layerWith(items)
-  return withOwnLayers(replaceServices(replace, (choose) => compose(options, choose, system)))
+  return checked(given, () => {
+    const { items, replace, ...options } = given
+    const system = items === undefined ? systemSpace.layer : systemSpace.layerWith(items)
+    return withOwnLayers(replaceServices(replace, (choose) => compose(options, choose, system)))
+  }, onDisk)
 }
+
+const composeProjects = <E, R>(choose: Choose, shared: Layer.Layer<ProcessServices, E, R>) =>
+  Layer.unwrap(Effect.map(KiwiHome, (home) =>
+    Projects.layerWith(
+      (key) => composeProject(key === "" ? undefined : key, choose),
+      (key) => WorkspaceNode.isKnown(key, home)
+    ))).pipe(Layer.provideMerge(shared))
 
 /** Kernels of many projects over one process, for the surfaces. What is replaced is one for all of them. */
 export const layerProjects = <Replaced extends KernelServices = never, E = never>(
   { replace, ...options }: ProcessOptions<Replaced, E> = {}
 ) =>
-  withOwnLayers(replaceServices(replace, (choose) =>
-    Layer.unwrap(Effect.map(KiwiHome, (home) =>
-      Projects.layerWith(
-        (key) => composeProject(key === "" ? undefined : key, choose),
-        (key) => WorkspaceNode.isKnown(key, home)
-      ))).pipe(Layer.provideMerge(composeProcess(options, choose, systemSpace.layer)))))
+  withOwnLayers(replaceServices(
+    replace,
+    (choose) => composeProjects(choose, composeProcess(options, choose, systemSpace.layer))
+  ))
+
+/** The same below a home that is decided already: nothing is left that can be refused. */
+export const layerProjectsInHome = withOwnLayers(
+  composeProjects(chooseOwn, composeInHome({}, chooseOwn, systemSpace.layer))
+)

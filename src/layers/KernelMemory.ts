@@ -57,6 +57,8 @@ import { SystemManifest } from "./item/system/SystemManifest.ts"
 import type { SystemItems } from "./item/system/systemSpace.ts"
 import { systemFiles } from "./item/system/systemSpace.ts"
 import type { KernelServices } from "./Kernel.ts"
+import type { KernelOptionInvalid } from "./kernelOptions.ts"
+import { checked } from "./kernelOptions.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
@@ -183,7 +185,7 @@ const compose = <Replaced extends KernelServices, E>(
   )
 }
 
-type Composed<E> = Layer.Layer<KernelServices, E>
+type Composed<E> = Layer.Layer<KernelServices, KernelOptionInvalid | E>
 
 export function layer<Replaced extends KernelServices = never, E = never>(
   options: KernelMemoryOptions<Replaced, E> & { readonly items: SystemItems }
@@ -194,11 +196,12 @@ export function layer<Replaced extends KernelServices = never, E = never>(
 export function layer<Replaced extends KernelServices = never, E = never>(
   options: KernelMemoryOptions<Replaced, E> = {}
 ): Composed<SystemItemRefused | E> {
-  return withOwnLayers(
-    replaceServices(
-      options.replace,
-      (choose) =>
-        Layer.unwrap(Effect.map(systemFiles(options.items ?? {}), (system) => compose(options, choose, system)))
-    )
-  )
+  return checked(options, () =>
+    withOwnLayers(
+      replaceServices(
+        options.replace,
+        (choose) =>
+          Layer.unwrap(Effect.map(systemFiles(options.items ?? {}), (system) => compose(options, choose, system)))
+      )
+    ))
 }

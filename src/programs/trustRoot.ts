@@ -24,7 +24,7 @@ export class TrustRootRefused extends Schema.TaggedError<TrustRootRefused>()("Tr
 const form = "It has one key, signers, with a list of name and public_key, as .ai/config/trust.yaml has it"
 
 /** The folder that was cloned: the nearest one upwards with a `.git`, else the project itself. */
-export const checkoutOf = Effect.fnUntraced(function*(project: string) {
+const checkoutOf = Effect.fnUntraced(function*(project: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   for (let folder = project; path.dirname(folder) !== folder; folder = path.dirname(folder)) {

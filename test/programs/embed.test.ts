@@ -12,6 +12,7 @@ import type {
   ItemInvalid,
   ItemNotFound,
   ItemUnreadable,
+  KernelOptionInvalid,
   PermissionDenied,
   ProjectNotFound,
   ProjectRestricted,
@@ -55,7 +56,7 @@ it("running a tool has a closed union of errors, a typed result and one requirem
   same<Effect.Services<typeof runAs>, ToolProxy>(true)
   const layer = Kernel.layer({ project: "." })
   const provided = Effect.provide(run, layer)
-  same<Effect.Error<typeof provided>, ToolCallError | HomeRefused | ProjectNotFound>(true)
+  same<Effect.Error<typeof provided>, ToolCallError | HomeRefused | KernelOptionInvalid | ProjectNotFound>(true)
   same<Effect.Services<typeof provided>, never>(true)
 })
 

@@ -38,7 +38,7 @@ export const hashRange = (fd: number, start: number, bytes: number, followed = "
 }
 
 /** The lines from `from` up to where the file ends now; `undefined` after each chunk that ended none. */
-export function* piecesOf(fd: number, from = 0): Generator<Line | undefined> {
+function* piecesOf(fd: number, from = 0): Generator<Line | undefined> {
   const chunk = Buffer.allocUnsafe(chunkBytes)
   let parts: Array<Buffer> = []
   let length = 0

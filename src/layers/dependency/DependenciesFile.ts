@@ -49,7 +49,7 @@ export interface DependenciesOptions {
 
 export const defaults: DependenciesOptions = { timeout: Duration.minutes(15) }
 
-export const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
+const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
   const { home, userHome } = yield* KiwiHome
   const safe = yield* SafeFiles
   const locks = yield* ProcessLock

@@ -61,7 +61,7 @@ const isIn = (version: string, range: string): boolean => {
 const record = (entries: Iterable<readonly [string, Schema.Json]>): Schema.JsonObject =>
   Object.assign(Object.create(null), Object.fromEntries(entries))
 
-export const packageJsonOf = (
+const packageJsonOf = (
   { optional, overrides, requirements }: Declared,
   pins: ReadonlyArray<InstalledPackage> | undefined
 ): string => {

@@ -26,3 +26,9 @@ export const statOf = (path: string): BigIntStats | undefined => {
 export const isSameState = (a: BigIntStats, b: BigIntStats): boolean =>
   a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.mtimeNs === b.mtimeNs && a.size === b.size && a.dev === b.dev &&
   a.mode === b.mode && a.uid === b.uid
+
+/** What was read of a file, and the state that it was in. */
+export interface Remembered<A> {
+  readonly stat: BigIntStats
+  readonly value: A
+}

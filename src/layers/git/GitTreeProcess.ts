@@ -6,11 +6,12 @@ import { GitRefUnreadable, GitTree, isRef } from "../../services/git/GitTree.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type OwnChildFailed, runOwnChild } from "../process/ownChild.ts"
 import { ownPrograms } from "../process/ownPrograms.ts"
+import { waitsIn } from "./gitFolder.ts"
 
 const maxFile = 1_048_576
 const maxListing = 64 * 1_048_576
 const maxBlobs = 256 * 1_048_576
-/** A large repository on a slow disk takes seconds; one whose files are pipes would take for ever. */
+/** A large repository on a slow disk takes seconds; one that names pipes in ways of its own would take for ever. */
 const patience = "20 seconds"
 const incomplete = "the repository does not have all that the commit names"
 
@@ -107,6 +108,8 @@ export const make = Effect.gen(function*() {
     const programs = yield* ownPrograms(folder)
     const program = programs.find("git")
     if (program === undefined) return yield* refuse("no-git")
+    const waits = yield* waitsIn(folder)
+    if (waits !== undefined) return yield* refuse("failed", waits)
 
     const git = Effect.fnUntraced(function*(args: ReadonlyArray<string>, most: number, stdin?: string) {
       const { code, stderr, stdout } = yield* runOwnChild({

@@ -7,7 +7,7 @@ import { ItemParser } from "../../services/format/ItemParser.ts"
 import { Identity, KeyLocked } from "../../services/identity/Identity.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import * as ItemPast from "../../services/integrity/ItemPast.ts"
-import { PlanStale, Signatures } from "../../services/integrity/Signatures.ts"
+import { PlanStale, Signatures, TooMuchToSign } from "../../services/integrity/Signatures.ts"
 import type { PlannedSignature, SignedItem, SigningPlan } from "../../services/integrity/Signatures.ts"
 import * as Plan from "../../services/integrity/SigningPlan.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
@@ -15,7 +15,7 @@ import { isYours, Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
-import { isCategory, parseItemRef, tiers } from "../../services/item/ItemId.ts"
+import { isCategory, parseItemRef, printItemRef } from "../../services/item/ItemId.ts"
 import type { ItemType, Tier } from "../../services/item/ItemId.ts"
 import { compileGlob, isGlob } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
@@ -35,6 +35,9 @@ import { sha256 } from "../identity/sha256.ts"
 
 /** An item of the largest size, with its signature line. */
 const largestFile = 1_050_000
+
+/** Of one act. A person can page through so many, and a plan holds the bytes of all of them. */
+const [mostItems, mostBytes] = [1_000, 32 * 1_048_576]
 
 type Query = Parameters<Signatures["Service"]["plan"]>[0]
 
@@ -72,6 +75,9 @@ const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
 /** With its category, where that is given apart from it. */
 const idOf = ({ category, id }: Query): string =>
   category === undefined || category === "" || id.includes("/") ? id : `${category}/${id}`
+
+const sizeOf = ({ snapshot }: PlannedSignature): number =>
+  snapshot.files.reduce((sum, file) => sum + file.bytes.length, snapshot.bytes.length)
 
 const isOlder = ({ change }: PlannedSignature): boolean => change === "older"
 
@@ -154,6 +160,13 @@ export const make = Effect.gen(function*() {
       Effect.orElseSucceed(() => undefined)
     )
 
+  /** Items of later tiers with its id. Two items of one category and id do not run, and so hide nothing. */
+  const hiddenBy = ({ category, id, tier, type }: ItemLocation) =>
+    store.find({ id: printItemRef({ id, category: category || undefined }), type, tier }).pipe(
+      Effect.map(({ hides }) => hides),
+      Effect.orElseSucceed((): ReadonlyArray<ItemLocation> => [])
+    )
+
   const look = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const item = yield* parser.check(snapshot)
@@ -168,12 +181,11 @@ export const make = Effect.gen(function*() {
     const { by, item, location, older, past, snapshot } = seen
     const compared = older ? past.newest?.digest : past.lastSigned?.digest
     const old = yield* before(location, compared)
-    const isLater = (tier: Tier) => tiers.indexOf(tier) > tiers.indexOf(location.tier)
     const named = yield* used(location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
       ? []
-      : (yield* store.list({ type: location.type })).filter((other) => other.id === location.id && isLater(other.tier))
+      : yield* hiddenBy(location)
     const signer = by?._tag === "Signer" ? by.standing : undefined
     const forgotten = compared === undefined || old._tag !== "None" ? undefined : older ? "ran" : "signed"
     const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
@@ -203,15 +215,23 @@ export const make = Effect.gen(function*() {
 
   const planOne = (location: ItemLocation) => Effect.flatMap(look(location), describe)
 
-  /** What else is older in the tiers of those items that are. What cannot be read or parsed does not run either. */
+  /**
+   * What else is older in the tiers of those items that are, up to what one act may be about: the rest is asked about
+   * with the next. What cannot be read or parsed does not run either.
+   */
   const restOfOlder = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
     const known = new Set(items.map(({ location }) => showLocation(location)))
     const found: Array<PlannedSignature> = []
+    let bytes = 0
     for (const tier of new Set(items.filter(isOlder).map(({ location }) => location.tier))) {
       for (const location of yield* store.list({ tier })) {
         if (known.has(showLocation(location)) || (yield* history.past(location)).newest === undefined) continue
         const seen = yield* Effect.option(look(location))
-        if (Option.isSome(seen) && seen.value.older) found.push((yield* describe(seen.value)).planned)
+        if (Option.isNone(seen) || !seen.value.older) continue
+        const { planned } = yield* describe(seen.value)
+        bytes += sizeOf(planned)
+        if (found.length === mostItems || bytes > mostBytes) return found
+        found.push(planned)
       }
     }
     return found
@@ -261,16 +281,30 @@ export const make = Effect.gen(function*() {
     const locations = many ? yield* findMany(query) : [yield* findOne(query)]
     const items: Array<PlannedSignature> = []
     const refused: Array<SigningPlan["refused"][number]> = []
+    let bytes = 0
+    const tooMuch = (issue: TooMuchToSign["issue"]) =>
+      new TooMuchToSign({
+        id: idOf(query),
+        ...(query.type === undefined ? {} : { type: query.type }),
+        issue,
+        most: issue === "items" ? mostItems : mostBytes
+      })
+    // Of a large project little may have changed since it was signed.
+    if (query.changedOnly !== true && locations.length > mostItems) return yield* tooMuch("items")
     for (const location of locations) {
       const result = yield* Effect.result(planOne(location))
       if (Result.isSuccess(result)) {
         const { counts, planned } = result.success
-        if (query.changedOnly !== true || !counts) items.push(planned)
+        if (query.changedOnly === true && counts) continue
+        items.push(planned)
+        bytes += sizeOf(planned)
       } else if (many) {
         refused.push({ item: showLocation(location), error: result.failure })
       } else {
         return yield* result.failure
       }
+      if (items.length + refused.length > mostItems) return yield* tooMuch("items")
+      if (bytes > mostBytes) return yield* tooMuch("bytes")
     }
     const all = [...items, ...(yield* restOfOlder(items))]
     const request = requestFor(query, items, all)

@@ -39,6 +39,9 @@ const leftoverAge = 3_600_000
 const unusedAge = 90 * 86_400_000
 const markedEvery = 86_400_000
 
+/** A process looks for old copies once in this time, not with every copy that it makes. */
+const sweptEvery = 3_600_000
+
 /** Copies that one sweep removes at most. */
 const maxSwept = 100
 
@@ -161,6 +164,7 @@ export const make = Effect.gen(function*() {
     readonly marked: number
   }
   const checked = new Map<string, Checked>()
+  const sweptAt = new Map<string, number>()
 
   const attempt = <A>(path: string, run: () => A) =>
     Effect.try({ try: run, catch: (error) => refusal(`verified/${path}`, error) })
@@ -193,6 +197,8 @@ export const make = Effect.gen(function*() {
   }
 
   const sweep = (base: string, now: number): void => {
+    if (now - (sweptAt.get(base) ?? -Infinity) < sweptEvery) return
+    sweptAt.set(base, now)
     const inUse = new Set(Array.from(checked.values(), ({ folder }) => folder))
     let left = maxSwept
     for (const name of readdirSync(base)) {

@@ -24,7 +24,7 @@ const maxSignature = 1024
 export type ReadFailure = ItemInvalid | ItemUnreadable
 
 /** What tells one state of a file from another. */
-export const identityOf = (stat: Fs.BigIntStats): string =>
+const identityOf = (stat: Fs.BigIntStats): string =>
   `${stat.dev}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeNs}:${stat.ctimeNs}`
 
 export interface ReadItem {

@@ -250,8 +250,6 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
   return Outbound.of({ send, reserve })
 })
 
-export const layerWith = (options: OutboundOptions) => Layer.effect(Outbound, make(options))
-
 const maxCertificates = 16 * 1_048_576
 
 /** Proxy and certificates by the environment, read once. Node reads NODE_EXTRA_CA_CERTS by itself. */

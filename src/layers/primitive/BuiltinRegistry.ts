@@ -11,6 +11,7 @@ import {
   type PrimitiveInput
 } from "../../services/primitive/Primitive.ts"
 import * as LockfileBuiltins from "../lockfile/lockfileBuiltins.ts"
+import { askBuiltin } from "./builtinAnswer.ts"
 import { decodeText } from "./captureOutput.ts"
 
 export const layerWith = (handlers: ReadonlyMap<string, PrimitiveHandler>) =>
@@ -80,6 +81,7 @@ export const make = Effect.gen(function*() {
       hint: `Builtins here: ${[...handlers.keys()].toSorted().join(", ")}`
     })
   })
-  const run = (input: PrimitiveInput) => Effect.flatMap(find(input), (handler) => handler(input))
+  const run = (input: PrimitiveInput) =>
+    Effect.flatMap(find(input), (handler) => askBuiltin(String(input.config["handler"]), handler, input))
   return { run, find }
 })

@@ -19,7 +19,7 @@ export interface CaptureLimits {
 }
 
 /** Bytes of head and of tail that stand for an output that was spilled, at most. */
-export const maxEdge = 16_384
+const maxEdge = 16_384
 
 export interface OutputTooLarge {
   readonly _tag: "OutputTooLarge"

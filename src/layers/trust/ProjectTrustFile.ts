@@ -2,8 +2,6 @@
 // could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
 import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
-import { randomBytes } from "node:crypto"
-import type { BigIntStats } from "node:fs"
 import { join, relative } from "node:path"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
@@ -28,27 +26,25 @@ import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
 import { makeFileDigests, programFiles, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
-import { isSameState, isSettled, statOf } from "../files/believe.ts"
+import { isSameState, isSettled, type Remembered, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
+import { makeFolderMark } from "./folderMark.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
-import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
+import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere, isUnique } from "./projectFolder.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
 const encodeDecision = Schema.encodeSync(trustDecisionJson)
 const maxDecisionBytes = 4_194_304
 
-interface Remembered<A> {
-  readonly stat: BigIntStats
-  readonly value: A
-}
-
 interface Standing {
   readonly state: TrustState
   /** Also of a project that is restricted by now, as long as it is about this project. */
   readonly decision: TrustDecision | undefined
+  /** Which folder it is now, where it is trusted. */
+  readonly folder?: string
 }
 
 const restricted = (reason: string): TrustState => ({ _tag: "Restricted", reason, unsafe: false })
@@ -97,12 +93,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const decisionPath = `${state}/trust.json`
   const folders = { root: project.root, ai: project.ai, home }
   const locked = withLock(project.state, "trust")
+  const mark = makeFolderMark(files, project)
 
-  /** One for each home, so that none takes another's away. */
-  const marks = ".ai/cache/trust"
-  const markPath = `${marks}/${sha256(project.id).slice(0, 16)}`
-
-  let rememberedMark: Remembered<string | undefined> | undefined
   let rememberedDecision: Remembered<TrustDecision | undefined> | undefined
   const rememberedControls = new Map<string, Remembered<{ readonly digest: string; readonly bytes: Uint8Array }>>()
 
@@ -132,29 +124,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     return value
   })
 
-  const currentMark = Effect.fnUntraced(function*() {
-    const stat = statOf(join(project.root, markPath))
-    if (stat === undefined) return undefined
-    if (rememberedMark !== undefined && isSameState(rememberedMark.stat, stat)) return rememberedMark.value
-    const read = yield* Effect.result(files.read(project.root, markPath, { maxBytes: 1024 }))
-    const value = Result.isSuccess(read) && read.success !== undefined ? sha256(read.success) : undefined
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) rememberedMark = { stat, value }
-    return value
-  })
-
-  /** A new secret each time: an old one may have been read, and one that lies there may have come with a repository. */
-  const leaveMark = Effect.fnUntraced(function*() {
-    if (statOf(project.ai) === undefined) return undefined
-    const secret = randomBytes(32).toString("hex")
-    yield* files.write(project.root, `${marks}/.gitignore`, "*\n")
-    yield* files.write(project.root, markPath, secret, { mode: 0o600 })
-    return sha256(secret)
-    // A folder that cannot be written is known by its inode alone.
-  }, Effect.orElseSucceed(() => undefined))
-
   const isSameFolder = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
-    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* currentMark()))
+    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current()))
   })
 
   const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
@@ -172,12 +143,38 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     if (!(yield* isSameFolder(decision, report.folder))) {
       return { state: restricted("its folder is not the one that was trusted: it was replaced"), decision }
     }
-    return { state: { _tag: "Trusted", seen: (decision.interpreters ?? []).map(({ path }) => path) }, decision }
+    const seen = (decision.interpreters ?? []).map(({ path }) => path)
+    return { state: { _tag: "Trusted", seen }, decision, folder: report.folder }
+  })
+
+  /** Whether the folder is known both ways, or cannot be. */
+  const isKnownTwice = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
+    const marked = decision.mark !== undefined && decision.mark === (yield* mark.current())
+    return marked ? decision.folder === folder : !isUnique(folder)
+  })
+
+  let proofsRenewed = false
+
+  /**
+   * Of two proofs that the folder is the same, the one that was lost: `git clean -x` takes the mark, and a container
+   * gives the folder another time of birth. Once in a process, and by the other proof alone.
+   */
+  const renewProofs = Effect.fnUntraced(function*() {
+    proofsRenewed = true
+    const { decision, folder } = yield* standing()
+    if (decision === undefined || folder === undefined || (yield* isKnownTwice(decision, folder))) return
+    const left = decision.folder === folder ? yield* mark.leave() : decision.mark
+    // Writing may have moved a folder of an image to the layer of this container.
+    const now = inspectFolders(folders)
+    if (left === undefined || now._tag !== "Usable") return
+    yield* record({ ...decision, folder: now.folder, mark: left })
   })
 
   const require = Effect.gen(function*() {
     const { state: found } = yield* standing()
     if (found._tag !== "Trusted") return yield* refusal(found)
+    // Where it cannot be written, the proof that is there has to do.
+    if (!proofsRenewed) yield* Effect.ignore(locked(renewProofs()))
   })
 
   const acceptedOf = (decision: TrustDecision | undefined, path: string): AcceptedFile | undefined =>
@@ -342,14 +339,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       yield* keepCopy(file, now.bytes)
       kept.push(file)
     }
-    const mark = yield* leaveMark()
+    const left = yield* mark.leave()
     // Looked at now: what was written may have moved a folder of an image to the layer of this container.
     const now = inspectFolders(folders)
     yield* record({
       version: 1,
       root: project.root,
       folder: now._tag === "Usable" ? now.folder : "",
-      ...(mark === undefined ? {} : { mark }),
+      ...(left === undefined ? {} : { mark: left }),
       seen: report.concerns.map(({ code }) => code),
       time: DateTime.formatIso(yield* DateTime.now),
       by,
@@ -375,7 +372,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const revoke = locked(
     Effect.andThen(files.remove(home, decisionPath), files.remove(home, `${state}/control`)).pipe(
-      Effect.andThen(Effect.ignore(files.remove(project.root, markPath)))
+      Effect.andThen(mark.remove)
     )
   ).pipe(Effect.withSpan("ProjectTrust.revoke"))
 

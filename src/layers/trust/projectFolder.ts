@@ -66,6 +66,9 @@ const concerns = (stat: Stats | BigIntStats, { label, name }: Looked): ReadonlyA
 const identity = (stat: BigIntStats): string =>
   stat.birthtimeNs > 0n ? `${stat.ino}:${stat.birthtimeNs}` : `${stat.ino}@${stat.dev}`
 
+/** Whether an identity is of one folder alone: inodes are given again at once, and only a time of birth tells them apart. */
+export const isUnique = (folder: string): boolean => folder.includes(":")
+
 const look = <A>(stat: () => A | undefined): A | "absent" | "unreadable" => {
   try {
     return stat() ?? "absent"

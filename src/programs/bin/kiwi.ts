@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { Scheduler } from "effect/Scheduler"
 import { userInfo } from "node:os"
 import { isatty } from "node:tty"
 import * as LineageNode from "../../layers/presence/LineageNode.ts"
@@ -15,6 +16,7 @@ import type { Pipe } from "../cli/Shell.ts"
 import { Shell } from "../cli/Shell.ts"
 import { toExitCode } from "../cli/toExitCode.ts"
 import { reserveStdout } from "../mcp/transport/reserveStdout.ts"
+import { TurnScheduler } from "./TurnScheduler.ts"
 
 const toPipe = (stream: NodeJS.WriteStream): Pipe => {
   // A reader that went away is no failure: `kiwi logs | head` has what it wanted.
@@ -58,13 +60,14 @@ const plain = parsePlainServe(args)
 const program = plain === undefined
   ? Effect.flatMap(Effect.promise(() => import("./commands.ts")), ({ run }) => run(args))
   : plainServe(plain).pipe(
-    Effect.provide(Layer.merge(ProjectsOnDemand.layer(), KiwiHomeNode.layer)),
+    Effect.provide(Layer.provideMerge(ProjectsOnDemand.layer, KiwiHomeNode.layer)),
     toExitCode(false),
     Effect.provide(Layer.merge(NodeFileSystem.layer, NodePath.layer))
   )
 
 program.pipe(
   Effect.provide(Layer.merge(shell, LineageNode.layer)),
+  Effect.provideService(Scheduler, new TurnScheduler()),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     teardown: (exit) => process.exit(Exit.isSuccess(exit) ? Number(exit.value) : 130)

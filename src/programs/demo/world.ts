@@ -146,7 +146,7 @@ const mostSaid = 16 * 1_048_576
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** Also what is read-only in there, as verified copies are. */
+/** Also what is read-only in there, as verified copies are. A link is removed, and what it leads to is left alone. */
 const removeAll = Effect.fnUntraced(function*(folder: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -155,7 +155,8 @@ const removeAll = Effect.fnUntraced(function*(folder: string) {
       yield* files.chmod(at, 0o700)
       for (const name of yield* files.readDirectory(at)) {
         const below = path.join(at, name)
-        if ((yield* files.stat(below)).type === "Directory") yield* unlock(below)
+        const isLink = yield* Effect.isSuccess(files.readLink(below))
+        if (!isLink && (yield* files.stat(below)).type === "Directory") yield* unlock(below)
       }
     })
   yield* Effect.ignore(unlock(folder))

@@ -64,7 +64,7 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
   })
 
 /** The one shape of every result: structured, and the same as text for clients that read only that. */
-export const toCallToolResult = (
+const toCallToolResult = (
   outcome: Answer | { readonly error: KiwiError },
   /** Path of the project that the call was about, where it is not the server's own. */
   about?: string,

@@ -10,7 +10,7 @@ export const mark = "‹redacted›"
 
 /** Deeper values are cut: nobody reads them, and walking them would end in a stack overflow. */
 const maxDepth = 64
-export const tooDeep = "‹cut: nested too deeply›"
+const tooDeep = "‹cut: nested too deeply›"
 
 const minLength = 8
 

@@ -46,7 +46,7 @@ export const isDeeperThan = (value: Schema.Json, limit: number): boolean => {
 }
 
 /** What a chain's digest is over: its links in order, each by tier, path, version and digest. */
-export const chainIdentity = (links: ReadonlyArray<ChainLink>): string =>
+const chainIdentity = (links: ReadonlyArray<ChainLink>): string =>
   JSON.stringify(
     links.map(({ snapshot, tool }) => [tool.location.tier, tool.location.path, tool.version, snapshot.digest])
   )

@@ -2,7 +2,7 @@
 // is the person's choice.
 import { Schema } from "effect"
 
-export const shortestPassphrase = 8
+const shortestPassphrase = 8
 
 /** One passphrase typed on two keyboards is one: NFKC. */
 export const normalizePassphrase = (typed: string): string => typed.normalize("NFKC")

@@ -3,7 +3,8 @@ import { Context, type Effect, Schema } from "effect"
 import type { KeyLocked, KeyUnavailable } from "../identity/Identity.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
-import type { ItemType, Tier } from "../item/ItemId.ts"
+import { ItemType } from "../item/ItemId.ts"
+import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
@@ -18,6 +19,26 @@ export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { it
   }
   get retryable() {
     return true
+  }
+}
+
+/** One act of signing is about more than a person can be asked about at once. Nothing was asked or signed. */
+export class TooMuchToSign extends Schema.TaggedError<TooMuchToSign>()("TooMuchToSign", {
+  /** The glob that names the items. */
+  id: Schema.String,
+  type: Schema.optional(ItemType),
+  /** What there is too much of. */
+  issue: Schema.Literals(["items", "bytes"]),
+  /** Of that, in one act. */
+  most: Schema.Int
+}) {
+  override get message() {
+    return this.issue === "items"
+      ? `"${this.id}" names more than ${this.most} items, and one act of signing is about at most so many`
+      : `What "${this.id}" names is larger than ${this.most} bytes together, and one act of signing is about at most so many`
+  }
+  get remediation() {
+    return `Name fewer items at a time, such as those of one category: kiwi sign ${this.type ?? "tool"} 'CATEGORY/*'`
   }
 }
 
@@ -73,7 +94,8 @@ export class Signatures extends Context.Service<Signatures, {
    * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
    * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
    * Where one of these is `older`, all that are `older` in its tier follow, so that a change of branch asks once.
-   * Fails as `KeyLocked` before anybody is asked, where the key needs a passphrase that `answeredIn` cannot ask for.
+   * A plan is about at most 1,000 items and 32 MiB. It fails as `KeyLocked` before anybody is asked, where the key needs
+   * a passphrase that `answeredIn` cannot ask for.
    */
   readonly plan: (query: {
     readonly id: string
@@ -85,7 +107,7 @@ export class Signatures extends Context.Service<Signatures, {
     readonly answeredIn?: "client" | "program" | undefined
   }) => Effect.Effect<
     SigningPlan,
-    ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable | KeyLocked
+    ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable | KeyLocked | TooMuchToSign
   >
   /**
    * Signs exactly what the plan showed, all or nothing up to a failing disk, and says what it has signed. What is

@@ -14,7 +14,7 @@ export const folderManifest = "tool.yaml"
 export const detachedSuffix = ".kiwi-sig"
 
 /** The deepest category; a folder tool may lie in it. */
-export const maxCategoryDepth = 8
+const maxCategoryDepth = 8
 
 const extensions: Readonly<Record<ItemType, ReadonlyArray<string>>> = {
   directive: [".md"],

@@ -201,12 +201,6 @@ export const withSignature = (raw: string, syntax: CommentSyntax, claim: Signatu
     : `${shebang}${eol}${line}`
 }
 
-/** A file's own text without byte order mark and without any line at its head that resembles a signature. */
-export const withoutSignature = (raw: string): string => {
-  const { rest, shebang } = readHead(raw)
-  return shebang + rest
-}
-
 /** The text of a detached signature (`<name>.kiwi-sig`): the claim alone, with at most one line end after it. */
 export const parseDetached = (text: string): SignatureClaim | undefined =>
   parseClaim(text.endsWith("\n") ? text.slice(0, -1) : text)

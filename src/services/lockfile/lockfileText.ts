@@ -17,7 +17,7 @@ const schemaIssue = (error: Schema.SchemaError): string => {
 }
 
 /** How a lockfile contradicts itself; undefined where it does not. `sha256` gives hex. */
-export const selfContradiction = (lockfile: Lockfile, sha256: (text: string) => string): string | undefined => {
+const selfContradiction = (lockfile: Lockfile, sha256: (text: string) => string): string | undefined => {
   const { chain_hash, resolved_chain: links, root } = lockfile
   const [leaf] = links
   if (leaf.tool_id !== root.tool_id || leaf.version !== root.version || leaf.integrity !== root.integrity) {

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import type { OutboundFailed } from "./Outbound.ts"
 
 /** Names of failures in `retryable_errors`, besides statuses: `503`, or `503_SERVICE_UNAVAILABLE`. */
-export const failureNames = ["CONNECTION_REFUSED", "CONNECTION_RESET", "TIMEOUT", "STREAM_INCOMPLETE"] as const
+const failureNames = ["CONNECTION_REFUSED", "CONNECTION_RESET", "TIMEOUT", "STREAM_INCOMPLETE"] as const
 const statusName = /^([45][0-9]{2})(?:_[A-Z][A-Z_]{0,60})?$/
 
 export const RetryableError = Schema.String.check(

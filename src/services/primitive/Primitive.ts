@@ -237,7 +237,7 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
   }
 }
 
-/** A builtin – a handler inside Kiwi – failed in a way that it declares. */
+/** A builtin – a handler inside Kiwi, or of the program that embeds it – failed, or answered what is no JSON. */
 export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinFailed", {
   tool: Schema.String,
   issue: Schema.String,

@@ -2,7 +2,7 @@
 // recursion later.
 import { Result, type Schema } from "effect"
 
-export const maxJsonDepth = 128
+const maxJsonDepth = 128
 
 /** Whether brackets nest deeper than the limit, strings skipped. */
 const tooDeep = (text: string): boolean => {

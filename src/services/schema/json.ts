@@ -1,4 +1,5 @@
-// Kinds of JSON values, told apart: for values that are known to be JSON, whose types are narrower than `unknown`.
+// Kinds of JSON values, told apart: for values that are known to be JSON, whose types are narrower than `unknown`; and
+// whether a value is JSON at all.
 import type { Schema } from "effect"
 
 export const isJsonObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
@@ -9,3 +10,34 @@ export const isJsonArray = (value: Schema.Json | undefined): value is Schema.Jso
 /** A member by its name, and nothing that is inherited. */
 export const own = (object: Schema.JsonObject, key: string): Schema.Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
+
+const mostLevels = 128
+
+const isPlain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
+
+/**
+ * Where a value is not JSON, as a sentence: "data.items.3 is a bigint". `undefined` where it is. Members that are
+ * `undefined` count as left out, as JSON has them. What contains itself nests too deeply.
+ */
+export const unlikeJson = (value: unknown, at: string, levels: number = mostLevels): string | undefined => {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : `${at} is ${value}`
+  if (typeof value !== "object") return `${at} is ${value === undefined ? "undefined" : `a ${typeof value}`}`
+  if (levels === 0) return `${at.slice(0, 40)}… nests more than ${mostLevels} levels deep`
+  if (Array.isArray(value)) {
+    for (const [index, one] of value.entries()) {
+      const issue = unlikeJson(one, `${at}.${index}`, levels - 1)
+      if (issue !== undefined) return issue
+    }
+    return undefined
+  }
+  if (!isPlain(value)) return `${at} is an instance of a class`
+  for (const [key, one] of Object.entries(value)) {
+    const issue = one === undefined ? undefined : unlikeJson(one, `${at}.${key.slice(0, 40)}`, levels - 1)
+    if (issue !== undefined) return issue
+  }
+  return undefined
+}

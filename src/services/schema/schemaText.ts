@@ -18,7 +18,7 @@ export interface PreparedSchema {
   readonly secrets: ReadonlySet<string>
 }
 
-export const schemaLimits = { characters: 256 * 1024, depth: 64, nodes: 10_000 } as const
+const schemaLimits = { characters: 256 * 1024, depth: 64, nodes: 10_000 } as const
 export const valueLimits = { characters: 8 * 1024 * 1024, depth: 64, nodes: 100_000, comparedNodes: 10_000 } as const
 
 interface Limits {
@@ -162,10 +162,6 @@ const findSecrets = (root: Schema.JsonObject, resolve: (ref: string) => Schema.J
   })
   return secrets
 }
-
-/** Names of a schema's properties, at any depth, that are marked `writeOnly`, `format: password` or `x-secret`. */
-export const secretFields = (schema: Schema.JsonObject): ReadonlyArray<string> =>
-  tooMuch(schema, schemaLimits) === undefined ? [...findSecrets(schema, makeResolve(schema))] : []
 
 export const prepareSchema = (
   schema: Schema.JsonObject,

@@ -1,5 +1,6 @@
 // A tool's parameters, config, environment and placeholders; and what becomes of it when it runs.
 import { Effect, Layer, Schema } from "effect"
+import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { runToolAs } from "../../../src/programs/runTool.ts"
@@ -145,6 +146,10 @@ export const examples: Examples = {
   BuiltinFailed: {
     when: "The rest of an output is read after it was removed",
     produce: failingCall({}, "trusted", "output_read", { id: "0123456789abcdef0123456789abcdef" })
+  },
+  KernelOptionInvalid: {
+    when: "A program that is not type-checked gives a service where a layer is meant",
+    produce: Effect.flip(Layer.build(KernelMemory.layer({ replace: {} as never })))
   },
   OutputNotFound: {
     when: "A program reads an output after it was removed",

@@ -157,6 +157,14 @@ export const examples: Examples = {
         return yield* signatures.sign(plan, agree(plan.request))
       }))
   },
+  TooMuchToSign: {
+    when: "An agent signs `t*` in a project with 1,001 tools of such names",
+    produce: failing(
+      Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`.ai/tools/t${n}.yaml`, echo])),
+      "trusted",
+      () => Effect.provide(sign({ id: "t*" }, caller), HumanGateNone.layer)
+    )
+  },
   HumanRequired: {
     when: "An agent signs, and its client cannot ask its person",
     produce: failing(add, "trusted", () => Effect.provide(sign({ id: "add" }, caller), HumanGateNone.layer))

@@ -249,3 +249,79 @@ describe("what is not there", () => {
       assert.strictEqual((yield* Effect.flip(read("HEAD", join(folder, "none")))).issue, "no-repository")
     }))
 })
+
+describe("a repository that git would not come back from", () => {
+  const places = [
+    "HEAD",
+    "config",
+    "refs/heads/main",
+    "refs/tags/v1",
+    "packed-refs",
+    "shallow",
+    "info/grafts",
+    "objects/info/alternates"
+  ]
+  const kinds: Readonly<Record<string, (path: string) => void>> = {
+    "a pipe": (path) => execFileSync("mkfifo", [path]),
+    "a device that never ends": (path) => fs.symlinkSync("/dev/zero", path),
+    "a terabyte": (path) => {
+      fs.writeFileSync(path, "")
+      fs.truncateSync(path, 1e12)
+    }
+  }
+  const refusalOf = <A, E extends { readonly _tag: string }>(reading: Effect.Effect<A, E>) =>
+    Effect.map(Effect.flip(reading), (error) => "detail" in error ? error.detail : error._tag)
+  const put = (project: string, place: string, kind: (path: string) => void) => {
+    const path = join(project, ".git", place)
+    fs.mkdirSync(dirname(path), { recursive: true })
+    fs.rmSync(path, { force: true })
+    kind(path)
+  }
+
+  for (const place of places) {
+    for (const [what, kind] of Object.entries(kinds)) {
+      it.live(`is refused by the name of the file: ${what} at ${place}`, () =>
+        Effect.gen(function*() {
+          const { project, read } = yield* repository
+          put(project, place, kind)
+          for (const at of [project, join(project, ".ai")]) {
+            const detail = yield* refusalOf(read("HEAD", at))
+            assert.match(String(detail), new RegExp(`^\\.git/${place} is (?:no file|larger than 67108864 bytes)$`))
+          }
+        }))
+    }
+  }
+
+  it.live("or of the object", () =>
+    Effect.gen(function*() {
+      const { git, project, read } = yield* repository
+      const id = git(["rev-parse", "HEAD"])
+      const place = `objects/${id.slice(0, 2)}/${id.slice(2)}`
+      put(project, place, kinds["a pipe"]!)
+      assert.strictEqual(yield* refusalOf(read("HEAD")), `.git/${place} is no file`)
+    }))
+
+  it.live("also where the project is a worktree", () =>
+    Effect.gen(function*() {
+      const { folder, git, project, read } = yield* repository
+      const tree = join(folder, "tree")
+      git(["worktree", "add", "-q", tree])
+      assert.isTrue((yield* read("HEAD", tree)).files.has(".env"))
+      put(project, "worktrees/tree/HEAD", kinds["a pipe"]!)
+      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/HEAD is no file")
+      put(project, "worktrees/tree/HEAD", (path) => fs.writeFileSync(path, "ref: refs/heads/tree\n"))
+      put(project, "packed-refs", kinds["a pipe"]!)
+      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/packed-refs is no file")
+    }))
+
+  it.live("and what git does not read is left alone", () =>
+    Effect.gen(function*() {
+      const { project, read } = yield* repository
+      for (const place of ["index", "fsmonitor--daemon.ipc", "hooks/post-checkout", "COMMIT_EDITMSG", "info/exclude"]) {
+        put(project, place, kinds["a pipe"]!)
+      }
+      fs.renameSync(join(project, ".git/refs"), join(project, ".git/elsewhere"))
+      fs.symlinkSync("elsewhere", join(project, ".git/refs"))
+      assert.isTrue((yield* read("main")).files.has(".env"))
+    }))
+})

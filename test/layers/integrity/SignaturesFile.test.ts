@@ -428,3 +428,67 @@ describe("SignaturesFile", () => {
       yield* Effect.flatMap(store.read(plan.items[0]!.location), verifier.verify)
     }))
 })
+
+describe("what one act of signing is about", () => {
+  const note = (body: string) => `---\ntitle: Much\nentry_type: concept\nversion: "1.0.0"\n---\n${body}\n`
+  const many = (write: (path: string, text: string) => unknown, from: number, to: number, folder = "tools/many") => {
+    for (let n = from; n < to; n++) write(`${folder}/t${n}.py`, python("1.0.0"))
+  }
+
+  it.effect("is at most 1,000 items, in whatever way a glob names them", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      many(write, 0, 1_001)
+      many(write, 0, 1, "tools/few")
+      const globs = [
+        { id: "*" },
+        { id: "**" },
+        { id: "t*" },
+        { id: "t?*" },
+        { id: "many/*" },
+        { id: "**/t*" },
+        { id: "*", category: "many" },
+        { id: "t*", type: "tool" },
+        { id: "t*", tier: "project" },
+        { id: "t*", changedOnly: true }
+      ] as const
+      for (const glob of globs) {
+        const refused = yield* Effect.flip(signatures.plan(glob))
+        if (refused._tag !== "TooMuchToSign") throw new Error(refused._tag)
+        assert.deepStrictEqual([refused.issue, refused.most], ["items", 1_000], JSON.stringify(glob))
+      }
+      assert.strictEqual((yield* signatures.plan({ id: "few/*" })).items.length, 1)
+      assert.strictEqual((yield* signatures.plan({ id: "t1??" })).items.length, 100)
+    }))
+
+  it.effect("leaves out what is signed already, where only changes are asked for", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      many(write, 0, 5)
+      const first = yield* signatures.plan({ id: "t*" })
+      yield* signatures.sign(first, agree(first))
+      many(write, 5, 1_004)
+      assert.strictEqual((yield* signatures.plan({ id: "t*", changedOnly: true })).items.length, 999)
+      assert.strictEqual((yield* Effect.flip(signatures.plan({ id: "t*" })))._tag, "TooMuchToSign")
+    }))
+
+  it.effect("counts what cannot be signed, which is told one by one", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      for (let n = 0; n < 1_001; n++) write(`tools/t${n}.py`, "x = (\n")
+      for (const changedOnly of [true, false]) {
+        assert.strictEqual((yield* Effect.flip(signatures.plan({ id: "t*", changedOnly })))._tag, "TooMuchToSign")
+      }
+    }))
+
+  it.effect("is at most 32 MiB, and one item is never too much", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const mebibyte = note("x".repeat(1_040_000))
+      for (let n = 0; n < 33; n++) write(`knowledge/k${n}.md`, mebibyte)
+      const refused = yield* Effect.flip(signatures.plan({ id: "k*" }))
+      assert.deepStrictEqual([refused._tag, "issue" in refused && refused.issue], ["TooMuchToSign", "bytes"])
+      assert.strictEqual((yield* signatures.plan({ id: "k1*" })).items.length, 11)
+      assert.strictEqual((yield* signatures.plan({ id: "k1" })).items.length, 1)
+    }))
+})

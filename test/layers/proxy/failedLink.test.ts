@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import type { Schema } from "effect"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
 import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.ts"
+import type { KernelOptionInvalid } from "../../../src/layers/kernelOptions.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import type { ErrorObject } from "../../../src/services/error/KiwiError.ts"
@@ -406,7 +407,7 @@ describe("the link in the middle", () => {
     it.effect(`${what}: ${code}`, () => {
       const files = new Map<string, string>()
       const whole = kernel(options(files))
-      const layer: Layer.Layer<Services> = instead === undefined
+      const layer: Layer.Layer<Services, KernelOptionInvalid> = instead === undefined
         ? whole
         : ToolProxyPipeline.layer.pipe(Layer.provideMerge(instead), Layer.provideMerge(whole)) as Layer.Layer<Services>
       return Effect.gen(function*() {

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import { isUnique } from "../../../src/layers/trust/projectFolder.ts"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { describeWith } from "../../support/realParts.ts"
 import { temporary } from "../../support/temporary.ts"
@@ -118,6 +119,106 @@ describe("a trusted folder", () => {
     }))
 })
 
+/** A call of a tool in a new process. */
+const callIn = (w: ReturnType<typeof worldIn>) =>
+  Effect.provide(Effect.exit(Effect.flatMap(ProjectTrust, (trust) => trust.require)), w.layer)
+
+describe("of the two proofs of a folder", () => {
+  const losses: ReadonlyArray<readonly [string, (root: string) => void]> = [
+    ["git clean", (root) => {
+      const git = (...args: ReadonlyArray<string>) =>
+        assert.strictEqual(spawnSync("git", args, { cwd: root }).status, 0)
+      git("init", "-q")
+      git("add", ".ai/config", ".ai/tools")
+      git("clean", "-fdxq")
+    }],
+    ["rm of .ai/cache", (root) => fs.rmSync(join(root, ".ai/cache"), { recursive: true })],
+    ["rm of the marks", (root) => fs.rmSync(marksOf(root), { recursive: true })],
+    ["rm of the mark", (root) => fs.rmSync(markOf(root))],
+    ["an editor that empties it", (root) => fs.writeFileSync(markOf(root), "")],
+    ["an editor that adds a line end", (root) => fs.appendFileSync(markOf(root), "\n")],
+    ["a repository that brings another", (root) => fs.writeFileSync(markOf(root), "0".repeat(64))],
+    ["a mark that is too long", (root) => fs.appendFileSync(markOf(root), "x".repeat(2_000))]
+  ]
+
+  it.effect.each(losses)("the mark is made anew after %s", ([, lose]) =>
+    Effect.gen(function*() {
+      const w = yield* trusted
+      lose(w.root)
+      const files = fs.readdirSync(join(w.root, ".ai"))
+      assert.strictEqual(yield* stateIn(w), "Trusted")
+      assert.deepStrictEqual(fs.readdirSync(join(w.root, ".ai")), files, "who only looks writes nothing")
+      assert.strictEqual((yield* callIn(w))._tag, "Success")
+      assert.match(fs.readFileSync(markOf(w.root), "utf8"), /^[0-9a-f]{64}$/)
+      replace(w.root, () => {})
+      assert.strictEqual(yield* stateIn(w), "Trusted")
+    }))
+
+  it.effect("the identity is taken anew by the mark, so that the mark may go next", () =>
+    Effect.gen(function*() {
+      const w = yield* trusted
+      replace(w.root, () => {})
+      assert.strictEqual((yield* callIn(w))._tag, "Success")
+      fs.rmSync(join(w.root, ".ai/cache"), { recursive: true })
+      assert.strictEqual(yield* stateIn(w), "Trusted")
+      assert.strictEqual((yield* callIn(w))._tag, "Success")
+      fs.rmSync(`${w.root}-old`, { recursive: true })
+      replace(w.root, () => {})
+      assert.strictEqual(yield* stateIn(w), "Trusted")
+    }))
+
+  it.effect("both have to be there once: without either it is another folder, and gets no mark", () =>
+    Effect.gen(function*() {
+      for (const call of [false, true]) {
+        const w = yield* trusted
+        if (call) yield* callIn(w)
+        const before = fs.readFileSync(decisionFile(w.home), "utf8")
+        replace(w.root, (fresh) => fs.rmSync(join(fresh, ".ai/cache"), { recursive: true }))
+        assert.strictEqual((yield* callIn(w))._tag, "Failure")
+        assert.include(yield* stateIn(w), "replaced")
+        assert.isFalse(fs.existsSync(marksOf(w.root)))
+        assert.strictEqual(fs.readFileSync(decisionFile(w.home), "utf8"), before)
+      }
+    }))
+
+  it.effect("nothing is written while both are there, and nothing where trust was taken back", () =>
+    Effect.gen(function*() {
+      const w = yield* trusted
+      const before = fs.statSync(decisionFile(w.home)).ino
+      yield* callIn(w)
+      assert.strictEqual(fs.statSync(decisionFile(w.home)).ino, before)
+      yield* Effect.provide(Effect.flatMap(ProjectTrust, (trust) => trust.revoke), w.layer)
+      assert.strictEqual((yield* callIn(w))._tag, "Failure")
+      assert.deepStrictEqual(fs.readdirSync(marksOf(w.root)), [".gitignore"])
+    }))
+
+  const inTheWay: ReadonlyArray<readonly [string, (mark: string, root: string) => void]> = [
+    ["a folder", (mark) => fs.mkdirSync(mark)],
+    ["a link", (mark, root) => fs.symlinkSync(join(root, rules), mark)],
+    ["a link to nothing", (mark, root) => fs.symlinkSync(join(root, "made"), mark)]
+  ]
+
+  it.effect.each(inTheWay)(
+    "the mark stays away where %s is in its place, and nothing else changes",
+    ([, put]) =>
+      Effect.gen(function*() {
+        const w = yield* trusted
+        const mark = markOf(w.root)
+        fs.rmSync(mark)
+        put(mark, w.root)
+        assert.strictEqual((yield* callIn(w))._tag, "Success")
+        assert.strictEqual(fs.readFileSync(join(w.root, rules), "utf8"), "same\n")
+        assert.isFalse(fs.existsSync(join(w.root, "made")))
+        replace(w.root, () => {})
+        assert.include(yield* stateIn(w), "replaced")
+      })
+  )
+
+  it("only a time of birth tells folders apart: an inode on a device is given again", () => {
+    assert.deepStrictEqual(["12:1700000000", "12@66"].map(isUnique), [true, false])
+  })
+})
+
 describeWith(["overlay"], "project trust on an overlayfs", () => {
   const run = (command: string, ...args: ReadonlyArray<string>) => {
     const { status, stderr } = spawnSync(command, args, { encoding: "utf8" })
@@ -186,6 +287,17 @@ describeWith(["overlay"], "project trust on an overlayfs", () => {
           assert.strictEqual(yield* stateIn(w), "Trusted", "after it was copied up")
         }))
       }
+      // A first call in the container, and then a clean checkout in it.
+      fs.mkdirSync(join(disk, "cleaned"))
+      yield* Effect.scoped(Effect.gen(function*() {
+        const w = yield* started(["built", "image"], "cleaned")
+        w.put(".ai/logs/audit.jsonl", "")
+        yield* callIn(w)
+        fs.rmSync(join(w.root, ".ai/cache"), { recursive: true })
+        assert.strictEqual(yield* stateIn(w), "Trusted")
+        yield* callIn(w)
+        assert.strictEqual(fs.readFileSync(markOf(w.root), "utf8").length, 64)
+      }))
       // As an image is unpacked on another machine: with other inodes and times of birth.
       copy(join(disk, "built"), join(disk, "pulled"))
       fs.mkdirSync(join(disk, "three"))

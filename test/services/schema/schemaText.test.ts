@@ -1,9 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
 import type { Schema } from "effect"
 import { fieldOf, nearest } from "../../../src/services/schema/schemaIssues.ts"
-import { secretFields } from "../../../src/services/schema/schemaText.ts"
+import { prepareSchema } from "../../../src/services/schema/schemaText.ts"
 
-describe("secretFields", () => {
+const secretFields = (schema: Schema.JsonObject): ReadonlyArray<string> =>
+  Result.match(prepareSchema(schema, "a"), { onSuccess: ({ secrets }) => [...secrets], onFailure: () => [] })
+
+describe("the secrets of a schema", () => {
   it("finds marked properties at any depth, through references, lists and alternatives", () => {
     assert.deepStrictEqual(
       secretFields({

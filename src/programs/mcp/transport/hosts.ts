@@ -22,8 +22,8 @@ export const parseAllowedHost = (given: string): string | undefined => {
 const hasPort = (host: string): boolean => /:\d+$/.test(host)
 
 /**
- * The `host:port` forms under which a request may name this server. A name that a person allows without a port counts at
- * the port that is listened on, and alone, as a proxy hands it on from a standard port.
+ * The `host:port` forms under which a request may name this server at its own port. A name that a person allows without
+ * a port counts alone too, as a proxy hands it on from a standard port.
  */
 export const hostsOf = (host: string, port: number, allowed: ReadonlyArray<string>): ReadonlySet<string> => {
   const own = isLoopback(host) || isEveryAddress(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
@@ -32,4 +32,13 @@ export const hostsOf = (host: string, port: number, allowed: ReadonlyArray<strin
     ...own.map(bracketed).flatMap(withPort),
     ...allowed.flatMap((name) => hasPort(name) ? [name] : [name, ...withPort(name)])
   ])
+}
+
+/**
+ * Whether a request may name this server so. A name that a person allows without a port counts at every port: a container
+ * or a proxy listens at one that the server does not know, and it is the name that another page cannot have.
+ */
+export const answersTo = (hosts: ReadonlySet<string>, allowed: ReadonlyArray<string>) => (header: string): boolean => {
+  const host = parseAllowedHost(header)
+  return host === header.toLowerCase() && (hosts.has(host) || allowed.includes(host.replace(/:\d+$/, "")))
 }

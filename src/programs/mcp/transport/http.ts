@@ -11,11 +11,11 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { createServer } from "node:http"
+import { createServer, IncomingMessage } from "node:http"
 import type { Server } from "node:http"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
-import { bracketed, hostsOf, isLoopback } from "./hosts.ts"
+import { answersTo, bracketed, hostsOf, isLoopback } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
 
@@ -91,7 +91,8 @@ const tooLong = HttpServerResponse.setHeader(
 )
 
 export interface SecurityOptions {
-  readonly hosts: ReadonlySet<string>
+  /** Whether a request may name this server so. */
+  readonly answersTo: (host: string) => boolean
   /** As a browser sends them. */
   readonly origins: ReadonlySet<string>
   readonly token: Redacted.Redacted<string> | undefined
@@ -122,7 +123,9 @@ export const security = (options: SecurityOptions) =>
         Effect.gen(function*() {
           const request = yield* HttpServerRequest.HttpServerRequest
           const { host, origin } = request.headers
-          if (host === undefined || !options.hosts.has(host.toLowerCase())) {
+          const twice = headerGivenTwice(request.source)
+          if (twice !== undefined) return refuse(400, `The header ${twice} may be given once`)
+          if (host === undefined || !options.answersTo(host)) {
             return refuse(
               403,
               "This server does not answer to that Host. If clients are to call it so, a person starts it with: " +
@@ -152,6 +155,16 @@ export const security = (options: SecurityOptions) =>
     }),
     { global: true }
   )
+
+/** Headers that are about who asks and whom. Node keeps the first of two; what stands before it may go by the second. */
+const givenOnce = ["host", "origin", "authorization", "content-type"]
+
+const headerGivenTwice = (source: object): string | undefined => {
+  const names = source instanceof IncomingMessage
+    ? source.rawHeaders.flatMap((name, index) => index % 2 === 0 ? [name.toLowerCase()] : [])
+    : []
+  return givenOnce.find((name) => names.indexOf(name) !== names.lastIndexOf(name))
+}
 
 const isEndpoint = (url: string): boolean => url === path || url.startsWith(`${path}?`)
 
@@ -224,7 +237,13 @@ export const layer = <RE, RR>(
       return HttpRouter.serve(
         Layer.merge(
           mcp,
-          security({ hosts, origins, token: options.token, gate: served.gate, notices: served.notices })
+          security({
+            answersTo: answersTo(hosts, options.allowedHosts),
+            origins,
+            token: options.token,
+            gate: served.gate,
+            notices: served.notices
+          })
         ),
         {
           disableLogger: true,

@@ -2,7 +2,52 @@
 // systems keep no mode bits: neither is a change of the tool. That is safe since neither reaches the verified copy, which
 // is all that a running tool has.
 
-const names: ReadonlySet<string> = new Set([".ds_store", ".directory", "desktop.ini", "thumbs.db", "__pycache__"])
+/**
+ * Files and folders that programs leave in folders of other people, in lower case. Whatever an interpreter reads by itself
+ * (`.pth`, `sitecustomize.py`, `conftest.py`, `.pyc` beside a source, `node_modules`, `package.json`) has no place here:
+ * a tool that was signed without it is not the tool that a person looked at with it.
+ */
+const leftBehind: ReadonlySet<string> = new Set([
+  // File managers and disks.
+  ".ds_store",
+  ".appledouble",
+  ".directory",
+  ".fseventsd",
+  ".spotlight-v100",
+  ".trashes",
+  "desktop.ini",
+  "ehthumbs.db",
+  "thumbs.db",
+  // Version control, to keep a folder that is empty.
+  ".gitkeep",
+  ".keep",
+  // Editors.
+  ".fleet",
+  ".idea",
+  ".vs",
+  ".vscode",
+  ".zed",
+  // Interpreters, and what checks their code.
+  ".hypothesis",
+  ".ipynb_checkpoints",
+  ".mypy_cache",
+  ".pytest_cache",
+  ".pytype",
+  ".ruff_cache",
+  "__pycache__"
+])
+
+/** Files beside the one that is edited, and what is left of one that was deleted while it was open (NFS, FUSE). */
+const besideOthers: ReadonlyArray<RegExp> = [
+  /^\._/,
+  /^\.#/,
+  /^#.+#$/,
+  /.~$/,
+  /^\..+\.sw[a-p]$/,
+  /.\.sw[nop]$/,
+  /^\.nfs[0-9a-f]{8,}$/,
+  /^\.fuse_hidden[0-9a-f]{8,}$/
+]
 
 /**
  * Whether files and folders of this name are neither signed nor copied, whatever they are. In any case of letters: on
@@ -10,8 +55,7 @@ const names: ReadonlySet<string> = new Set([".ds_store", ".directory", "desktop.
  */
 export const isLeftOut = (name: string): boolean => {
   const lower = name.toLowerCase()
-  return names.has(lower) || lower.startsWith("._") || lower.startsWith(".#") || name.endsWith("~") ||
-    /^\..+\.sw[a-p]$/.test(lower) || /^#.+#$/.test(name)
+  return leftBehind.has(lower) || besideOthers.some((pattern) => pattern.test(lower))
 }
 
 const startsWith = (bytes: Uint8Array, start: ReadonlyArray<number>): boolean =>

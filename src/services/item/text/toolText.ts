@@ -69,7 +69,7 @@ const codingIssue = (text: string): TextIssue | undefined => {
 const startsScript = /^(?:\u00ef\u00bb\u00bf)?#!/
 
 /** Whether an interpreter, an installer or Kiwi would read these bytes as text. */
-export const mustBeText = (path: string, bytes: Uint8Array): boolean => {
+const mustBeText = (path: string, bytes: Uint8Array): boolean => {
   const name = nameOf(path)
   return textExtensions.has(extensionOf(name)) || textNames.has(name) || startsScript.test(headOf(bytes)) ||
     foreignCoding(headOf(bytes)) !== undefined || isText(bytes) || !looksBinary(bytes)

@@ -109,10 +109,22 @@ it.live("answers to its own addresses and to hosts that a person allowed, and to
         ["192.0.2.7", 401],
         [`192.0.2.7:${port}`, 401],
         [`[2001:db8::7]:${port}`, 401],
-        ["build.example.org:9", 403],
+        // A port that was mapped, as of a container.
+        ["build.example.org:8080", 401],
+        ["192.0.2.7:8080", 401],
+        ["[2001:db8::7]:8080", 401],
+        ["build.example.org:0", 403],
+        ["build.example.org:65536", 403],
+        ["build.example.org:080", 403],
+        ["build.example.org:", 403],
+        ["build.example.org:80:80", 403],
+        ["proxy.example:8444", 403],
+        ["localhost:9", 403],
+        ["127.0.0.1:9", 403],
+        ["2001:db8::7:8080", 403],
+        ["[2001:db8::7]8080", 403],
         ["proxy.example", 403],
         [`proxy.example:${port}`, 403],
-        ["192.0.2.7:9", 403],
         [`build.example.org.:${port}`, 403],
         [`localhost.:${port}`, 403],
         [`evil.build.example.org:${port}`, 403],
@@ -144,6 +156,7 @@ it.live("answers to its own addresses and to hosts that a person allowed, and to
         [`http://[::1]:${port}`, 401],
         ["https://proxy.example", 403],
         ["https://build.example.org:9", 403],
+        ["http://build.example.org:8080", 403],
         ["http://evil.example", 403],
         [`https://localhost:${port}`, 403],
         [`http://build.example.org.evil.example:${port}`, 403],
@@ -156,6 +169,44 @@ it.live("answers to its own addresses and to hosts that a person allowed, and to
         assert.strictEqual(yield* statusOf(port, [own, `Origin: ${origin}`]), status, `${host} ${origin}`)
       }
     }
+  }).pipe(Effect.scoped))
+
+it.live("refuses a request that says twice who asks, or whom", () =>
+  Effect.gen(function*() {
+    const port = Number(new URL(yield* served({ host: "127.0.0.1", port: 0, token })).port)
+    const own = `Host: 127.0.0.1:${port}`
+    const bearer = `Authorization: Bearer ${Redacted.value(token)}`
+    const origin = `Origin: http://127.0.0.1:${port}`
+    const requests: ReadonlyArray<ReadonlyArray<string>> = [
+      [own, own],
+      [own, "Host: evil.example"],
+      ["Host: evil.example", own],
+      [own, "HOST: evil.example"],
+      [own, "hOsT:evil.example"],
+      [own, "Host:"],
+      [own, "Host: evil.example", own],
+      [own, bearer, "Host: evil.example"],
+      [own, bearer, bearer],
+      [own, bearer, "authorization: Bearer x"],
+      [own, bearer, origin, "Origin: http://evil.example"],
+      [own, bearer, origin, origin],
+      [own, bearer, "Content-Type: application/json", "Content-Type: text/plain"],
+      [own, "Host : evil.example"],
+      [own, " Host: evil.example", bearer]
+    ]
+    for (const lines of requests) assert.strictEqual(yield* statusOf(port, lines), 400, lines.join(" | "))
+    assert.strictEqual(yield* statusOf(port, [own, bearer, origin]), 415)
+  }).pipe(Effect.scoped))
+
+it.live("answers to localhost at a port that was mapped, if a person allows it", () =>
+  Effect.gen(function*() {
+    const options = { host: "0.0.0.0", port: 0, token }
+    const strict = Number(new URL(yield* served(options)).port)
+    const mapped = Number(new URL(yield* served({ ...options, allowedHosts: ["localhost"] })).port)
+    assert.strictEqual(yield* statusOf(strict, ["Host: localhost:8080"]), 403)
+    assert.strictEqual(yield* statusOf(mapped, ["Host: localhost:8080"]), 401)
+    assert.strictEqual(yield* statusOf(mapped, ["Host: 127.0.0.1:8080"]), 403)
+    assert.strictEqual(yield* statusOf(mapped, ["Host: localhost:8080", "Origin: http://localhost:8080"]), 403)
   }).pipe(Effect.scoped))
 
 it.live("names the flag that lets a Host in", () =>

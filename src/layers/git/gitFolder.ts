@@ -1,0 +1,83 @@
+// What git would wait for in a repository's own folder, before git is started: it opens a pipe and never comes back, and
+// reads a device that never ends until no memory is left. A look at names and sizes; nothing in there is opened but the
+// two small files that say where the rest is.
+import { Effect } from "effect"
+import type { Dirent } from "node:fs"
+import { readdirSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { readText } from "../files/readRegular.ts"
+
+/** Files that git reads whole, and folders with such files. */
+const read = ["HEAD", "config", "config.worktree", "commondir", "gitdir", "shallow", "packed-refs", "info/grafts"]
+const folders = ["refs", "reftable", "logs", "objects"]
+
+const [mostBytes, mostEntries, stride] = [64 * 1_048_576, 1_000_000, 256]
+
+/** How git's own small files name another folder. */
+const pointed = (file: string, from: string, start: string): string | undefined => {
+  const text = readText(file, { follow: true, maxBytes: 4_096 })
+  return text?.startsWith(start) === true ? resolve(from, text.slice(start.length).trim()) : undefined
+}
+
+const statOf = (path: string) => {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const listing = (folder: string): ReadonlyArray<Dirent> => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+/** The repository's folders around a project: of a worktree its own and the one that all share. */
+const gitFolders = (project: string): ReadonlyArray<string> => {
+  for (let at = project;; at = dirname(at)) {
+    const found = statOf(join(at, ".git"))
+    if (found !== undefined) {
+      const own = found.isDirectory() ? join(at, ".git") : pointed(join(at, ".git"), at, "gitdir:")
+      const common = own === undefined ? undefined : pointed(join(own, "commondir"), own, "")
+      return [own, common].filter((folder) => folder !== undefined)
+    }
+    if (dirname(at) === at) return []
+  }
+}
+
+/** What is wrong with a file that git would read: nothing, if it is not there. */
+const issueOf = (path: string, mayBeLarge: boolean): string | undefined => {
+  const stat = statOf(path)
+  if (stat === undefined || stat.isDirectory()) return undefined
+  if (!stat.isFile()) return "is no file"
+  return stat.size > mostBytes && !mayBeLarge ? `is larger than ${mostBytes} bytes` : undefined
+}
+
+/** The first file that git would not come back from, as a sentence: ".git/HEAD is no file". */
+export const waitsIn = Effect.fnUntraced(function*(project: string) {
+  let seen = 0
+  for (const folder of gitFolders(project)) {
+    for (const name of read) {
+      const issue = issueOf(join(folder, name), false)
+      if (issue !== undefined) return `.git/${name} ${issue}`
+    }
+    const waiting = [...folders]
+    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+      const inObjects = at.startsWith("objects")
+      for (const entry of listing(join(folder, at))) {
+        if (++seen > mostEntries) return undefined
+        if (seen % stride === 0) yield* Effect.yieldNow
+        const name = `${at}/${entry.name}`
+        if (entry.isDirectory()) waiting.push(name)
+        else if (!entry.isFile() || !inObjects || at === "objects/info") {
+          const issue = issueOf(join(folder, name), inObjects && at !== "objects/info")
+          if (issue !== undefined) return `.git/${name} ${issue}`
+        }
+      }
+    }
+  }
+  return undefined
+})

@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { MixedScheduler, Scheduler } from "effect/Scheduler"
+import { TurnScheduler } from "../../../src/programs/bin/TurnScheduler.ts"
+
+/** Milliseconds of work that no fiber can be stopped in. */
+const work = (millis: number) =>
+  Effect.sync(() => {
+    const end = performance.now() + millis
+    while (performance.now() < end);
+  })
+
+/** How far a walk over 100 entries has come when the event loop first goes on. */
+const reached = (each: Effect.Effect<unknown>, scheduler: Scheduler) =>
+  Effect.gen(function*() {
+    let [done, seen] = [0, 100]
+    const timer = setTimeout(() => {
+      seen = done
+    }, 1)
+    const walk = Effect.gen(function*() {
+      while (done < 100) {
+        yield* each
+        done++
+      }
+    })
+    yield* Fiber.join(
+      yield* Effect.forkChild(
+        Effect.provideService(walk, Scheduler, scheduler),
+        { startImmediately: true }
+      )
+    )
+    clearTimeout(timer)
+    return seen
+  })
+
+const entries: Readonly<Record<string, Effect.Effect<unknown>>> = {
+  "a promise that is settled": Effect.andThen(Effect.promise(() => Promise.resolve()), work(1)),
+  "a module that is loaded": Effect.andThen(Effect.promise(() => import("node:path")), work(1)),
+  "work alone": work(1),
+  "what fails": Effect.andThen(work(1), Effect.ignore(Effect.fail("no"))),
+  "its own fiber": Effect.flatMap(Effect.forkChild(work(1), { startImmediately: true }), Fiber.join),
+  "nested effects": Effect.forEach([1, 2], () => Effect.andThen(Effect.promise(() => Promise.resolve()), work(1))),
+  "entries at once": Effect.forEach([1, 2], () => work(1), { concurrency: "unbounded" }),
+  "a span": Effect.withSpan(work(1), "entry"),
+  "a service": Effect.andThen(Scheduler, work(1)),
+  "a scope": Effect.scoped(Effect.acquireRelease(work(1), () => work(1)))
+}
+
+describe("TurnScheduler", () => {
+  for (const [name, each] of Object.entries(entries)) {
+    it.live(`lets the event loop go on during a walk with ${name} for each entry`, () =>
+      Effect.gen(function*() {
+        assert.isBelow(yield* reached(each, new TurnScheduler()), 100)
+      }))
+  }
+
+  it.live("is needed: without it a walk over promises that are settled ends first", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* reached(entries["a promise that is settled"]!, new MixedScheduler()), 100)
+    }))
+
+  it.live("keeps Effect's own limit of steps", () =>
+    Effect.withFiber((fiber) =>
+      Effect.sync(() => {
+        const scheduler = new TurnScheduler()
+        assert.isFalse(scheduler.shouldYield(fiber))
+        assert.isTrue(scheduler.shouldYield(Object.create(fiber, { currentOpCount: { value: 1_000_000 } })))
+      })
+    ))
+})
