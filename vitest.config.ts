@@ -3,12 +3,18 @@ import { defineConfig } from "vitest/config"
 import { ClosingReporter } from "./test/support/ClosingReporter.ts"
 import { environment, omissionsFile } from "./test/support/runFolder.ts"
 
-// Unit tests use every core, end-to-end tests start processes of their own; one after the other. The long ones, with
-// hundreds of processes each, are `npm run test:long`.
+// Many tests wait, for processes of their own or for a clock that must tick: one worker more than there are cores leaves
+// none of them idle. Vitest itself would leave one of two idle.
+const maxWorkers = availableParallelism() + 1
+
+// Unit tests first, then end-to-end tests. The long ones, with hundreds of processes each, are `npm run test:long`.
 export default defineConfig({
   test: {
     env: environment,
     retry: 0,
+    // A worker loads Effect and the kernel once, and not for each of its files.
+    isolate: false,
+    maxWorkers,
     reporters: ["default", new ClosingReporter(omissionsFile)],
     globalSetup: ["test/support/runFolder.ts"],
     projects: [
@@ -20,8 +26,6 @@ export default defineConfig({
           exclude: ["test/e2e/**", "test/long/**", "**/node_modules/**"],
           // A bound for what hangs, not for what is slow: a busy machine takes its time.
           testTimeout: 30_000,
-          // Vitest would leave one core of two idle.
-          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 }
         }
       },
@@ -33,7 +37,6 @@ export default defineConfig({
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 60_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
           sequence: { groupOrder: 2 }
         }
       },
@@ -45,7 +48,6 @@ export default defineConfig({
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
           sequence: { groupOrder: 3 }
         }
       }

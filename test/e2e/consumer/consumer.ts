@@ -9,7 +9,7 @@ const Sum = Schema.Struct({ sum: Schema.Finite })
 
 const run: Effect.Effect<
   { readonly sum: number },
-  Kiwi.ToolCallError | Kiwi.ResultUnexpected | Kiwi.HomeRefused | Kiwi.ProjectNotFound
+  Kiwi.ToolCallError | Kiwi.ResultUnexpected | Kiwi.HomeRefused | Kiwi.KernelOptionInvalid | Kiwi.ProjectNotFound
 > = Effect.provide(Kiwi.runToolAs(Sum)("add", { a: 1, b: 2 }), Kiwi.Kernel.layer({ project: "." }))
 
 const promised = async (): Promise<unknown> => {
