@@ -56,12 +56,19 @@ interface Running<E> {
   open: number
   /** What has to be done before a paused stream is read on. */
   readonly jobs: Array<Effect.Effect<void, E>>
-  /** Set while somebody waits for the exit, a job, or the end of the streams. */
+  /** The exit, a job or the end of a stream has come since somebody last heard of one. */
+  told: boolean
+  /** Set while somebody waits for that. */
   wake: (() => void) | undefined
 }
 
 /** Children that run, by their process's id. */
 export type LiveChildren = Map<number, Root>
+
+const tell = <E>(running: Running<E>): void => {
+  running.told = true
+  running.wake?.()
+}
 
 type Consume<E> = (chunk: Buffer) => Effect.Effect<void, E> | undefined
 
@@ -72,14 +79,14 @@ const follow = <E>(running: Running<E>, stream: Readable, consume: Consume<E>): 
     if (ended) return
     ended = true
     running.open--
-    running.wake?.()
+    tell(running)
   }
   stream.on("data", (chunk: Buffer) => {
     const slow = consume(chunk)
     if (slow === undefined) return
     stream.pause()
     running.jobs.push(Effect.andThen(slow, Effect.sync(() => stream.resume())))
-    running.wake?.()
+    tell(running)
   })
   stream.on("end", end)
   stream.on("close", end)
@@ -127,12 +134,13 @@ const start = <E>(
       timer: undefined,
       open: 2,
       jobs: [],
+      told: false,
       wake: undefined
     }
     live.set(pid, root)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
-      running.wake?.()
+      tell(running)
     })
     follow(running, stdout, sinks.stdout)
     follow(running, stderr, sinks.stderr)
@@ -142,12 +150,16 @@ const start = <E>(
     resume(Effect.succeed(running))
   })
 
+/** Something may come between a look and the wait for more: a fiber may pause anywhere. */
 const news = <E>(running: Running<E>): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    running.wake = () => {
+    const wake = () => {
+      running.told = false
       running.wake = undefined
       resume(Effect.void)
     }
+    if (running.told) return wake()
+    running.wake = wake
     return Effect.sync(() => {
       running.wake = undefined
     })
@@ -160,7 +172,7 @@ const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Wi
     Effect.sleep(within.millis),
     Effect.sync(() => {
       running.expired = true
-      running.wake?.()
+      tell(running)
     })
   ))
   let deadline: number | undefined
