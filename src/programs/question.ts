@@ -1,6 +1,6 @@
 // How a person is asked, the same on every surface: three lines that each say something new, then everything. What Kiwi
 // did not write is escaped here.
-import { safeLine, safeText } from "../services/error/safeText.ts"
+import { exactText, safeLine } from "../services/error/safeText.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 
 /** The end of a path says more than its start. */
@@ -15,5 +15,5 @@ export const verdictLines = ({ project, title, verdict = ["", ""] }: HumanReques
 export const fullText = ({ details, project }: HumanRequest): string =>
   [
     ...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`, ""]),
-    safeText(details).replace(/\n+$/, "")
+    exactText(details).replace(/\n+$/, "")
   ].join("\n")

@@ -3,9 +3,18 @@
 
 /**
  * Controls (C0, DEL, C1), formats (bidirectional, zero-width, tags), line and paragraph separators, lone surrogates,
- * noncharacters, and what else fonts draw as nothing.
+ * noncharacters, and what else fonts draw as nothing: the blank of Braille, vowels and finals of Hangul that stand in no
+ * syllable, and marks on a letter that has three of them.
  */
-const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}\p{NChar}]/gu
+const unsafe = new RegExp(
+  [
+    "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{DI}\\p{NChar}\\u2800]",
+    "(?<![\\u1100-\\u115e\\ua960-\\ua97c])[\\u1161-\\u11a7\\ud7b0-\\ud7c6]",
+    "(?<![\\u1100-\\u115e\\ua960-\\ua97c][\\u1161-\\u11a7\\ud7b0-\\ud7c6])[\\u11a8-\\u11ff\\ud7cb-\\ud7fb]",
+    "(?<=\\p{M}{3})\\p{M}"
+  ].join("|"),
+  "gu"
+)
 const pictograph = /^\p{Extended_Pictographic}$/u
 
 const named: ReadonlyMap<string, string> = new Map([["\n", "\\n"], ["\r", "\\r"], ["\t", "\\t"]])
@@ -33,3 +42,13 @@ export const safeText = (text: string): string => show(text.replaceAll("\r\n", "
 /** On one line, line breaks shown as `\n`; cut to `length` characters of the original. */
 export const safeLine = (text: string, length = 200): string =>
   show(text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`, "")
+
+/** Blanks that look like the common one, and are another letter to whatever reads the text. */
+const otherBlanks = /[\p{Zs}--[ \u3000]]/gv
+
+/**
+ * For what a person agrees to: nothing in it looks like something else. Line breaks stay, a tab is shown as an arrow and
+ * a blank, and a real arrow is escaped.
+ */
+export const exactText = (text: string): string =>
+  safeText(text).replaceAll("\u21e5", escape).replaceAll("\t", "\u21e5 ").replace(otherBlanks, escape)

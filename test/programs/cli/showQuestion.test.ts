@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { showQuestion } from "../../../src/programs/cli/showQuestion.ts"
 import type { OpenTerminal } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
-import { safeText } from "../../../src/services/error/safeText.ts"
+import { exactText } from "../../../src/services/error/safeText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
 const request: HumanRequest = {
@@ -116,7 +116,7 @@ describe("a question on a terminal", () => {
         assert.isTrue(seen)
         const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(verdict, "")
         const plain = (text: string) => text.replaceAll("\n", "")
-        assert.strictEqual(plain(pages), plain(safeText(details)))
+        assert.strictEqual(plain(pages), plain(exactText(details)))
       })
   )
 })

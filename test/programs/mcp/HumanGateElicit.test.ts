@@ -4,7 +4,7 @@ import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { agentRemedy } from "../../../src/services/error/agentRemedy.ts"
-import { safeText } from "../../../src/services/error/safeText.ts"
+import { exactText } from "../../../src/services/error/safeText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
 const request: HumanRequest = {
@@ -185,7 +185,7 @@ describe("the question", () => {
           return
         }
         const shown = asked(question).description.split("\n").slice(2, -1).join("\n")
-        assert.strictEqual(shown, safeText(details).replace(/\n+$/, ""))
+        assert.strictEqual(shown, exactText(details).replace(/\n+$/, ""))
       })
   )
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { safeLine, safeText } from "../../../src/services/error/safeText.ts"
+import { exactText, safeLine, safeText } from "../../../src/services/error/safeText.ts"
 
 const hostile = [
   "\u001b[31m",
@@ -22,12 +22,40 @@ const hostile = [
   "\r",
   "\n",
   "\u3164",
-  "\ufffe"
+  "\ufffe",
+  "\u1161",
+  "\u11ff",
+  "\ud7b0",
+  "\u2800"
 ]
 const pieces = Schema.Array(Schema.Union([Schema.String, Schema.Literals(hostile)]))
 const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\p{Noncharacter_Code_Point}/u
 
+describe("exactText", () => {
+  it("shows a tab and other blanks as what they are", () => {
+    assert.strictEqual(exactText("a\tb\t c"), "a\u21e5 b\u21e5  c")
+    assert.strictEqual(exactText("a\u21e5 b"), "a\\u{21e5} b")
+    assert.strictEqual(exactText("rm -rf /tmp\u00a0/home\u2003x"), "rm -rf /tmp\\u{a0}/home\\u{2003}x")
+    assert.strictEqual(exactText("日本\u3000語\n"), "日本\u3000語\n")
+  })
+
+  it.prop("never shows two texts alike that differ in a blank", [pieces, pieces], ([a, b]) => {
+    const blanks = ["\t", " ", "\u00a0", "\u21e5 ", "\u2007", "\u3000"]
+    const shown = blanks.map((blank) => exactText(`${a.join("")}x${blank}x${b.join("")}`))
+    assert.strictEqual(new Set(shown).size, blanks.length)
+  })
+})
+
 describe("safeText", () => {
+  it("keeps Hangul in syllables, and letters with marks", () => {
+    for (const text of ["한글".normalize("NFD"), "한글", "e\u0301\u0323", "व्यक्ति"]) {
+      assert.strictEqual(safeLine(text), text)
+    }
+    assert.strictEqual(safeLine("dry_run\u1161 = 1"), "dry_run\\u{1161} = 1")
+    assert.strictEqual(safeLine("a\u1161\u11a8"), "a\\u{1161}\\u{11a8}")
+    assert.strictEqual(safeLine(`a${"\u0301".repeat(5)}`), `a${"\u0301".repeat(3)}\\u{301}\\u{301}`)
+  })
+
   it.prop("lets nothing through that acts or hides", [pieces], ([parts]) => {
     const text = parts.join("")
     assert.notMatch(safeLine(text), dangerous)
