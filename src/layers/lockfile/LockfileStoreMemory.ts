@@ -1,5 +1,5 @@
 // Lockfiles that are texts in a map, held for as long as the layer lives. Whoever made the maps may write into them.
-import { Clock, DateTime, Effect, Layer, Option } from "effect"
+import { Clock, DateTime, Effect, Layer, Option, Semaphore } from "effect"
 import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
 import { indexEntry } from "../../services/lockfile/LockIndex.ts"
@@ -13,6 +13,7 @@ export type MemoryLockfiles = Readonly<Record<LockScope, Map<string, string>>>
 
 export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
   const { project } = yield* Workspace
+  const one = yield* Semaphore.make(1)
   const indexes: Readonly<Record<LockScope, Map<string, IndexEntry>>> = { project: new Map(), user: new Map() }
 
   const read: MakeLockfileStore.Backend["read"] = (scope, path) => {
@@ -39,7 +40,7 @@ export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
       ),
     write: (scope, path, text) => Effect.sync(() => void files[scope].set(path, text)),
     remove: (scope, path) => Effect.sync(() => void files[scope].delete(path)),
-    exclusively: () => (effect) => effect,
+    exclusively: () => one.withPermits(1),
     index: (scope) => Effect.sync(() => indexes[scope]),
     held,
     changed: (scope, paths) =>
