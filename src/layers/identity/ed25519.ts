@@ -18,10 +18,13 @@ const rawPublicKey = (key: KeyObject): string => {
 
 export const keyIdOf = (publicKey: string): string => sha256(Buffer.from(publicKey, "base64url")).slice(0, 16)
 
+/** A new pair. Its public key does not begin with "-": people pass it to commands, which would take it for flags. */
 export const generate = (): KeyPair => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+  const raw = rawPublicKey(publicKey)
+  if (raw.startsWith("-")) return generate()
   return {
-    publicKey: rawPublicKey(publicKey),
+    publicKey: raw,
     privateKey: Redacted.make(privateKey.export({ format: "der", type: "pkcs8" }).toString("base64url"), {
       label: "private key"
     })
