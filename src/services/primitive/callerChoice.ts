@@ -7,9 +7,10 @@ import { parseTemplate } from "../template/templateText.ts"
 
 /** Programs that run what one of their arguments, or their stdin, says. */
 const interpreter =
-  /^(?:(?:ba|da|z|k|mk|fi|c|tc)?sh|busybox|python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|npx|uvx|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|awk|gawk|mawk|osascript|pwsh|powershell|cmd)$/
+  /^(?:(?:ba|da|z|k|mk|fi|c|tc)?sh|busybox|python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|npx|uvx|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|awk|gawk|mawk|osascript|pwsh|powershell|cmd|rbash|tclsh|wish|expect|rscript|julia|groovy|emacs|ed|ex|g?vim?|nvim|gdb|lldb|g?sed|su|script)$/
 /** Programs that start the program that an argument names. */
-const launcher = /^(?:env|sudo|doas|nohup|nice|ionice|timeout|xargs|setsid|stdbuf|time|watch|exec|start)$/
+const launcher =
+  /^(?:env|sudo|doas|nohup|nice|ionice|timeout|xargs|setsid|stdbuf|time|watch|exec|start|taskset|strace|ltrace|unshare|nsenter|setpriv|tini|dumb-init|entr|parallel)$/
 /** Programs that run what they find in the folder that they are started in. */
 const ofItsFolder =
   /^(?:g?make|cmake|ninja|just|task|rake|bundle|npm|pnpm|yarn|corepack|cargo|go|mvn|gradle|ant|tox|nox|pytest|poetry|uv|pipenv|composer|mix|rebar3|dune|sbt|bazel|docker-compose|git)$/
