@@ -8,8 +8,8 @@ import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { readStat } from "../process/processTree.ts"
 
 const mostAncestors = 256
-const mostBytes = 4_096
-const mostArguments = 12
+/** Of its arguments: one whose end is not seen may be anything. */
+const mostBytes = 131_072
 
 const attempt = <A>(read: () => A): A | undefined => {
   try {
@@ -19,42 +19,53 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-const readHead = (path: string): string => {
+/** Each read gives at most a page of what the process has. */
+const readArguments = (path: string): { readonly text: string; readonly isCut: boolean } => {
   const file = openSync(path, "r")
   try {
     const bytes = Buffer.alloc(mostBytes)
-    return bytes.toString("utf8", 0, readSync(file, bytes, 0, mostBytes, 0))
+    let length = 0
+    for (let more = 1; more > 0 && length < mostBytes; length += more) {
+      more = readSync(file, bytes, length, mostBytes - length, length)
+    }
+    return { text: bytes.toString("utf8", 0, length), isCut: length === mostBytes }
   } finally {
     closeSync(file)
   }
 }
 
-const readProcess = (pid: number): { readonly info: ProcessInfo; readonly parent: number } | undefined => {
+interface Read {
+  readonly info: ProcessInfo
+  readonly parent: number
+  readonly isCut: boolean
+}
+
+const readProcess = (pid: number): Read | undefined => {
   const stat = readStat(pid)
   if (stat === undefined) return undefined
-  const text = attempt(() => readHead(`/proc/${pid}/cmdline`)) ?? ""
+  const { isCut, text } = attempt(() => readArguments(`/proc/${pid}/cmdline`)) ?? { text: "", isCut: false }
   const info: ProcessInfo = {
     pid,
     name: attempt(() => readFileSync(`/proc/${pid}/comm`, "utf8").trimEnd()) ?? "",
     program: attempt(() => readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "")),
-    argv: text.replace(/\0+$/, "").split("\0").slice(0, mostArguments),
+    argv: text.replace(/\0+$/, "").split("\0"),
     session: stat.session,
     group: stat.group,
     stdio: attempt(() => [0, 1].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).join(" "))
   }
-  const scripts = scriptsOf(info).flatMap((script) =>
-    attempt(() => realpathSync(resolve(readlinkSync(`/proc/${pid}/cwd`), script))) ?? []
+  const scripts = scriptsOf(info).map((script) =>
+    attempt(() => realpathSync(resolve(readlinkSync(`/proc/${pid}/cwd`), script))) ?? script
   )
-  return { parent: stat.parent, info: { ...info, scripts } }
+  return { parent: stat.parent, info: { ...info, scripts }, isCut }
 }
 
 /** `start` and those above it, but for the ones that `seen` has. */
-const readFrom = (start: number, seen: ReadonlySet<number>): ReadonlyArray<ProcessInfo> | undefined => {
-  const lineage: Array<ProcessInfo> = []
+const readFrom = (start: number, seen: ReadonlySet<number>): ReadonlyArray<Read> | undefined => {
+  const lineage: Array<Read> = []
   for (let pid = start; pid > 0 && !seen.has(pid);) {
     const found = lineage.length === mostAncestors ? undefined : readProcess(pid)
     if (found === undefined) return undefined
-    lineage.push(found.info)
+    lineage.push(found)
     pid = found.parent
   }
   return lineage
@@ -64,11 +75,12 @@ const readLineage = (): ReadonlyArray<ProcessInfo> | undefined => {
   const lineage = readFrom(Number(attempt(() => readlinkSync("/proc/self"))), new Set())
   const [self, ...above] = lineage ?? []
   if (self === undefined) return undefined
-  const seen = new Set([self, ...above].map(({ pid }) => pid))
+  const seen = new Set([self, ...above].map(({ info }) => info.pid))
   // A process whose parent has ended is the system's child, and stays in its session and group.
-  const ids = new Set([self, ...above].flatMap(({ group, session }) => [session ?? 0, group]))
+  const ids = new Set([self, ...above].flatMap(({ info: { group, session } }) => [session ?? 0, group]))
   const leaders = [...ids].flatMap((pid) => readFrom(pid, seen) ?? [])
-  return [{ ...self, leaders }, ...above]
+  if ([...above, ...leaders].some(({ isCut }) => isCut)) return undefined
+  return [{ ...self.info, leaders: leaders.map(({ info }) => info) }, ...above.map(({ info }) => info)]
 }
 
 export const make = Effect.succeed(Lineage.of({ read: Effect.sync(readLineage) }))

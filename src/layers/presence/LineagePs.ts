@@ -8,7 +8,6 @@ import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { runOwnChild } from "../process/ownChild.ts"
 
 const mostBytes = 8 * 1_048_576
-const mostArguments = 12
 
 interface Row {
   readonly info: ProcessInfo
@@ -24,19 +23,19 @@ const parseRow = (line: string): Row | undefined => {
       pid: Number(pid),
       name: "",
       program: undefined,
-      argv: args.trim().split(/\s+/).slice(0, mostArguments),
+      argv: args.trim().split(/\s+/),
       session: undefined,
       group: Number(group)
     }
   }
 }
 
-/** Where its process is, is not told: a path that is not whole stays unknown. */
-const realPath = (path: string): ReadonlyArray<string> => {
+/** Where its process is, is not told: a path that is not whole stays as it is. */
+const realPath = (path: string): string => {
   try {
-    return isAbsolute(path) ? [realpathSync(path)] : []
+    return isAbsolute(path) ? realpathSync(path) : path
   } catch {
-    return []
+    return path
   }
 }
 
@@ -52,7 +51,7 @@ export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo>
     for (let at = start; at > 0 && !seen.has(at);) {
       const row = rows.get(at)
       if (row === undefined || lineage.length > rows.size) return undefined
-      lineage.push({ ...row.info, scripts: scriptsOf(row.info).flatMap(realPath) })
+      lineage.push({ ...row.info, scripts: scriptsOf(row.info).map(realPath) })
       at = row.parent
     }
     return lineage

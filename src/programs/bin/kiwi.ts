@@ -54,6 +54,11 @@ const shell = Layer.sync(Shell, () => ({
 }))
 
 const args = process.argv.slice(2)
+
+// A title is written over the arguments, by which what runs below a Kiwi knows it.
+if (/(^|\s)--title\b/.test([...process.execArgv, process.env["NODE_OPTIONS"]].join(" "))) {
+  process.title = ["kiwi", ...args].join(" ")
+}
 const plain = parsePlainServe(args)
 
 // What a client starts for every session loads the server; everything else the whole command line.

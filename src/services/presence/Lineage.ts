@@ -8,9 +8,9 @@ export interface ProcessInfo {
   readonly name: string
   /** Path of the program file; `undefined` where it is not known, as of another user's process. */
   readonly program: string | undefined
-  /** The first few of its arguments, its own name first. */
+  /** All of its arguments, its own name first. */
   readonly argv: ReadonlyArray<string>
-  /** Real paths of what may be the script that an interpreter runs, where they are known. */
+  /** What may be the script that an interpreter runs, in the order of its arguments: real paths where they are known. */
   readonly scripts?: ReadonlyArray<string>
   /** `undefined` where the system does not tell, as macOS. */
   readonly session: number | undefined

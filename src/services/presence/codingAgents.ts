@@ -152,28 +152,57 @@ export const findVariable = (env: Variables, which: "any" | "of its shell"): Age
 export const baseName = (path: string): string =>
   (/[^/\\]*$/.exec(path)?.[0] ?? "").toLowerCase().replace(/\.(exe|cmd|[cm]?js|[cm]?ts|py|sh)$/, "")
 
-const interpreters = /^(node|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|perl|sh|bash|dash|zsh|fish|mainthread)$/
+const interpreters =
+  /^(node[-v0-9.]*|nodejs|bun|deno|python[0-9.]*|pypy[0-9.]*|ruby|perl|sh|bash|dash|zsh|fish|mainthread)$/
 
 const isInterpreter = ({ argv, name, program }: ProcessInfo): boolean =>
   interpreters.test(baseName(program ?? argv[0] ?? name))
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "))
 
-/** Options of interpreters whose value is the next argument. */
-const takesValue = words(
-  "-r --require --import --loader --conditions --title --env-file --input-type -C -W -X -O -o +O +o"
-)
+interface Options {
+  /** What is called so. */
+  readonly programs: RegExp
+  /** Those whose value is the next argument. */
+  readonly withValue: ReadonlySet<string>
+  /** Those without a value, besides what `switches` matches. */
+  readonly long: ReadonlySet<string>
+  readonly switches: RegExp
+  /** Those that give code in the place of a script. */
+  readonly code: RegExp
+}
 
-/** Long options of interpreters without a value. */
-const switches = words(
-  "--expose-gc --no-warnings --enable-source-maps --use-system-ca --watch --inspect --bun --experimental-strip-types " +
-    "--login --posix --norc --noprofile"
-)
+const interpreterOptions: ReadonlyArray<Options> = [
+  {
+    programs: /^(node|bun|deno|mainthread)/,
+    withValue: words("-r --require --import --loader -C --conditions --title --env-file --input-type"),
+    long: words(
+      "--expose-gc --no-warnings --enable-source-maps --use-system-ca --watch --inspect --bun " +
+        "--experimental-strip-types"
+    ),
+    switches: /^-i$/,
+    code: /^(-p?e|-p|--eval|--print)(=|$)/
+  },
+  {
+    programs: /^(python|pypy)/,
+    withValue: words("-W -X"),
+    long: words(""),
+    switches: /^-[A-Za-z]+$/,
+    code: /^-[A-Za-z]*c$/
+  },
+  {
+    programs: /./,
+    withValue: words("-I -O -o +O +o"),
+    long: words("--login --posix --norc --noprofile"),
+    switches: /^[-+][A-Za-z]+$/,
+    code: /^(-[A-Za-z]*c|--eval)$/
+  }
+]
 
-/** Options that give code in the place of a script. */
-const givesCode = (option: string, program: string): boolean =>
-  option === "--eval" || option === "--print" || /^-[a-z]*c$/i.test(option) ||
-  (/^-p?e$/.test(option) && /^(node|bun|deno|ruby|perl|mainthread)/.test(program))
+const optionsOf = (program: string): Options => interpreterOptions.find(({ programs }) => programs.test(program))!
+
+/** What `bun` and `deno` want before a script. */
+const subcommands = words("run x exec")
 
 interface Runs {
   /** What may be the script. More than one: an option is not known, which may have a value. */
@@ -187,14 +216,16 @@ const runs = (info: ProcessInfo): Runs => {
   if (!isInterpreter(info)) return none
   const { argv } = info
   const program = baseName(info.program ?? argv[0] ?? info.name)
+  const { code, long, switches, withValue } = optionsOf(program)
   for (let at = 1; at < argv.length; at++) {
     const argument = argv[at]!
     if (/^(python|pypy)/.test(program) && /^-[A-Za-z]*m$/.test(argument)) return { ...none, module: argv[at + 1] }
-    if (givesCode(argument, program)) return none
-    if (takesValue.has(argument)) at++
+    if (code.test(argument) || (argument === "-e" && /^(ruby|perl)/.test(program))) return none
+    if (withValue.has(argument)) at++
+    else if (/^(bun|deno)/.test(program) && subcommands.has(argument)) continue
     else if (!/^[-+]/.test(argument)) return { ...none, scripts: [argument] }
     // One that is not known may have the next argument as its value: then any may be the script.
-    else if (/^--[^=]+$/.test(argument) && !switches.has(argument)) {
+    else if (!argument.includes("=") && argument !== "--" && !long.has(argument) && !switches.test(argument)) {
       return { ...none, scripts: argv.slice(at + 1).filter((one) => !one.startsWith("-")) }
     }
   }

@@ -8,6 +8,7 @@ import {
   isDaemonOf,
   isRelaunched,
   scriptOf,
+  scriptsOf,
   type Variables
 } from "./codingAgents.ts"
 import type { ProcessInfo } from "./Lineage.ts"
@@ -25,11 +26,16 @@ const kiwiOf = (path: string): string | undefined => {
   return file?.startsWith("dist/") === true && !/\/kiwi[^/]*$/.test(folder ?? "") ? undefined : folder
 }
 
-/** What follows Kiwi's own script in a process's arguments; `undefined` where it is no Kiwi. */
+/** Whether it is a Kiwi that has told its name again, since `node --title` had written over its arguments. */
+const isTitled = ({ argv: [first = ""], program }: ProcessInfo): boolean =>
+  program === undefined ? first === "kiwi" : /^(node|bun)/.test(baseName(program)) && /^kiwi( |$)/.test(first)
+
+/** What follows Kiwi's own script in a process's arguments; `undefined` where no argument may be Kiwi's script. */
 const kiwiArguments = (info: ProcessInfo): ReadonlyArray<string> | undefined => {
-  const script = scriptOf(info)
-  if (script === undefined || kiwiOf(info.scripts?.[0] ?? script) === undefined) return undefined
-  return info.argv.slice(info.argv.indexOf(script) + 1)
+  if (isTitled(info)) return info.argv.join(" ").split(" ").slice(1)
+  const scripts = scriptsOf(info)
+  const at = scripts.findIndex((script, i) => kiwiOf(info.scripts?.[i] ?? script) !== undefined)
+  return at < 0 ? undefined : info.argv.slice(info.argv.indexOf(scripts[at]!) + 1)
 }
 
 /** A Kiwi that has started what this process belongs to: its tools run below it. */

@@ -1,11 +1,13 @@
 // The real process tree of these tests, and what ps says of it.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as LineageNode from "../../../src/layers/presence/LineageNode.ts"
 import * as LineagePs from "../../../src/layers/presence/LineagePs.ts"
 import { Lineage } from "../../../src/services/presence/Lineage.ts"
+import { temporary } from "../../support/temporary.ts"
 
 const read = Effect.flatMap(Lineage, (lineage) => lineage.read)
 
@@ -27,9 +29,44 @@ describe("Lineage", () => {
         assert.strictEqual(self?.program, process.execPath)
         // In a container the leader of the session may be outside of it, and then has no number here.
         assert.strictEqual(self?.session, Number(readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ")[3]))
-        assert.isTrue(lineage?.every(({ argv }) => argv.length <= 12))
       })
   )
+
+  for (
+    const [name, options, sees] of [
+      ["an option that is not known", ["--no-deprecation"], true],
+      ["many options", Array.from({ length: 200 }, (_, at) => `--stack-trace-limit=${at + 1}`), true],
+      ["a long option", [`--conditions=${"x".repeat(60_000)}`], true],
+      ["more arguments than are read", Array.from({ length: 2 }, () => `--conditions=${"x".repeat(70_000)}`), undefined]
+    ] as const
+  ) {
+    it.live.runIf(process.platform === "linux")(
+      `by /proc sees the Kiwi above that was started with ${name}`,
+      () =>
+        Effect.gen(function*() {
+          const folder = `${yield* temporary}/kiwi/bin`
+          mkdirSync(folder, { recursive: true })
+          const own = (path: string) => new URL(`../../../src/${path}`, import.meta.url).href
+          writeFileSync(
+            `${folder}/kiwi.cjs`,
+            `const child = require("child_process").spawnSync(process.execPath, ["--input-type=module", "-e", ${
+              JSON.stringify(`
+            import * as Effect from "effect/Effect"
+            import { make } from ${JSON.stringify(own("layers/presence/LineageProc.ts"))}
+            import { callSeen } from ${JSON.stringify(own("services/presence/presence.ts"))}
+            const lineage = await Effect.runPromise(Effect.flatMap(make, (one) => one.read))
+            console.log(JSON.stringify(lineage === undefined ? {} : { sees: callSeen({}, lineage) !== undefined }))`)
+            }], { cwd: ${JSON.stringify(process.cwd())}, encoding: "utf8" })
+          process.stdout.write(child.stdout || child.stderr)`
+          )
+          const said = execFileSync(process.execPath, [...options, "kiwi.cjs", "serve"], {
+            cwd: folder,
+            encoding: "utf8"
+          })
+          assert.strictEqual(JSON.parse(said).sees, sees)
+        }).pipe(Effect.scoped)
+    )
+  }
 
   it.live.runIf(existsSync("/bin/ps"))("by ps says the same", () =>
     Effect.gen(function*() {

@@ -246,7 +246,45 @@ describe("below Kiwi", () => {
     ["a linked kiwi", [self, tool, { ...node("/usr/bin/kiwi", "serve"), scripts: ["/x/kiwi-mcp/bin/kiwi.cjs"] }]],
     ["a bundle", [self, tool, node("/x/node_modules/kiwi-mcp/dist/bin/start.js", "serve")]],
     ["a checkout", [self, tool, node("/x/src/programs/bin/kiwi.ts", "serve")]],
-    ["a demo's server", [self, tool, kiwi("serve"), kiwi("demo")]]
+    ["a demo's server", [self, tool, kiwi("serve"), kiwi("demo")]],
+    ["a titled one", [self, tool, info({ program: "/usr/bin/node", argv: ["kiwi serve"] })]],
+    ["Node by another name", [
+      self,
+      tool,
+      info({ program: "/opt/bin/node24", argv: ["x", "/x/kiwi-mcp/bin/kiwi.cjs", "serve"] })
+    ]],
+    ["bun run", [self, tool, info({ program: "/usr/bin/bun", argv: ["bun", "run", "/x/kiwi-mcp/bin/kiwi.cjs"] })]],
+    ["Kiwi as an option's value too", [
+      self,
+      tool,
+      node("--new", "/x/a", "/x/kiwi/bin/kiwi.cjs", "serve", "--x", "/y")
+    ]],
+    ...[
+      ["--no-deprecation"],
+      ["--trace-warnings"],
+      ["--disable-warning", "ExperimentalWarning"],
+      ["-C", "development"],
+      ["-trace_gc"],
+      ["--title=x"],
+      ["--", "--no-deprecation"],
+      ["--require", "/x/p.cjs", "--no-deprecation"],
+      ["--max-old-space-size", "4096"],
+      ["--experimental-loader", "/x/l.mjs"],
+      ["--some-new", "/x/a.js", "--other-new", "/x/b.js"],
+      Array.from({ length: 50 }, (_, at) => `--stack-trace-limit=${at}`),
+      Array.from({ length: 50 }, () => "--trace-warnings"),
+      [`--title=${"k".repeat(4_200)}`]
+    ].map((options) =>
+      [`${options[0]!.slice(0, 30)} × ${options.length}`, [
+        self,
+        tool,
+        node(...options, "/opt/kiwi-mcp/bin/kiwi.cjs", "serve")
+      ]] as const
+    ),
+    ["a linked kiwi after an option", [self, tool, {
+      ...node("--disable-warning", "X", "/usr/bin/kiwi", "serve"),
+      scripts: ["/project/X", "/x/kiwi-mcp/bin/kiwi.cjs", "/project/serve"]
+    }]]
   ]
   for (const [name, lineage] of inside) {
     it(`nobody has typed it: ${name}`, () => {
@@ -256,6 +294,7 @@ describe("below Kiwi", () => {
   }
   const outside: ReadonlyArray<readonly [string, ReadonlyArray<ProcessInfo>]> = [
     ["an older Node", [kiwi("sign"), kiwi("sign")]],
+    ["an older Node with an option", [kiwi("sign"), node("--no-deprecation", "/opt/kiwi-mcp/bin/kiwi.cjs", "sign")]],
     ["the demo", [kiwi("serve"), kiwi("demo")]],
     ["a program of that name", [kiwi("serve"), info({ program: "/usr/bin/kiwi", argv: ["kiwi"] })]],
     ["another's start.js", [kiwi("serve"), node("/x/dist/bin/start.js")]],
