@@ -257,7 +257,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
     if (found._tag === "Missing") return found
     const real = files.realPath(found.path) ?? found.path
-    if (own !== undefined && !windows && isShim(path, found.path, real)) {
+    if (own !== undefined && !windows && isShim(files, path, found.path, real)) {
       return stop(
         `${own} leads to a shim, which runs what files of the project say`,
         makeItALink

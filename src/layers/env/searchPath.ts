@@ -46,7 +46,8 @@ export const makePrograms = (options: {
   const isForeign = (place: string) =>
     projects.some((project) => isInside(project, place, path) || isInside(project, host.realPath(place) ?? place, path))
   // Windows has shims by that name that obey no folder, and starts none of the others.
-  const isUnusable = (file: string) => isForeign(file) || (!windows && isShim(path, file, host.realPath(file) ?? file))
+  const isUnusable = (file: string) =>
+    isForeign(file) || (!windows && isShim(host, path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")
   const isOfProcess = (place: string) => processPath(place, host.readLink) !== undefined
   const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry) && !isOfProcess(entry))
