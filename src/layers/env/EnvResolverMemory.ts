@@ -41,6 +41,7 @@ export const memoryFiles = (host: MemoryHost): HostFiles => {
   return {
     executable,
     realPath,
+    readLink: (file) => links.get(file),
     stampOf: (file) => files.has(realPath(file)) ? "memory" : undefined,
     readText: (file) => files.get(realPath(file)),
     list: (folder) => {

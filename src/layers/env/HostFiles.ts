@@ -8,6 +8,8 @@ export interface HostFiles {
   /** What identifies a regular file, links followed, that this user may execute; `undefined` for anything else. */
   readonly executable: (path: string) => string | undefined
   readonly realPath: (path: string) => string | undefined
+  /** What a link says; `undefined` for what is none. */
+  readonly readLink: (path: string) => string | undefined
   /** A small regular text file, links followed; `stamp` changes when the file does. */
   readonly stampOf: (path: string) => string | undefined
   readonly readText: (path: string) => string | undefined
@@ -28,6 +30,7 @@ export const node: HostFiles = {
       return `${stat.dev}:${stat.ino}`
     }),
   realPath: (path) => attempt(() => Fs.realpathSync.native(path)),
+  readLink: (path) => attempt(() => Fs.readlinkSync(path)),
   stampOf: (path) => {
     const stat = attempt(() => Fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
     return stat?.isFile() === true && stat.size <= maxBytes

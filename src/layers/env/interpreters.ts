@@ -5,8 +5,9 @@ import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
 import { venvVersion } from "../../services/env/versionText.ts"
-import { newProgram } from "../../services/trust/ShownProgram.ts"
+import { makeItALink, newProgram, throughProcess } from "../../services/trust/ShownProgram.ts"
 import { isInside } from "../files/isInside.ts"
+import { processPath } from "../files/processPath.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
@@ -72,6 +73,8 @@ type Outcome =
   | { readonly missing: string; readonly remedy?: string | undefined }
   /** No fallback stands in for it. */
   | { readonly unseen: string }
+  /** Nor for what nobody can accept. */
+  | { readonly refused: string }
   | undefined
 
 interface Search extends InterpreterHost {
@@ -128,6 +131,11 @@ const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
   if (ofProject && !at.mayUseProject) {
     look("passed over: it serves only the tools of a trusted project")
     return undefined
+  }
+  const through = processPath(file, at.host.readLink)
+  if (through !== undefined) {
+    look(throughProcess(through))
+    return { refused: `${place ?? where} ${throughProcess(through)}` }
   }
   if (at.host.executable(file) === undefined) {
     const shim = file.endsWith("node.exe") && at.host.stampOf(file.replace(/\.exe$/, ".cmd")) !== undefined
@@ -305,6 +313,7 @@ export const findInterpreter = (declared: Interpreter, host: InterpreterHost): F
   if (outcome !== undefined && "unseen" in outcome) {
     return missing(`${outcome.unseen} ${newProgram}: ${acceptCommand} accepts it`, acceptCommand)
   }
+  if (outcome !== undefined && "refused" in outcome) return missing(outcome.refused, makeItALink)
   const fallback = declared.fallback === undefined ? undefined : at.programs.find(declared.fallback)
   if (fallback !== undefined) return found({ path: fallback, kind: "fallback" })
   const tried = looked.map(({ where }) => where).join(", ")

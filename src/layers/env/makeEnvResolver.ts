@@ -22,10 +22,11 @@ import { isSecretReference, secretNameOf } from "../../services/identity/SecretS
 import { expandVariables } from "../../services/template/Template.ts"
 import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import type { ProgramFile } from "../../services/trust/ShownProgram.ts"
+import { makeItALink, type ProgramFile, throughProcess } from "../../services/trust/ShownProgram.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { isInside } from "../files/isInside.ts"
+import { processPath } from "../files/processPath.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
@@ -248,6 +249,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     let program: ProgramFile | undefined
     for (const place of found.places) {
       const standing = yield* trust.interpreter(place)
+      if (standing._tag === "Refused") return stop(`${place} ${standing.issue}`, makeItALink)
       if (standing._tag !== "Shown") {
         return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
       }
@@ -255,12 +257,14 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
     if (found._tag === "Missing") return found
     const real = files.realPath(found.path) ?? found.path
-    if (own !== undefined && !windows && isShim(path, found.path, real)) {
+    if (own !== undefined && !windows && isShim(files, path, found.path, real)) {
       return stop(
         `${own} leads to a shim, which runs what files of the project say`,
-        "make it a link to the interpreter itself"
+        makeItALink
       )
     }
+    const through = processPath(found.path, files.readLink)
+    if (through !== undefined) return stop(`what was found ${throughProcess(through)}`, makeItALink)
     if (own !== undefined) {
       return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
     }

@@ -2,6 +2,7 @@
 // machine's python by lying on somebody's PATH.
 import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
 import { isInside } from "../files/isInside.ts"
+import { processPath } from "../files/processPath.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import { isShim } from "./programs/shimFile.ts"
 
@@ -13,7 +14,7 @@ export type PathModule = Pick<
 export interface Programs {
   /** The entries that count, in order. */
   readonly folders: ReadonlyArray<string>
-  /** The entries that do not: relative, or in a project. */
+  /** The entries that do not: relative, in a project, or another folder for each process. */
   readonly skipped: ReadonlyArray<string>
   /** An executable file by its name on PATH, or by its absolute path. */
   readonly find: (command: string) => string | undefined
@@ -45,14 +46,16 @@ export const makePrograms = (options: {
   const isForeign = (place: string) =>
     projects.some((project) => isInside(project, place, path) || isInside(project, host.realPath(place) ?? place, path))
   // Windows has shims by that name that obey no folder, and starts none of the others.
-  const isUnusable = (file: string) => isForeign(file) || (!windows && isShim(path, file, host.realPath(file) ?? file))
+  const isUnusable = (file: string) =>
+    isForeign(file) || (!windows && isShim(host, path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")
-  const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry))
+  const isOfProcess = (place: string) => processPath(place, host.readLink) !== undefined
+  const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry) && !isOfProcess(entry))
   // A link that is turned around leads to another file, so what is remembered is remembered of that file.
   const judged = new Map<string, { readonly identity: string; readonly foreign: boolean }>()
   const runs = (file: string): boolean => {
     const identity = host.executable(file)
-    if (identity === undefined) return false
+    if (identity === undefined || isOfProcess(file)) return false
     const known = judged.get(file)
     if (known?.identity === identity) return !known.foreign
     const foreign = isUnusable(file)

@@ -10,6 +10,7 @@ import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
 import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
@@ -65,7 +66,10 @@ export const make = Effect.gen(function*() {
     const place = run.env?.interpreter?.place
     return place === undefined ? undefined : Effect.map(
       trust.interpreter(place),
-      (standing) => standing._tag === "Shown" ? undefined : `${place} ${standing.issue}: kiwi trust project accepts it`
+      (standing) =>
+        standing._tag === "Shown"
+          ? undefined
+          : `${place} ${standing.issue}: ${standing._tag === "Refused" ? makeItALink : "kiwi trust project accepts it"}`
     )
   }
 

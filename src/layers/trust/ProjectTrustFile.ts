@@ -10,8 +10,10 @@ import {
   changedProgram,
   goneProgram,
   isAsShown,
+  isProcessPath,
   newProgram,
-  type ShownProgram
+  type ShownProgram,
+  throughProcess
 } from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
@@ -270,6 +272,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const standingOf = (now: ShownProgram, decision: TrustDecision | undefined): InterpreterStanding => {
+    const through = now.files.find(isProcessPath)
+    if (through !== undefined) return { _tag: "Refused", issue: throughProcess(through.path) }
     const shown = decision?.interpreters?.find(({ path }) => path === now.path)
     if (shown === undefined) return { _tag: "New", issue: newProgram }
     return isAsShown(shown.files, now.files)

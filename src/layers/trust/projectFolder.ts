@@ -10,9 +10,11 @@ import { getuid } from "node:process"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import * as HostFiles from "../env/HostFiles.ts"
 import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { nodeIn, platformOf, pythonIn } from "../env/virtualEnvironments.ts"
 import { isInside } from "../files/isInside.ts"
+import { processPath } from "../files/processPath.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
@@ -179,7 +181,11 @@ export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): 
   ...uvPlace(at, named).filter((one) => programs.every(({ path }) => path !== one.path))
 ]
 
-export const isThere = (root: string, place: string): boolean => kind(join(root, place)) !== "absent"
+/** Also where it leads nowhere for Kiwi alone. */
+export const isThere = (root: string, place: string): boolean => {
+  const file = join(root, place)
+  return kind(file) !== "absent" || processPath(file, HostFiles.node.readLink) !== undefined
+}
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 

@@ -8,7 +8,12 @@ import { lineEdits } from "../../services/integrity/SigningPlan.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
-import type { ProgramFile, ShownProgram } from "../../services/trust/ShownProgram.ts"
+import {
+  isProcessPath,
+  type ProgramFile,
+  type ShownProgram,
+  throughProcess
+} from "../../services/trust/ShownProgram.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -44,6 +49,8 @@ const word = (foreign: string): string => safeLine(foreign, 80)
 const showProgram = ({ path, sha256: digest }: ProgramFile): string =>
   digest === null
     ? `${safeLine(path, 1024)}, outside the project`
+    : isProcessPath({ path, sha256: digest })
+    ? `it ${throughProcess(word(path))}`
     : digest === ""
     ? `${word(path)}, which cannot be read and is never used`
     : `${word(path)} in the ${path.startsWith("../") ? "checkout around it" : "project"}, sha256 ${digest.slice(0, 12)}`

@@ -41,6 +41,8 @@ export type TrustState =
 export type InterpreterStanding =
   | { readonly _tag: "Shown"; readonly program: ProgramFile | undefined }
   | { readonly _tag: "New" | "Changed"; readonly issue: string }
+  /** No person can accept it. */
+  | { readonly _tag: "Refused"; readonly issue: string }
 
 /** A control file: anything under `.ai/config/`, `.ai/extractors/`, and `.env*`. */
 export interface ControlFile {

@@ -5,7 +5,8 @@ export const ProgramFile = Schema.Struct({
   /** With every link followed. In the checkout around the project: relative to the project, forward slashes, beginning
    * with `..` where it lies above it. Outside: absolute. */
   path: Schema.String,
-  /** sha256 hex of its bytes; null where it lies outside the checkout, "" where it could not be read. */
+  /** sha256 hex of its bytes; null where it lies outside the checkout. "" where it could not be read, and with an
+   * absolute path where a link leads through that: "/proc", "/dev/fd". */
   sha256: Schema.NullOr(Schema.String)
 })
 export type ProgramFile = typeof ProgramFile.Type
@@ -24,6 +25,14 @@ export const isSameFile = (a: ProgramFile | undefined, b: ProgramFile | undefine
 /** Whether two looks at one place saw the same, and could read all of it. */
 export const isAsShown = (a: ShownProgram["files"], b: ShownProgram["files"]): boolean =>
   a.length === b.length && a.every((file, i) => isSameFile(file, b[i]) && file.sha256 !== "")
+
+/** Whether it is no file, but a place that is another one for each process. */
+export const isProcessPath = ({ path, sha256 }: ProgramFile): boolean => sha256 === "" && path.startsWith("/")
+
+/** The end of a sentence about the place whose link leads through `path`. */
+export const throughProcess = (path: string): string =>
+  `leads through ${path}, where each process finds something else, and is never used`
+export const makeItALink = "make it a link to the interpreter itself"
 
 export const newProgram = "is there, but nobody has been shown it since the project was trusted"
 export const goneProgram = "was there when the project was trusted, and is gone"

@@ -22,6 +22,7 @@ const reads = new Set([
   "accessSync",
   "realpathSync",
   "native",
+  "readlinkSync",
   "readdirSync",
   "openSync",
   "fstatSync",

@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import * as Fs from "node:fs"
 import { join, relative, sep } from "node:path"
 import { isInside } from "../../files/isInside.ts"
+import { processPath } from "../../files/processPath.ts"
+import * as HostFiles from "../HostFiles.ts"
 import type { ProjectPlace } from "./interpreterFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
@@ -62,6 +64,8 @@ const fromProject = (root: string, file: string): string => relative(root, file)
 
 /** Where a link really leads, without opening anything. */
 const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
+  const through = processPath(file, HostFiles.node.readLink)
+  if (through !== undefined) return `a link through ${through}, where each process finds something else`
   const real = attempt(() => Fs.realpathSync.native(file))
   if (real === undefined) return "a link that leads nowhere"
   if (real === checkout) return "a link to the checkout itself"
@@ -70,8 +74,10 @@ const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
 
 /** Whether a virtual environment takes its standard library from the checkout, or may: what it says cannot be read. */
 const leadsInside = ({ checkout, root }: ProjectPlace, file: string): boolean =>
-  homesOf(root, file)?.some((home) => isInside(checkout, attempt(() => Fs.realpathSync.native(home)) ?? home)) ??
-    true
+  homesOf(root, file)?.some((home) =>
+    processPath(home, HostFiles.node.readLink) !== undefined ||
+    isInside(checkout, attempt(() => Fs.realpathSync.native(home)) ?? home)
+  ) ?? true
 
 const isExecutable = (file: string): boolean =>
   ((attempt(() => Fs.lstatSync(file, { throwIfNoEntry: false }))?.mode ?? 0) & 0o111) !== 0

@@ -8,7 +8,9 @@ import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
 import { isSameState, isSettled, statOf } from "../../files/believe.ts"
 import { isInside } from "../../files/isInside.ts"
+import { processPath } from "../../files/processPath.ts"
 import { withoutFollowing } from "../../files/readRegular.ts"
+import * as HostFiles from "../HostFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
@@ -96,7 +98,7 @@ export interface ProjectPlace {
 /**
  * The files that `place` of a project comes down to, the program first; none where nothing is there. `place` is relative
  * to the project, with forward slashes. A file of the checkout that cannot be read has the digest "", which is never
- * accepted.
+ * accepted, and so has a place that is another one for each process.
  */
 export const programFiles = Effect.fnUntraced(function*(
   { checkout, root }: ProjectPlace,
@@ -105,6 +107,12 @@ export const programFiles = Effect.fnUntraced(function*(
   digestOf: FileDigests
 ) {
   const named = join(root, place)
+  const ofProcess = (path: string): ReadonlyArray<ProgramFile> => {
+    const through = processPath(path, HostFiles.node.readLink)
+    return through === undefined ? [] : [{ path: through, sha256: "" }]
+  }
+  const moving = ofProcess(named)
+  if (moving.length > 0) return moving
   const program = realPath(named)
   if (program === undefined) return []
   const isOurs = (path: string) => isInside(checkout, path)
@@ -114,9 +122,10 @@ export const programFiles = Effect.fnUntraced(function*(
   })
   const settings = isPython ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
   const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
-    .filter((home) => isOurs(home) || isOurs(realPath(home) ?? home))
-  const files: Array<ProgramFile> = [yield* fileOf(program)]
-  for (const path of new Set([...settings, ...homes.flatMap(pythonsIn)])) {
+  const ours = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home))
+  const files: Array<ProgramFile> = [yield* fileOf(program), ...homes.flatMap(ofProcess)]
+  for (const path of new Set([...settings, ...ours.flatMap(pythonsIn)])) {
+    files.push(...ofProcess(path))
     const real = realPath(path)
     if (real !== undefined) files.push(yield* fileOf(real))
   }

@@ -2,6 +2,7 @@
 // in. A clone's `.python-version` or `.tool-versions` would choose what a tool of the user's runs with, down to a path
 // in the clone. So a folder of shims is replaced by the folders of the versions that its manager has for everywhere.
 // It is told by its form: `shims` beside `versions` (pyenv, rbenv and their kin) or `installs` (asdf, mise), or volta's.
+// rustup's folder has other programs too: what they choose comes before it, and the shims in it are told one by one.
 import { Option, Schema } from "effect"
 import { isVersion, linesOf, pickVersion, tomlValue } from "../../../services/env/versionText.ts"
 import { isInside } from "../../files/isInside.ts"
@@ -64,6 +65,14 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
     ])
   }
 
+  const ofRustup = (entry: string) => {
+    const root = path.join(userHome, ".rustup")
+    const chosen = /^default_toolchain\s*=\s*"([A-Za-z0-9._-]+)"/m.exec(text(path.join(root, "settings.toml")) ?? "")
+      ?.[1]
+    const toolchain = chosen === undefined || /^\.+$/.test(chosen) ? [] : [path.join(root, "toolchains", chosen)]
+    return [...bins(toolchain), entry]
+  }
+
   type Targets = () => ReadonlyArray<string>
   const managerOf = (entry: string): Targets | undefined => {
     const folder = files.realPath(entry) ?? entry
@@ -76,9 +85,9 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
         ? () => ofInstalls(root)
         : () => []
     }
-    return files.stampOf(path.join(root, "tools", "user", "platform.json")) === undefined
-      ? undefined
-      : () => ofVolta(root)
+    if (files.stampOf(path.join(root, "tools", "user", "platform.json")) !== undefined) return () => ofVolta(root)
+    const isRustups = files.executable(path.join(folder, "rustup")) !== undefined
+    return isRustups ? () => ofRustup(entry) : undefined
   }
   const known = new Map<string, Targets | undefined>()
 
@@ -89,8 +98,9 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
       const targets = known.has(entry) ? known.get(entry) : managerOf(entry)
       known.set(entry, targets)
       if (targets === undefined) return [entry]
-      replaced.push(entry)
-      return targets()
+      const found = targets()
+      if (!found.includes(entry)) replaced.push(entry)
+      return found
     })
     return { searchPath: entries.join(path.delimiter), replaced }
   }

@@ -2,6 +2,11 @@
 // chose for everywhere, for every manager.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as fs from "node:fs"
+import { posix as path } from "node:path"
+import * as HostFiles from "../../../../src/layers/env/HostFiles.ts"
+import { makePrograms } from "../../../../src/layers/env/searchPath.ts"
+import { temporary } from "../../../support/temporary.ts"
 import { resolve, valuesOf, withRuntime } from "../environments.ts"
 import type { World } from "../environments.ts"
 
@@ -84,6 +89,26 @@ const cases: ReadonlyArray<
     programs: ["/home/u/.nodenv/shims/node"],
     links: { "/home/u/bin/node": "/home/u/.nodenv/shims/node" }
   }, undefined],
+  ["rtx", "/home/u/bin", "node", {
+    programs: ["/home/u/.local/bin/rtx"],
+    links: { "/home/u/bin/node": "/home/u/.local/bin/rtx" }
+  }, undefined],
+  ["proto", "/home/u/bin", "node", {
+    programs: ["/home/u/.proto/bin/proto-shim"],
+    links: { "/home/u/bin/node": "/home/u/.proto/bin/proto-shim" }
+  }, undefined],
+  ["goenv", "/home/u/.goenv/shims", "go", {
+    files: { "/home/u/.goenv/version": "1.22.0\n", "/home/u/.goenv/versions/1.22.0/x": "" },
+    programs: ["/home/u/.goenv/versions/1.22.0/bin/go"]
+  }, "/home/u/.goenv/versions/1.22.0/bin/go"],
+  ["jenv", "/home/u/.jenv/shims", "java", {
+    files: { "/home/u/.jenv/version": "21.0\n", "/home/u/.jenv/versions/21.0/x": "" },
+    programs: ["/home/u/.jenv/versions/21.0/bin/java"]
+  }, "/home/u/.jenv/versions/21.0/bin/java"],
+  ["phpenv", "/home/u/.phpenv/shims", "php", {
+    files: { "/home/u/.phpenv/version": "8.3.1\n", "/home/u/.phpenv/versions/8.3.1/x": "" },
+    programs: ["/home/u/.phpenv/versions/8.3.1/bin/php"]
+  }, "/home/u/.phpenv/versions/8.3.1/bin/php"],
   ["a link from elsewhere to mise itself", "/home/u/bin", "node", {
     programs: ["/home/u/.local/bin/mise"],
     links: { "/home/u/bin/node": "/home/u/.local/bin/mise" }
@@ -112,4 +137,125 @@ describe("a shim of a version manager on PATH, for a tool of the user's in a clo
         assert.notInclude((valuesOf(found.success.child)["PATH"] ?? "").split(":"), shims)
       }))
   }
+})
+
+const rustup = "/home/u/.cargo/bin/rustup"
+
+/** A program of a folder on PATH that stands for others, as its manager puts it there. */
+const alone: ReadonlyArray<
+  readonly [what: string, binary: string, world: Required<Pick<World, "programs" | "links">>, folder?: string]
+> = [
+  ...["cargo", "rustc", "rustfmt", "rustdoc", "clippy-driver", "cargo-clippy", "rust-analyzer", "anything"].map((
+    name
+  ) =>
+    [`rustup's ${name}, a link`, name, {
+      programs: [rustup],
+      links: { [`/home/u/.cargo/bin/${name}`]: rustup }
+    }, "/home/u/.cargo/bin"] as const
+  ),
+  ...["cargo", "rustc", "cargo-fmt", "rust-gdb"].map((name) =>
+    [
+      `rustup's ${name}, a copy`,
+      name,
+      { programs: [rustup, `/home/u/.cargo/bin/${name}`], links: {} },
+      "/home/u/.cargo/bin"
+    ] as const
+  ),
+  ["rustup's cargo of Homebrew", "cargo", {
+    programs: ["/opt/rustup/bin/rustup-init"],
+    links: { "/home/u/bin/cargo": "/opt/rustup/bin/rustup-init" }
+  }],
+  ["elan's lake", "lake", { programs: ["/home/u/bin/elan", "/home/u/bin/lake"], links: {} }],
+  ["swiftly's swift", "swift", { programs: ["/opt/swiftly"], links: { "/home/u/bin/swift": "/opt/swiftly" } }],
+  ["tfenv's terraform", "terraform", { programs: ["/home/u/bin/tfenv", "/home/u/bin/terraform"], links: {} }],
+  ["tfenv's terraform by a link", "terraform", {
+    programs: ["/opt/tfenv/bin/tfenv", "/opt/tfenv/bin/terraform"],
+    links: { "/home/u/bin/terraform": "/opt/tfenv/bin/terraform" }
+  }],
+  ["tofuenv's tofu", "tofu", { programs: ["/home/u/bin/tofuenv", "/home/u/bin/tofu"], links: {} }],
+  ["tenv's terragrunt", "terragrunt", { programs: ["/home/u/bin/tenv", "/home/u/bin/terragrunt"], links: {} }],
+  ["bazelisk's bazel", "bazel", { programs: ["/opt/bazelisk"], links: { "/home/u/bin/bazel": "/opt/bazelisk" } }],
+  ["bazelisk's bazel by its release", "bazel", {
+    programs: ["/opt/bazelisk-linux-amd64"],
+    links: { "/home/u/bin/bazel": "/opt/bazelisk-linux-amd64" }
+  }],
+  ["bazelisk's bazel of npm", "bazel", {
+    programs: ["/opt/lib/node_modules/@bazel/bazelisk/bazelisk.js"],
+    links: { "/home/u/bin/bazel": "/opt/lib/node_modules/@bazel/bazelisk/bazelisk.js" }
+  }],
+  ...["yarn", "yarnpkg", "pnpm", "pnpx"].map((name) =>
+    [`corepack's ${name}`, name, {
+      programs: [`/opt/lib/node_modules/corepack/dist/${name}.js`],
+      links: { [`/home/u/bin/${name}`]: `/opt/lib/node_modules/corepack/dist/${name}.js` }
+    }] as const
+  ),
+  ["aqua's", "gh", { programs: ["/opt/aqua-proxy"], links: { "/home/u/bin/gh": "/opt/aqua-proxy" } }]
+]
+
+const named = (binary: string, world: World) =>
+  Effect.result(resolve(
+    withRuntime({ interpreter: { type: "system_binary", binary, var: "X" } }, { tier: "user" }),
+    { trust: "Restricted", files: clone, ...world }
+  ))
+
+describe("a program that stands for others", () => {
+  for (const [what, binary, world, folder = "/home/u/bin"] of alone) {
+    it.effect(`is skipped: ${what}`, () =>
+      Effect.gen(function*() {
+        const variables = { PATH: `${folder}:/usr/bin` }
+        assert.strictEqual((yield* named(binary, { ...world, variables }))._tag, "Failure")
+        // Without it the machine's own is found.
+        const found = yield* named(binary, { ...world, programs: [...world.programs, `/usr/bin/${binary}`], variables })
+        assert.isTrue(found._tag === "Success" && found.success.interpreter?.path === `/usr/bin/${binary}`)
+      }))
+  }
+
+  it.effect("of rustup gives way to the toolchain that was chosen for everywhere", () =>
+    Effect.gen(function*() {
+      const cargo = "/home/u/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin/cargo"
+      const world: World = {
+        variables: { PATH: "/home/u/.cargo/bin:/usr/bin" },
+        files: {
+          ...clone,
+          "/srv/project/rust-toolchain.toml": "[toolchain]\npath = \"evil\"\n",
+          "/home/u/.rustup/settings.toml": "version = \"12\"\ndefault_toolchain = \"stable-x86_64-unknown-linux-gnu\"\n"
+        },
+        programs: [rustup, cargo, "/home/u/.cargo/bin/rg"],
+        links: { "/home/u/.cargo/bin/cargo": rustup }
+      }
+      for (const [name, expected] of [["cargo", cargo], ["rg", "/home/u/.cargo/bin/rg"], ["rustup", rustup]] as const) {
+        const found = yield* named(name, world)
+        assert.isTrue(found._tag === "Success" && found.success.interpreter?.path === expected, name)
+      }
+      for (const chosen of ["..", "../../../srv/project/evil", "/srv/project/evil"]) {
+        const files = { ...world.files, "/home/u/.rustup/settings.toml": `default_toolchain = "${chosen}"\n` }
+        const programs = [rustup, "/srv/project/evil/bin/cargo", "/home/u/.rustup/bin/cargo"]
+        assert.strictEqual((yield* named("cargo", { ...world, files, programs }))._tag, "Failure", chosen)
+      }
+    }))
+
+  it.effect("is told from a program that only lies in the same folder", () =>
+    Effect.gen(function*() {
+      const variables = { PATH: "/opt/bin" }
+      for (const [manager, name] of [["tfenv", "kubectl"], ["rustup", "rg"], ["bazelisk", "make"]] as const) {
+        const programs = [`/opt/bin/${manager}`, `/opt/bin/${name}`]
+        assert.strictEqual((yield* named(name, { programs, variables }))._tag, "Success")
+      }
+      // A link to the manager has no shims beside it.
+      const programs = ["/opt/tfenv/bin/tfenv", "/opt/bin/terraform"]
+      const links = { "/opt/bin/tfenv": "/opt/tfenv/bin/tfenv" }
+      assert.strictEqual((yield* named("terraform", { programs, links, variables }))._tag, "Success")
+    }))
+
+  it.effect("is told by its file, where it is another name of it", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporary
+      fs.writeFileSync(`${folder}/rustup`, "the program", { mode: 0o755 })
+      fs.linkSync(`${folder}/rustup`, `${folder}/new-proxy`)
+      fs.writeFileSync(`${folder}/rg`, "the program", { mode: 0o755 })
+      const { find } = makePrograms({ host: HostFiles.node, path, windows: false, searchPath: folder, projects: [] })
+      assert.isUndefined(find("new-proxy"))
+      assert.strictEqual(find("rg"), `${folder}/rg`)
+      assert.strictEqual(find("rustup"), `${folder}/rustup`)
+    }))
 })
