@@ -2,6 +2,7 @@
 // broken chain too. Words of a link that nobody who counts has signed are not repeated.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
+import { shownName } from "../layers/identity/shownName.ts"
 import type { ChainLink } from "../services/chain/Chain.ts"
 import { isDeeperThan, maxConfigDepth } from "../services/chain/Chain.ts"
 import type { ChainQuery } from "../services/chain/ChainResolver.ts"
@@ -64,7 +65,7 @@ export const signerName = (by: SignedBy): string =>
     : by.standing._tag === "You"
     ? `you (${by.standing.signer.keyId})`
     : by.standing._tag === "Trusted"
-    ? `${by.standing.signer.name} (${by.standing.signer.keyId})`
+    ? `"${shownName(by.standing.signer.name)}" (${by.standing.signer.keyId})`
     : "somebody unknown"
 
 export const chain = Effect.fn("chain")(function*(query: ChainQuery) {

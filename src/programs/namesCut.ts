@@ -1,8 +1,7 @@
 // Names in a restricted project are words of the project: a tool can be called by a whole sentence, and so can its folder
 // and its lock. An agent is shown a name as it is where it is a short identifier, and its start and digest otherwise.
 import { Effect } from "effect"
-import { sha256 } from "../layers/identity/sha256.ts"
-import { safeLine } from "../services/error/safeText.ts"
+import { cutName } from "../layers/identity/shownName.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -14,8 +13,6 @@ const mostWords = 4
 export const isPlainName = (name: string): boolean =>
   name.length <= longest && /^[A-Za-z0-9_.-]*$/.test(name) &&
   name.split(/[_.-]+|(?<=[a-z0-9])(?=[A-Z])/).length <= mostWords
-
-export const cutName = (name: string): string => `${safeLine(name.slice(0, 12))}…${sha256(name).slice(0, 8)}`
 
 const lockEnd = ".lock.json"
 

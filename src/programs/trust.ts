@@ -1,6 +1,7 @@
 // Trusting a project or a signer: what it would switch on is shown first, and exactly that is accepted.
 import { Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { shownName } from "../layers/identity/shownName.ts"
 import { addProposal } from "../layers/trust/addProposal.ts"
 import { proposalPath } from "../layers/trust/signers.ts"
 import { Identity, KeyUnavailable } from "../services/identity/Identity.ts"
@@ -44,17 +45,18 @@ const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) 
     return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey), known: [] })
   }
   const [found] = named
-  if (found !== undefined) return { ...found, name: name ?? found.name }
+  if (found !== undefined) return name === undefined ? found : yield* signers.parse(found.publicKey, name)
   if (!isKey(who) && name === undefined) {
     return yield* new SignerUnknown({
       name: who,
       keys: [],
-      known: known.map((signer) => signer.name),
+      known: known.map((signer) => shownName(signer.name)),
       outdated: yield* signers.outdated
     })
   }
   const parsed = yield* signers.parse(who, name ?? "")
-  return { ...parsed, name: name ?? known.find((s) => s.publicKey === parsed.publicKey)?.name ?? parsed.keyId }
+  if (parsed.name !== "") return parsed
+  return { ...parsed, name: known.find((s) => s.publicKey === parsed.publicKey)?.name ?? parsed.keyId }
 })
 
 /** Lets somebody else's signature count, as theirs or as yours. */

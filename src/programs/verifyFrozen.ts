@@ -4,6 +4,7 @@ import { Effect, Option, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { shownName } from "../layers/identity/shownName.ts"
 import { checkoutAround } from "../layers/process/ownPrograms.ts"
 import { variable } from "../layers/process/variable.ts"
 import { interpreterPlaces } from "../layers/trust/projectFolder.ts"
@@ -31,7 +32,6 @@ import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
 import { stateOf } from "./itemState.ts"
-import { cutName } from "./namesCut.ts"
 import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
@@ -278,10 +278,6 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
     ]
   }
 })
-
-/** A name is the checkout's word. */
-const shownName = (name: string): string =>
-  /^[\p{L}\p{M}\p{N} .'_-]{1,32}$/u.test(name) && name.split(" ").length <= 4 ? name : cutName(name)
 
 const addTo = {
   file: "Have it signed by somebody whom the trust file names, or add that signer to the trust file",

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { cutName, isPlainName, namesCut } from "../../src/programs/namesCut.ts"
+import { cutName } from "../../src/layers/identity/shownName.ts"
+import { isPlainName, namesCut } from "../../src/programs/namesCut.ts"
 import { echo, kernel } from "../layers/proxy/calls.ts"
 
 describe("a plain name", () => {

@@ -5,7 +5,7 @@
 //
 // | What | Where |
 // |---|---|
-// | proposes the attacker's key, with a name that forges a line | `.ai/config/trust.yaml` |
+// | proposes the attacker's key, once with a name that forges a line | `.ai/config/trust.yaml` |
 // | allow rules, upstream commands, auth hosts, loose settings | `.ai/config/{permissions,mcp,auth,kiwi}.yaml` |
 // | an extractor that wants to be evaluated | `.ai/extractors/tools.yaml` |
 // | NODE_OPTIONS, BASH_ENV, PATH, LD_PRELOAD, KIWI_HOME… | `.env`, `.env.local`, `.ai/.env` |

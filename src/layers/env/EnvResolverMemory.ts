@@ -5,6 +5,7 @@ import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import type { HostFiles } from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
+import type { NodeProgram } from "./typescriptNode.ts"
 import type { Platform } from "./virtualEnvironments.ts"
 
 export interface MemoryHost {
@@ -18,6 +19,8 @@ export interface MemoryHost {
   readonly links?: Readonly<Record<string, string>>
   /** The checkout that the project lies in. Default: the project. */
   readonly checkout?: string
+  /** The Node that runs Kiwi. Default: one that is not there. */
+  readonly ownNode?: NodeProgram
   /** Default: linux. */
   readonly platform?: Platform
 }
@@ -60,7 +63,8 @@ export const make = (host: MemoryHost = {}) =>
     path: host.platform === "windows" ? Path.win32 : Path.posix,
     platform: host.platform ?? "linux",
     projectsAround: (project) => project === undefined ? [] : [project],
-    checkoutAround: (project) => host.checkout ?? project
+    checkoutAround: (project) => host.checkout ?? project,
+    ownNode: host.ownNode ?? { path: "", version: "" }
   }).pipe(
     Effect.provideService(
       ConfigProvider.ConfigProvider,

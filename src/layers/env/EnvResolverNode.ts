@@ -4,7 +4,7 @@ import { Effect, Layer, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
-import { checkoutAround, projectsAround } from "../process/ownPrograms.ts"
+import { checkoutAround, projectsAround, thisNode, thisVersion } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 import * as HostFiles from "./HostFiles.ts"
 import * as makeEnvResolver from "./makeEnvResolver.ts"
@@ -18,7 +18,8 @@ export const make = Effect.gen(function*() {
     path: os === "win32" ? Path.win32 : Path.posix,
     platform: platformOf(os),
     projectsAround: (project) => projectsAround(project, home),
-    checkoutAround
+    checkoutAround,
+    ownNode: { path: thisNode.file, version: thisVersion }
   })
 })
 

@@ -33,6 +33,7 @@ import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpret
 import { isShim } from "./programs/shimFile.ts"
 import { makeShims } from "./programs/shims.ts"
 import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
+import { neededNode, type NodeProgram, runsTypescript } from "./typescriptNode.ts"
 import { managerVariables } from "./versionManagers.ts"
 import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
@@ -43,6 +44,8 @@ export interface EnvResolverHost {
   /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
   readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
   readonly checkoutAround: (project: string, userHome: string) => string
+  /** What runs Kiwi. It stands in for a Node on PATH that is too old for TypeScript. */
+  readonly ownNode: NodeProgram
 }
 
 const locale = [
@@ -276,6 +279,31 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return { ...found, program: outsideProject }
   })
 
+  const requireTypescript = (chain: Chain, checkout: string | undefined, found: FoundInterpreter): FoundInterpreter => {
+    const needed = found._tag === "Found" ? neededNode(chain, found) : undefined
+    if (found._tag === "Missing" || needed === undefined) return found
+    const { kind, looked, places, version: old } = found
+    const needs = `${chain.leaf.tool.entrypoint} needs Node ${needed} or newer`
+    const { path: own, version } = host.ownNode
+    // What a project or a version manager chose is not replaced.
+    const mayReplace = (kind === "system" || kind === "fallback") && runsTypescript(host.ownNode) &&
+      files.executable(own) !== undefined && (checkout === undefined || !isInside(checkout, own, path))
+    return mayReplace
+      ? {
+        ...found,
+        path: own,
+        version,
+        looked: [...looked, { where: "node on PATH", path: found.path, outcome: `is ${old}; ${needs}` }]
+      }
+      : {
+        _tag: "Missing",
+        why: `${needs}, ${found.path} is ${old}`,
+        remedy: `install Node ${needed} or newer${kind === "system" ? ", first on PATH" : ""}`,
+        places,
+        looked
+      }
+  }
+
   const find = Effect.fnUntraced(function*(
     chain: Chain,
     interpreter: NonNullable<EnvConfig["interpreter"]>,
@@ -301,7 +329,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       variable: ofHost,
       text
     })
-    return yield* requireShown(interpreter, checkout, found)
+    return yield* requireShown(interpreter, checkout, requireTypescript(chain, checkout, found))
   })
 
   const assemble = Effect.fnUntraced(function*(

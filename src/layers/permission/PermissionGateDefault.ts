@@ -7,23 +7,24 @@ import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
-import { shellWord } from "../../services/text/shellWord.ts"
+import { nameFlag, shownName } from "../identity/shownName.ts"
 
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
 
 const nameOf = (by: SignedBy | undefined): string => {
   if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "an unknown key"
-  return by.kind === "agent" ? "an agent" : by.standing.signer.name
+  return by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`
 }
 
 /** How everything that the signer signs would run; a person can be trusted so, an agent cannot. */
-const asMe = (by: SignedBy | undefined): string =>
-  by?._tag !== "Signer" || by.standing._tag === "Unknown" || by.kind !== "person"
-    ? ""
-    : `; or let all that they sign run so: kiwi trust add ${by.standing.signer.publicKey} --name ${
-      shellWord(by.standing.signer.name)
-    } --as me`
+const asMe = (by: SignedBy | undefined): string => {
+  if (by?._tag !== "Signer" || by.standing._tag === "Unknown" || by.kind !== "person") return ""
+  const { name, publicKey } = by.standing.signer
+  // Without a name the one that is known stays.
+  const named = shownName(name) === name ? ` ${nameFlag(name)}` : ""
+  return `; or let all that they sign run so: kiwi trust add ${publicKey}${named} --as me`
+}
 
 /** Which link of which chain the rule is about. */
 const about = (chain: Chain, { tool: { location } }: ChainLink) => ({

@@ -5,7 +5,7 @@ import { Effect, Option } from "effect"
 import * as Fs from "node:fs"
 import { platform } from "node:os"
 import * as Path from "node:path"
-import { cwd, execPath, getuid } from "node:process"
+import { cwd, execPath, getuid, versions } from "node:process"
 import * as HostFiles from "../env/HostFiles.ts"
 import { makePrograms } from "../env/searchPath.ts"
 import { isInside } from "../files/isInside.ts"
@@ -30,6 +30,9 @@ const windows = platform() === "win32"
 
 /** The Node that runs this. */
 export const thisNode: Program = { file: execPath, as: execPath }
+
+/** "24.11.0" */
+export const thisVersion = versions.node
 
 /** What the system itself installs. */
 export const systemPath = windows

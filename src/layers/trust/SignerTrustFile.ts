@@ -43,7 +43,9 @@ export const make = Effect.gen(function*() {
       ({ as, name, project, publicKey }) =>
         Effect.fromResult(parseSigner(publicKey, name)).pipe(
           Effect.map((signer): SignerGrant => ({ signer, as, project: project ?? undefined })),
-          Effect.mapError((error) => `it has a key that is none: ${error.issue}`)
+          Effect.mapError((error) =>
+            error.about === "name" ? `of one signer, ${error.issue}` : `it has a key that is none: ${error.issue}`
+          )
         )
     )
   }).pipe(Effect.mapError((detail) => new SignersUnbelieved({ detail })))

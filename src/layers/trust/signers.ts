@@ -21,12 +21,19 @@ import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { keyIdOf } from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { nameFlag, shownName } from "../identity/shownName.ts"
 
 /** Where a project proposes signers, relative to it. */
 export const proposalPath = ".ai/config/trust.yaml"
 
 const maxSigners = 100
-const maxName = 100
+const maxName = 64
+
+/** The name itself is not repeated: it is the project's word. */
+const nameIssue = (name: string): string | undefined => {
+  if (name.length > maxName) return `its name is longer than ${maxName} characters`
+  return safeLine(name) === name ? undefined : "its name holds a line break or another character that cannot be seen"
+}
 
 export const parseSigner = (publicKey: string, name: string): Result.Result<Signer, SignerInvalid> => {
   const key = publicKey.trim()
@@ -36,8 +43,10 @@ export const parseSigner = (publicKey: string, name: string): Result.Result<Sign
   if (bytes.toString("base64url") !== key) return invalid("it is not in its shortest form")
   const issue = ed25519Issue(bytes)
   if (issue !== undefined) return invalid(issue)
-  if (name.length > maxName) return invalid(`its name is longer than ${maxName} characters`)
-  return Result.succeed({ keyId: keyIdOf(key), publicKey: key, name: name.trim() })
+  const shown = name.trim()
+  const wrong = nameIssue(shown)
+  if (wrong !== undefined) return Result.fail(new SignerInvalid({ issue: wrong, about: "name" }))
+  return Result.succeed({ keyId: keyIdOf(key), publicKey: key, name: shown })
 }
 
 export interface ProposedSigners {
@@ -96,8 +105,8 @@ const proposeAdd = ({ as, project, signer }: SignerGrant): HumanRequest => {
   return requestFor(
     "trust-signer",
     as === "me"
-      ? `Let what ${safeLine(signer.name)} signs run as if you had signed it`
-      : `Trust the signer ${safeLine(signer.name)}`,
+      ? `Let what "${shownName(signer.name)}" signs run as if you had signed it`
+      : `Trust the signer "${shownName(signer.name)}"`,
     [
       `Name: ${safeLine(signer.name)}`,
       `Key:  ${safeLine(signer.publicKey)}`,
@@ -110,7 +119,7 @@ const proposeAdd = ({ as, project, signer }: SignerGrant): HumanRequest => {
     ].join("\n"),
     JSON.stringify([signer.publicKey, signer.name, as, project ?? null]),
     [
-      `kiwi trust add ${shellWord(signer.publicKey)} --name ${shellWord(signer.name)}`,
+      `kiwi trust add ${shellWord(signer.publicKey)} ${nameFlag(signer.name)}`,
       ...(as === "me" ? ["--as me"] : []),
       ...(as === "me" && project === undefined ? ["--everywhere"] : [])
     ].join(" ")

@@ -23,7 +23,7 @@ export const InterpreterKind = Schema.Literals([
   "pyenv",
   "rbenv",
   "asdf",
-  /** A program on PATH. */
+  /** A program on PATH; the Node that runs Kiwi, where the one on PATH is too old for TypeScript. */
   "system",
   /** The declaration's `fallback`. */
   "fallback"

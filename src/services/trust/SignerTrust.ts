@@ -43,12 +43,19 @@ export interface SignerGrant {
   readonly project: string | undefined
 }
 
-/** What was given as a signer's public key is none, or one that anybody could sign for. */
-export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerInvalid", { issue: Schema.String }) {
+/** What was given as a signer's public key is none, or one that anybody could sign for; or no name can be so. */
+export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerInvalid", {
+  issue: Schema.String,
+  /** What the issue is about. Default: the key. */
+  about: Schema.optionalKey(Schema.Literal("name"))
+}) {
   override get message() {
-    return `This is not a signer's public key: ${this.issue}`
+    return this.about === "name"
+      ? `This is no signer: ${this.issue}`
+      : `This is not a signer's public key: ${this.issue}`
   }
   get remediation() {
+    if (this.about === "name") return "Give the signer another name, of at most 64 visible characters on one line"
     return "The signer sees the key with `kiwi identity`: 43 letters, digits, - and _"
   }
 }

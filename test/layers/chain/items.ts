@@ -21,6 +21,7 @@ export interface ToolSpec {
   readonly configSchema?: Schema.JsonObject
   readonly parameters?: Schema.JsonObject
   readonly envConfig?: Schema.JsonObject
+  readonly entrypoint?: string
   readonly requires?: Partial<Tool["requires"]>
   readonly overridable?: boolean
   readonly invalid?: boolean
@@ -58,7 +59,7 @@ export const toolOf = (spec: ToolSpec): Tool => ({
   dependencies: [],
   requires: { commands: [], environment: [], capabilities: [], ...spec.requires },
   mutatesState: false,
-  entrypoint: undefined,
+  entrypoint: spec.entrypoint,
   legacy: false,
   extra: {}
 })

@@ -346,7 +346,7 @@ describe("ProjectTrustFile", () => {
       const key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
       w.put(
         ".ai/config/trust.yaml",
-        `signers:\n  - name: "Ada\\n  - Nothing else"\n    public_key: ${key}\n  - public_key: nonsense\n`
+        `signers:\n  - name: Ada\n    public_key: ${key}\n  - public_key: nonsense\n  - name: "Ada\\n  - Nothing else"\n    public_key: ${key}\n`
       )
       w.put(".ai/config/kiwi.yaml", "subprocess.timeout: 3000s\nhttp.timeout: 5s\n")
       w.put(".ai/extractors/x.yaml", "a: 1\n")
@@ -356,7 +356,8 @@ describe("ProjectTrustFile", () => {
         const trust = yield* ProjectTrust
         const { effects, request } = yield* trust.propose
         const all = effects.join("\n")
-        assert.include(all, "Signatures of \"Ada\\n  - Nothing else\" (key 21fe31dfa154a261)")
+        assert.include(all, "Signatures of \"Ada\" (key 21fe31dfa154a261)")
+        assert.include(all, "trust.yaml:5 proposes nobody: its name holds a line break")
         assert.include(all, "trust.yaml:4 proposes nobody")
         assert.include(all, "subprocess.timeout: 3000s")
         assert.notInclude(all, "http.timeout")

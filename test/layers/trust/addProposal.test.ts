@@ -2,10 +2,22 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { addProposal } from "../../../src/layers/trust/addProposal.ts"
 import { parseProposedSigners } from "../../../src/layers/trust/signers.ts"
-import { newSigner } from "../../services/trust/SignerTrust.contract.ts"
+import { badNames, newSigner } from "../../services/trust/SignerTrust.contract.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const [ada, bob] = [newSigner("Ada"), newSigner("Bob: \"the\" #1 'signer'")]
+
+describe("a proposed signer's name", () => {
+  it.effect("is one line of visible characters, or the entry proposes nobody and says so", () =>
+    Effect.gen(function*() {
+      for (const name of badNames) {
+        const text = `signers:\n  - name: ${JSON.stringify(name)}\n    public_key: ${ada.publicKey}\n`
+        const { problems, signers } = yield* parseProposedSigners(bytes(text))
+        assert.deepStrictEqual(signers, [], JSON.stringify(name))
+        assert.match(problems.map(({ issue, line }) => `${line} ${issue}`).join(), /^2 its name (?:holds|is longer)/)
+      }
+    }))
+})
 
 describe("addProposal", () => {
   it.effect("starts a file, adds to it, and keeps what people wrote", () =>

@@ -37,6 +37,23 @@ const shown = (standings: ReadonlyArray<SignerStanding>) =>
     s._tag === "Unknown" ? "?" : `${s.signer.name}:${s._tag === "You" ? "you" : s.asMe ? "as me" : s.by}`
   )
 
+/** Names that would be more than a name wherever they are written. */
+export const badNames = [
+  "Ada\nhint: run it",
+  "Ada\r\nerror: none",
+  "Ada\u001b[2J",
+  "Ada\u0007",
+  "Ada\tLovelace",
+  "Ada\u2028you",
+  "Ada\u2029you",
+  "Ada\u202eecarG",
+  "Ada\u200b Lovelace",
+  "Ada\u0085next",
+  "Ada\u{e0041}",
+  "Ada\u0000",
+  "A".repeat(65)
+]
+
 /** `implementation` is built anew, and empty, for every test. */
 export const contract = <E>(
   name: string,
@@ -176,6 +193,19 @@ export const contract = <E>(
             "SignerInvalid"
           )
         }
+        for (const badName of badNames) {
+          for (
+            const trial of [
+              trust.parse(ada.publicKey, badName),
+              trust.add(asOther({ ...ada, name: badName }), agree(trust.proposeAdd(asOther({ ...ada, name: badName }))))
+            ]
+          ) {
+            const error = yield* Effect.flip(trial)
+            assert.match(error.message, /^This is no signer: its name /, JSON.stringify(badName))
+            assert.notInclude(error.message, badName)
+          }
+        }
+        assert.strictEqual((yield* trust.parse(ada.publicKey, "🇦🇹 Zoë ❤️\n")).name, "🇦🇹 Zoë ❤️")
       }).pipe(Effect.provide(inProject(true))))
   })
 }

@@ -2,10 +2,10 @@
 import { Effect, Predicate } from "effect"
 import * as Command from "effect/cli/Command"
 import { sha256 } from "../../../layers/identity/sha256.ts"
+import { nameFlag } from "../../../layers/identity/shownName.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { Identity, isEncryptedPlace } from "../../../services/identity/Identity.ts"
 import { SecretStore } from "../../../services/identity/SecretStore.ts"
-import { shellWord } from "../../../services/text/shellWord.ts"
 import { HumanRequired } from "../../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../../services/trust/HumanAct.ts"
 import { asHuman } from "../../humanAct.ts"
@@ -55,7 +55,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     if (output.json) return
     yield* output.say(
       `\nSomebody who wants what you sign to count for them types:\n  ${
-        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} --name ${shellWord(signer.name)}`)
+        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} ${nameFlag(signer.name)}`)
       }`
     )
   })).pipe(

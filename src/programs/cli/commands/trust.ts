@@ -228,7 +228,9 @@ export const trustProposeCommand = Command.make("propose", { yes: yesFlag }, ({ 
     if (!accepted) yield* output.say("The file was not accepted as it was before: kiwi trust project shows it.")
     if (change === "added") {
       yield* output.say(
-        `Commit it. The others then type: kiwi trust project, and kiwi trust add ${shellWord(signer.name)} --as me`
+        `Commit it. The others then type: kiwi trust project, and kiwi trust add ${
+          signer.name.startsWith("-") ? signer.publicKey : shellWord(signer.name)
+        } --as me`
       )
     }
   })).pipe(
