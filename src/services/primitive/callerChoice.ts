@@ -84,7 +84,7 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
     return given.slice(0, runtimeArguments.length).find(([, value]) => read(value).chosen)?.[0]
   }
   const isShell = shell.test(name)
-  const [code, word] = isShell ? [shellCodeOption, shellWordOption] : [codeOption, undefined]
+  const [code, word] = isShell ? [shellCodeOption, shellWordOption] : [launches ? undefined : codeOption, undefined]
   let next: "code" | "word" | undefined
   for (const [at, [field, value]] of given.entries()) {
     const text = read(value)
@@ -93,7 +93,7 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
     const isValue = next === "word" || isOption || (launches && launcherValue.test(text.start))
     if (launches && next !== "code" && !isValue) return inLaunched(config, given.slice(at), hasParameters)
     if (next === "code" || !isValue) return undefined
-    next = code.test(text.start) ? "code" : word?.test(text.start) === true ? "word" : undefined
+    next = code?.test(text.start) === true ? "code" : word?.test(text.start) === true ? "word" : undefined
   }
   // Without a program of its own it runs what it is handed.
   if (read(config["input_data"]).chosen) return "input_data"

@@ -437,7 +437,7 @@ describe("refuses", () => {
       yield* sign("mine")
       const error = yield* Effect.flip(call("mine"))
       assert.strictEqual(codeOf(innermost(error)), "PERMISSION_DENIED")
-      assert.match(error.message, /project:tools\/one\.yaml is signed by Grace/)
+      assert.match(error.message, /project:tools\/one\.yaml is signed by "Grace"/)
     }).pipe(Effect.provide(kernel({
       project: new Map([
         ["tools/mine.yaml", tool({ executor_id: "one" })],
