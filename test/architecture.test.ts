@@ -50,6 +50,7 @@ const house: House = {
     "src/layers/process/childProcess.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
+    "src/layers/trust/HumanGateEmbedder.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],
     "src/layers/workspace/ProcessLockSqlite.ts": ["process"],
     "src/layers/workspace/SafeFilesNode.ts": ["process"]

@@ -5,13 +5,18 @@ import * as Kernel from "../layers/Kernel.ts"
 import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
+import type { Identity } from "../services/identity/Identity.ts"
+import type { HumanGate } from "../services/trust/HumanAct.ts"
 import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
 export interface KiwiOptions<Replaced extends KernelServices = never, E = never> extends KernelOptions<Replaced, E> {
   /** Name under which policy and audit know this program. Default: "embedder". */
   readonly client?: string | undefined
-  /** Asks the person about a human act. Without it, signing and trusting fail as `HumanRequired`. */
+  /**
+   * Asks the person about a human act. Signing and trusting fail as `HumanRequired` without it, below a coding agent, in a
+   * tool's call, and where the signing key has a passphrase that is not in `KIWI_PASSPHRASE`.
+   */
   readonly askPerson?: AskPerson | undefined
 }
 
@@ -23,6 +28,8 @@ export interface KiwiOptions<Replaced extends KernelServices = never, E = never>
 export const makeKiwi = <Replaced extends KernelServices = never, E = never>(
   { askPerson, client, ...options }: KiwiOptions<Replaced, E> = {}
 ): Kiwi => {
-  const gate = askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(askPerson)
-  return makeKiwiOver(Layer.merge(Kernel.layer(options), gate), client)
+  const gate: Layer.Layer<HumanGate, never, Identity> = askPerson === undefined
+    ? HumanGateNone.layer
+    : HumanGateEmbedder.layer(askPerson)
+  return makeKiwiOver(Layer.provideMerge(gate, Kernel.layer(options)), client)
 }

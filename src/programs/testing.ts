@@ -4,9 +4,12 @@ import { Layer } from "effect"
 import type { KernelServices } from "../layers/Kernel.ts"
 import type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
 import * as KernelMemory from "../layers/KernelMemory.ts"
+import * as LineageMemory from "../layers/presence/LineageMemory.ts"
 import type { AskPerson } from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateEmbedder from "../layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../layers/trust/HumanGateNone.ts"
+import type { Identity } from "../services/identity/Identity.ts"
+import type { HumanGate } from "../services/trust/HumanAct.ts"
 import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
@@ -57,14 +60,17 @@ export * as SafeFilesMemory from "../layers/workspace/SafeFilesMemory.ts"
 export * as WorkspaceMemory from "../layers/workspace/WorkspaceMemory.ts"
 export { version } from "./version.ts"
 
+const gateInMemory = (askPerson: AskPerson): Layer.Layer<HumanGate, never, Identity> =>
+  Layer.provide(HumanGateEmbedder.layerWith(askPerson, {}), LineageMemory.layer)
+
 /** `makeKiwi` over a kernel in memory. Without `askPerson`, human acts fail as `HumanRequired`. */
 export const makeTestKiwi = <Replaced extends KernelServices = never, E = never>(
   { askPerson, ...options }: KernelMemoryOptions<Replaced, E> & { readonly askPerson?: AskPerson | undefined } = {}
 ): Kiwi =>
   makeKiwiOver(
-    Layer.merge(
-      KernelMemory.layer(options),
-      askPerson === undefined ? HumanGateNone.layer : HumanGateEmbedder.layer(askPerson)
+    Layer.provideMerge(
+      askPerson === undefined ? HumanGateNone.layer : gateInMemory(askPerson),
+      KernelMemory.layer(options)
     ),
     undefined
   )

@@ -25,6 +25,9 @@ const env = {
       !/^npm_/i.test(name) || /^npm_config_(cache|cafile|globalconfig|registry|userconfig)$/i.test(name)
     )
   ),
+  // Where the tests run below a coding agent, the passphrase is what makes an act a person's.
+  KIWI_HOME: join(folder, "home"),
+  KIWI_PASSPHRASE: "correct horse battery",
   PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`
 }
 

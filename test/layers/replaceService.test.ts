@@ -52,7 +52,10 @@ const world = Effect.gen(function*() {
   return { project: `${folder}/project`, home: `${folder}/home`, userSpace: `${folder}/user` }
 })
 
-const agree = embed.HumanGateEmbedder.layer(() => true)
+const agree = Layer.provide(
+  embed.HumanGateEmbedder.layerWith(() => true, {}),
+  Layer.merge(testing.LineageMemory.layer, testing.IdentityMemory.layer)
+)
 const signAll = Effect.andThen(embed.trustProject(caller), sign({ id: "**" }, caller))
 
 const storeSecret = Effect.gen(function*() {

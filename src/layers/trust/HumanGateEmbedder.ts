@@ -1,5 +1,10 @@
-// The program that embeds Kiwi asks its person. Only a plain `true` is a yes; a callback that fails has asked nobody.
-import { Effect, Layer } from "effect"
+// The program that embeds Kiwi asks its person, where there can be one: a coding agent's shell and a tool's call can start
+// such a program too. Only a plain `true` is a yes; a callback that fails has asked nobody.
+import { Effect, Layer, Option, Redacted } from "effect"
+import { Identity } from "../../services/identity/Identity.ts"
+import type { Variables } from "../../services/presence/codingAgents.ts"
+import { Lineage } from "../../services/presence/Lineage.ts"
+import { callSeen, whyNotThere } from "../../services/presence/presence.ts"
 import {
   type HumanAct,
   HumanDeclined,
@@ -7,23 +12,47 @@ import {
   type HumanRequest,
   HumanRequired
 } from "../../services/trust/HumanAct.ts"
+import * as LineageNode from "../presence/LineageNode.ts"
+import { variable } from "../process/variable.ts"
 
 export type AskPerson = (request: HumanRequest, signal: AbortSignal) => boolean | PromiseLike<boolean>
 
-export const make = (askPerson: AskPerson) =>
-  Effect.sync(() => {
-    const ask = Effect.fn("HumanGate.ask")(function*(request: HumanRequest) {
-      const { command, digest, kind, title } = request
-      const answer = yield* Effect.tryPromise({
-        try: (signal) => Promise.resolve(askPerson(request, signal)),
-        catch: () => new HumanRequired({ kind, title, command, why: "askPerson failed" })
-      })
-      if (answer !== true) {
-        return yield* new HumanDeclined({ kind, title, by: "embedder", seen: "askPerson did not answer true" })
-      }
-      return { kind, digest, by: "embedder", seen: "askPerson answered true" } satisfies HumanAct
-    })
-    return HumanGate.of({ ask })
+export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Variables) {
+  const identity = yield* Identity
+  const lineage = yield* Lineage
+
+  /** Why this act is nobody's, whatever the program answers. A key with a passphrase takes it for every act. */
+  const whyNobody = Effect.gen(function*() {
+    const above = yield* lineage.read
+    const call = callSeen(env, above)
+    if (call !== undefined) return call
+    const given = yield* variable("KIWI_PASSPHRASE")
+    const opens = yield* identity.opensWith(Redacted.make(Option.getOrElse(given, () => "")))
+    if (opens === true) return undefined
+    return opens === undefined
+      ? whyNotThere(env, above)
+      : `your signing key has a passphrase, and KIWI_PASSPHRASE is not ${Option.isNone(given) ? "set" : "it"}`
   })
 
-export const layer = (askPerson: AskPerson) => Layer.effect(HumanGate, make(askPerson))
+  const ask = Effect.fn("HumanGate.ask")(function*(request: HumanRequest) {
+    const { command, digest, kind, title } = request
+    const why = yield* whyNobody
+    if (why !== undefined) return yield* new HumanRequired({ kind, title, command, why })
+    const answer = yield* Effect.tryPromise({
+      try: (signal) => Promise.resolve(askPerson(request, signal)),
+      catch: () => new HumanRequired({ kind, title, command, why: "askPerson failed" })
+    })
+    if (answer !== true) {
+      return yield* new HumanDeclined({ kind, title, by: "embedder", seen: "askPerson did not answer true" })
+    }
+    return { kind, digest, by: "embedder", seen: "askPerson answered true" } satisfies HumanAct
+  })
+  return HumanGate.of({ ask })
+})
+
+/** With other variables and ancestors than this process has, as a test states them. */
+export const layerWith = (askPerson: AskPerson, env: Variables) => Layer.effect(HumanGate, make(askPerson, env))
+
+/** Takes the kernel's Identity: `HumanGateEmbedder.layer(askPerson).pipe(Layer.provideMerge(kernel))`. */
+export const layer = (askPerson: AskPerson): Layer.Layer<HumanGate, never, Identity> =>
+  Layer.suspend(() => layerWith(askPerson, process.env)).pipe(Layer.provide(LineageNode.layer))

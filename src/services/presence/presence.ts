@@ -81,28 +81,20 @@ const findAgent = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
   return undefined
 }
 
-interface Seen {
-  readonly what: string
-  /** What a person can do whom it is wrong about. */
-  readonly otherwise: string
-}
-
-const seeAgent = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): Seen | undefined => {
-  const set = findVariable(env, "any")
-  if (set !== undefined) {
-    const { agent, variable } = set
-    return { what: `${variable} is set: ${agent.name} seems to run this command`, otherwise: `unset ${variable}` }
-  }
-  const above = lineage === undefined ? undefined : findAgent(lineage)
-  return above && {
-    what: `${above.agent.name} runs this command`,
-    otherwise: `use a terminal that process ${above.info.pid} did not start`
-  }
-}
-
 /** What says that a coding agent runs this process, for a sentence of its own; `undefined` where nothing does. */
-export const agentSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
-  seeAgent(env, lineage)?.what
+export const agentSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined => {
+  const set = findVariable(env, "any")
+  if (set !== undefined) return `${set.variable} is set: ${set.agent.name} seems to run this command`
+  const above = lineage === undefined ? undefined : findAgent(lineage)
+  return above && `${above.agent.name} runs this command (process ${above.info.pid})`
+}
+
+/**
+ * Why there is nobody whom this process could ask: an agent reads it too, so it says what was seen and not how to get
+ * round it. docs/trust.md says that to people.
+ */
+export const whyNotThere = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
+  agentSeen(env, lineage) ?? (lineage === undefined ? unreadable : undefined)
 
 export interface Typed {
   readonly env: Variables
@@ -116,9 +108,8 @@ export interface Typed {
 export const whyNotTyped = ({ env, lineage, stdin, stdout }: Typed): string | undefined => {
   const call = callSeen(env, lineage)
   if (call !== undefined) return call
-  const seen = seeAgent(env, lineage)
-  if (seen !== undefined) return `${seen.what}; if not, ${seen.otherwise}, or use the passphrase of your key`
-  if (lineage === undefined) return unreadable
+  const seen = whyNotThere(env, lineage)
+  if (seen !== undefined) return seen
   if (!stdin) return "stdin is not a terminal"
   return stdout ? undefined : "stdout is not a terminal"
 }

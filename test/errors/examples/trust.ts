@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
 import { SystemManifest } from "../../../src/layers/item/system/SystemManifest.ts"
+import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as HumanGateEmbedder from "../../../src/layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { sign } from "../../../src/programs/sign.ts"
@@ -174,7 +175,11 @@ export const examples: Examples = {
     produce: failing(
       add,
       "trusted",
-      () => Effect.provide(sign({ id: "add" }, caller), HumanGateEmbedder.layer(() => Promise.resolve(false)))
+      () =>
+        Effect.provide(
+          sign({ id: "add" }, caller),
+          Layer.provide(HumanGateEmbedder.layerWith(() => Promise.resolve(false), {}), LineageMemory.layer)
+        )
     )
   },
   SignersUnbelieved: {

@@ -335,13 +335,23 @@ describe("what comes with Kiwi", () => {
   const used = ["projects/1/trust.json"]
 
   agrees("needs nobody", { ...own, stdin: false }, "init", "what comes with Kiwi")
-  agrees("nor below an agent, in a new home", { ...own, noKey: true, above }, "init", "Claude Code runs this command")
-  agrees("nor where there is a key", { ...own, above, home: used }, "init", "Claude Code runs this command")
+  agrees(
+    "nor below an agent, in a new home",
+    { ...own, noKey: true, above },
+    "init",
+    "Claude Code runs this command (process 99)"
+  )
+  agrees(
+    "nor where there is a key",
+    { ...own, above, home: used },
+    "init",
+    "Claude Code runs this command (process 99)"
+  )
   agrees(
     "nor in a home where nothing was trusted",
     { ...own, noKey: true, above, home: ["projects/1/cache"] },
     "init",
-    "Claude Code runs this command"
+    "Claude Code runs this command (process 99)"
   )
   for (const home of [used, ["signers.json"], ["keys/item-1.json"]]) {
     needsPerson(

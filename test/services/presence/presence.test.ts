@@ -199,12 +199,18 @@ describe("an agent's variables", () => {
 describe("a person who is taken for an agent", () => {
   const why = (env: Record<string, string>, lineage: ReadonlyArray<ProcessInfo>) =>
     whyNotTyped({ env, lineage, stdin: true, stdout: true })
-  for (const variable of ["AGENT", "CRUSH", "CODEX_CI"]) {
-    it(`is told to unset ${variable}`, () =>
-      assert.include(why({ [variable]: "1" }, [info({})]), `unset ${variable}, or`))
+  for (const variable of ["AGENT", "CRUSH", "CODEX_CI", "CURSOR_AGENT"]) {
+    it(`reads that ${variable} was seen, and an agent that reads it too is not told what to do`, () => {
+      const said = why({ [variable]: "1" }, [info({})])
+      assert.include(said, `${variable} is set`)
+      assert.notMatch(said ?? "", /unset|if not|passphrase|terminal/)
+    })
   }
-  it("is told which process it is", () =>
-    assert.include(why({}, [info({}), shell("-i"), { ...claude, pid: 77 }]), "process 77 did not start"))
+  it("reads which process was seen", () =>
+    assert.strictEqual(
+      why({}, [info({}), shell("-i"), { ...claude, pid: 77 }]),
+      "Claude Code runs this command (process 77)"
+    ))
   it("is asked", () => assert.isUndefined(why({ AGENT: "/usr/bin/ssh-agent" }, [info({}), shell("./goose.sh")])))
 })
 
