@@ -9,7 +9,7 @@ import { cwd, execPath, getuid, versions } from "node:process"
 import * as HostFiles from "../env/HostFiles.ts"
 import { makePrograms } from "../env/searchPath.ts"
 import { isInside } from "../files/isInside.ts"
-import { homeFolders } from "../workspace/home/homeFolders.ts"
+import { homeFolders, isProject } from "../workspace/home/homeFolders.ts"
 import { variable } from "./variable.ts"
 
 export interface Program {
@@ -66,7 +66,7 @@ export const projectAround = (folder: string, home: string | undefined): string 
   let found: string | undefined
   for (let at = folder; Path.dirname(at) !== at; at = Path.dirname(at)) {
     if (home !== undefined && isInside(at, home)) break
-    if (found === undefined || [".ai", ".git"].some((name) => Fs.existsSync(Path.join(at, name)))) found = at
+    if (found === undefined || isProject(at)) found = at
   }
   return found
 }

@@ -143,6 +143,10 @@ describe("the project around a folder", () => {
       Fs.mkdirSync(`${root}/srv/app/.ai`, { recursive: true })
       assert.strictEqual(around("home/me/work/clone"), "home/me/work/clone")
       assert.strictEqual(around("home/me/work/clone/vendor/inner/deep"), "home/me/work/clone")
+      for (const mark of [".ai", ".git", ".hg", ".jj", ".svn", ".bzr"]) {
+        Fs.mkdirSync(`${root}/srv/${mark}-clone/${mark}`, { recursive: true })
+        assert.strictEqual(around(`srv/${mark}-clone/packages/a`), `srv/${mark}-clone`)
+      }
       assert.strictEqual(around("home/me/work"), "home/me/work")
       assert.strictEqual(around("srv/app/src"), "srv/app")
       assert.isUndefined(around("home/me"))

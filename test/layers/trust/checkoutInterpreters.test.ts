@@ -202,6 +202,16 @@ const attacks: ReadonlyArray<Attack> = [
     },
     change: ({ put }) => put("mono/node_modules/node/bin/node", "evil")
   },
+  ...[".hg", ".jj", ".svn", ".bzr"].map((mark): Attack => ({
+    what: `the root's python where the root is told by its ${mark}`,
+    name: python,
+    make: (at) => {
+      at.remove("mono/.git")
+      fs.mkdirSync(at.at(`mono/${mark}`))
+      rootsEnvironment(at)
+    },
+    change: ({ put }) => put("mono/.venv/bin/python", "evil")
+  })),
   {
     what: "a python of .ai/scripts that is the root's",
     name: ".ai/scripts/.venv/bin/python",

@@ -4,10 +4,7 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { isInside } from "../../files/isInside.ts"
-import { homeFolders, type HomeVariables, listedHome } from "./homeFolders.ts"
-
-/** What makes a folder one that came from elsewhere, as a whole. */
-const projectMarks = [".ai", ".git", ".hg"]
+import { homeFolders, type HomeVariables, isProject, listedHome } from "./homeFolders.ts"
 
 const everyFolderOf = (path: string): ReadonlyArray<string> =>
   dirname(path) === path ? [path] : [...everyFolderOf(dirname(path)), path]
@@ -42,9 +39,7 @@ const choose = (variables: HomeVariables, uid: number | undefined): string | und
   const own = listed === undefined || !existsSync(listed) ? undefined : realpathSync.native(listed)
   const cache = join(home, "cache")
   const folder = join(cache, "compiled")
-  const isForeign = everyFolderOf(home).some((above) =>
-    !isSafeAbove(above, uid) || (above !== own && projectMarks.some((mark) => existsSync(join(above, mark))))
-  )
+  const isForeign = everyFolderOf(home).some((above) => !isSafeAbove(above, uid) || (above !== own && isProject(above)))
   if (isForeign) return undefined
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return isOurs(cache, uid) && isOurs(folder, uid) ? folder : undefined

@@ -1,10 +1,15 @@
 // Where Kiwi's folders are, from three variables: the one place that decides it, for the library and for the program
 // before it has loaded anything. `~` and relative paths count from the home folder and never from the working directory,
 // which may be a repository that brings such a folder along. Plain functions: nothing here may cost time at a start.
-import { realpathSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { userInfo } from "node:os"
 import { dirname, isAbsolute, join, resolve, sep } from "node:path"
 import { errorCode } from "../../process/errorCode.ts"
+
+const projectMarks = [".ai", ".git", ".hg", ".jj", ".svn", ".bzr"]
+
+/** Whether a folder is one that came from elsewhere, as a whole: a project, or a checkout of any version control. */
+export const isProject = (folder: string): boolean => projectMarks.some((mark) => existsSync(join(folder, mark)))
 
 /** As the environment or an embedder gives them; blank is the same as absent. */
 export interface HomeVariables {
