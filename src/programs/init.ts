@@ -24,6 +24,8 @@ import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { asHuman } from "./humanAct.ts"
 import { standingOf } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
+import { refusals } from "./sign.ts"
+import type { Signed } from "./sign.ts"
 import { starterFiles } from "./starter.ts"
 
 /** The folder cannot be made a project. Nothing was written. */
@@ -54,6 +56,8 @@ export interface Initialized {
   readonly unseen?: ReadonlyArray<string>
   /** `tier:folder/path` of what was signed. */
   readonly signed: ReadonlyArray<string>
+  /** Those of the written items that are not signed, each with the reason. */
+  readonly refused?: Signed["refused"]
   /** Why the examples are not signed, where they are not. */
   readonly not_signed?: ErrorObject
   /** The project's items, by state. */
@@ -138,13 +142,15 @@ const signStarter = Effect.fnUntraced(function*(caller: Caller) {
       "Look at it, and sign the items yourself: kiwi sign tool '**'"
     )
   }
+  const refused = plan.refused.length === 0 ? {} : { refused: refusals(plan) }
+  if (plan.items.length === 0) return { signed: [], ...refused }
   const lockfiles = yield* Lockfiles
   const signed = yield* asHuman(
     plan.request,
     caller,
     (act) => Effect.tap(signatures.sign(plan, act), (items) => lockfiles.lockSigned(items, act))
   )
-  return signed.map(({ location }) => showLocation(location))
+  return { signed: signed.map(({ location }) => showLocation(location)), ...refused }
 })
 
 const itemsOf = Effect.gen(function*() {
@@ -196,7 +202,7 @@ export const init = Effect.fn("init")(function*(dir: string, caller: Caller) {
     if (Result.isFailure(asked)) yield* writeStarter(root)
     else yield* Effect.flatMap(ProjectTrust, (trust) => trust.trustNew(writeStarter(root)))
     const created = starterFiles.map((file) => file.path)
-    const done: Result.Result<ReadonlyArray<string>, KiwiError> = Result.isFailure(asked)
+    const done: Result.Result<Pick<Initialized, "signed" | "refused">, KiwiError> = Result.isFailure(asked)
       ? Result.fail(asked.failure)
       : yield* Effect.result(Effect.gen(function*() {
         const audit = yield* AuditLog
@@ -218,7 +224,7 @@ export const init = Effect.fn("init")(function*(dir: string, caller: Caller) {
       ...head,
       created,
       ...(yield* trustOf),
-      ...(Result.isSuccess(done) ? { signed: done.success } : { signed: [], not_signed: toErrorObject(done.failure) }),
+      ...(Result.isSuccess(done) ? done.success : { signed: [], not_signed: toErrorObject(done.failure) }),
       items: yield* itemsOf
     } satisfies Initialized as Initialized
   }))

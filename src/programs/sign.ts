@@ -65,7 +65,7 @@ export interface Signed {
   readonly refused: ReadonlyArray<{ readonly path: string; readonly error: string; readonly remediation?: string }>
 }
 
-const refusals = (plan: SigningPlan): Signed["refused"] =>
+export const refusals = (plan: Pick<SigningPlan, "refused">): Signed["refused"] =>
   plan.refused.map(({ error, item }) => ({ path: item, error: error.message, remediation: error.remediation }))
 
 const lockfileOf = ({ location }: SignedItem, locks: SignedLocks): SignedLockfile | undefined => {

@@ -91,6 +91,20 @@ const countStates = (items: Report["items"]): string => {
   return [...counts].map(([state, count]) => `${count} ${state}`).join(", ")
 }
 
+export const signedText = ({ refused = [], signed }: Pick<Report, "refused" | "signed">): string => {
+  if (refused.length === 0) {
+    return `The ${signed.length} items are signed with your key: these very bytes come with Kiwi.`
+  }
+  return [
+    `${signed.length} of the ${signed.length + refused.length} items are signed with your key. Not signed:`,
+    indented(refused.flatMap(({ error, remediation }) => [
+      safeText(error),
+      ...(remediation === undefined ? [] : [`  hint: ${safeText(remediation)}`])
+    ])),
+    "Sign the rest, once it is mended: kiwi sign tool '**' --changed"
+  ].join("\n")
+}
+
 const madeText = (report: Report, paint: Paint): string => {
   const project = safeLine(report.project, 400)
   if (report.existed) {
@@ -116,7 +130,7 @@ const madeText = (report: Report, paint: Paint): string => {
         }. To see it: kiwi trust project`
       ]),
     report.not_signed === undefined
-      ? `The ${report.signed.length} items are signed with your key: these very bytes come with Kiwi.`
+      ? signedText(report)
       : `The items are not signed yet.\n${indented(renderError(report.not_signed, paint).split("\n"))}`
   ].join("\n")
 }
