@@ -1,5 +1,5 @@
 // `npm run clients`: Kiwi, as it is built, with clients and agents that nobody here wrote. Prints tables, or with
-// `--json` one document; exits with 1 when something failed. `--only WORD` takes the clients whose name has it in it,
+// `--json` one document; exits with 1 when something failed. `--only WORD` takes the clients whose name has it in it, in any case,
 // `--parts DIR` (or KIWI_CLIENTS_DIR) a folder with packages that are installed already.
 import { delimiter } from "node:path"
 import { parseArgs } from "node:util"
@@ -15,6 +15,7 @@ import { commands } from "./libraries/commands.ts"
 import { drive } from "./libraries/drive.ts"
 import { frameworks } from "./libraries/frameworks.ts"
 import { official } from "./libraries/official.ts"
+import { only } from "./only.ts"
 import { findPart } from "./parts.ts"
 import type { Part } from "./parts.ts"
 import { driveSigning } from "./signing/drive.ts"
@@ -27,7 +28,18 @@ const { values } = parseArgs({
     parts: { type: "string", multiple: true, default: [] }
   }
 })
-const wanted = (name: string) => values.only.length === 0 || values.only.some((word) => name.includes(word))
+const subjects = [...official, ...commands, ...frameworks]
+const driven = [claudeCode, codex, opencode, qwenCode]
+const geminiCli = "Gemini CLI"
+const chooseWanted = () => {
+  try {
+    return only([...[...subjects, ...driven].map(({ client }) => client), geminiCli], values.only)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    return process.exit(1)
+  }
+}
+const wanted = chooseWanted()
 const folders = [...values.parts, ...(process.env["KIWI_CLIENTS_DIR"] ?? "").split(delimiter)].filter((at) => at !== "")
 
 const transports = ["stdio", "http"] as const
@@ -43,7 +55,7 @@ const withPart = async (
   over: ReadonlyArray<Transport>,
   test: (part: Part, transport: Transport) => Promise<void>
 ) => {
-  if (!wanted(client)) return
+  if (!wanted.has(client)) return
   const part = await findPart(packages, folders)
   if ("missing" in part) {
     missing.push({ client, why: part.missing })
@@ -59,21 +71,21 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => void world.close().finally(() => process.exit(1)))
 }
 try {
-  for (const subject of [...official, ...commands, ...frameworks]) {
+  for (const subject of subjects) {
     await withPart(subject.client, subject.packages, subject.over, async (part, transport) => {
       libraries.push(await drive(subject, part, transport, world))
     })
   }
   // Agents wait more than they work.
   await Promise.all(
-    [claudeCode, codex, opencode, qwenCode].map((agent) =>
+    driven.map((agent) =>
       withPart(agent.client, agent.packages, transports, async (part, transport) => {
         agents.push(await driveAgent(agent, part, transport, world))
         if (transport === "stdio") signing.push(await driveSigning(agent, part, world))
       })
     )
   )
-  await withPart("Gemini CLI", geminiPackages, transports, async (part, transport) => {
+  await withPart(geminiCli, geminiPackages, transports, async (part, transport) => {
     agents.push(await checkGemini(part, transport, world))
   })
 } finally {

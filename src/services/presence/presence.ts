@@ -13,11 +13,8 @@ import {
 } from "./codingAgents.ts"
 import type { ProcessInfo } from "./Lineage.ts"
 
-/** A tool that Kiwi runs has one of these, and so has whatever it starts. */
-const ofATool = ["KIWI_CALL", "KIWI_PROJECT"]
-
-const callVariable = (env: Variables): string | undefined =>
-  ofATool.find((name) => env[name] !== undefined && env[name] !== "")
+/** A tool that Kiwi runs has it, and so has whatever it starts. `KIWI_PROJECT` people set themselves. */
+const isCall = (env: Variables): boolean => env["KIWI_CALL"] !== undefined && env["KIWI_CALL"] !== ""
 
 /** The folder of a Kiwi whose program this is. */
 const kiwiOf = (path: string): string | undefined => {
@@ -53,8 +50,7 @@ const kiwiAbove = (lineage: ReadonlyArray<ProcessInfo>): ProcessInfo | undefined
 
 /** What says that this process is part of a tool's call. */
 export const callSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined => {
-  const call = callVariable(env)
-  if (call !== undefined) return `${call} is set: a tool runs this command`
+  if (isCall(env)) return "KIWI_CALL is set: a tool runs this command"
   const kiwi = kiwiAbove(lineage ?? [])
   return kiwi && `Kiwi itself (process ${kiwi.pid}) runs this command: it is part of a tool's call`
 }
@@ -150,7 +146,7 @@ const isClients = (stdio: string | undefined): boolean =>
 
 /** Why a client's answer to a question is not a person's. */
 export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): string | undefined => {
-  if (env["KIWI_CALL"] !== undefined && env["KIWI_CALL"] !== "") return "KIWI_CALL is set: a tool started this server"
+  if (isCall(env)) return "KIWI_CALL is set: a tool started this server"
   if (lineage === undefined) return `${unreadable}: this server`
   const kiwi = kiwiAbove(lineage)
   if (kiwi !== undefined) return `Kiwi itself (process ${kiwi.pid}) is above this server: a tool started it`

@@ -107,12 +107,14 @@ export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDec
       : `${title}: ${ofClients[answer]}; whether a person saw it is not known`
   }
   get remediation() {
-    if (this.answer === undefined) return "Nothing was changed. Do not ask again unless the person wants it"
+    if (this.answer === undefined) {
+      return "Nothing was changed. Do not ask again: a person who wants it asks for it"
+    }
     if (isOfTerminal(this.answer)) {
       return `Nothing was changed${this.command === undefined ? "" : `. To be asked again, type: ${this.command}`}`
     }
-    const typed = this.command === undefined ? "" : `; they can also type on a terminal: ${this.command}`
-    return `Ask the person again when they are there and want it; nothing was changed${typed}`
+    const typed = this.command === undefined ? "" : `, or types on a terminal: ${this.command}`
+    return `Tell the person that nothing was changed. Do not ask again: a person who wants it asks for it${typed}`
   }
 }
 

@@ -142,6 +142,12 @@ describe("a person at a terminal", () => {
     }))
 
   agrees(
+    "may have a KIWI_PROJECT of their own",
+    { env: { KIWI_PROJECT: "/home/me/project" }, answers: ["y"] },
+    "terminal",
+    "answered at /dev/pts/7"
+  )
+  agrees(
     "may feed a secret to stdin",
     { stdin: false, stdinIsData: true, answers: ["y"] },
     "terminal",
@@ -229,13 +235,11 @@ describe("nobody", () => {
       needsPerson(`is where ${name} is set${flag}`, { yes, env: { [name]: "1" }, answers: ["y"] }, `${name} is set`)
     }
   }
-  for (const name of ["KIWI_CALL", "KIWI_PROJECT"]) {
-    needsPerson(
-      `is in a tool, whatever it knows: ${name}`,
-      { env: { [name]: "1", KIWI_PASSPHRASE: "open" }, passphrase: "open", answers: ["y", "open"] },
-      `${name} is set: a tool`
-    )
-  }
+  needsPerson(
+    "is in a tool, whatever it knows",
+    { env: { KIWI_CALL: "1", KIWI_PASSPHRASE: "open" }, passphrase: "open", answers: ["y", "open"] },
+    "KIWI_CALL is set: a tool"
+  )
   needsPerson(
     "is where a passphrase is set for a key that has none",
     { env: { KIWI_PASSPHRASE: "mine" }, stdin: false },
