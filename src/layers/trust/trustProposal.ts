@@ -17,7 +17,7 @@ import {
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
+import { isScript, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { environmentNames, type FoundControl } from "./projectFolder.ts"
 import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
@@ -66,7 +66,9 @@ const folderEffects = Effect.fnUntraced(function*(
       found.push(
         `${kind} tools of the project run with ${word(name)}: ${
           program === undefined ? "a link that leads nowhere" : showProgram(program)
-        }${settings.length === 0 ? "" : `; it reads ${settings.map(showProgram).join(" and ")}`}`
+        }${isScript(join(root, name)) ? "; it is a script, and what that starts is not kept and may change" : ""}${
+          settings.length === 0 ? "" : `; it reads ${settings.map(showProgram).join(" and ")}`
+        }`
       )
       continue
     }

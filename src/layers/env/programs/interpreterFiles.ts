@@ -86,6 +86,21 @@ const pythonsIn = (folder: string): ReadonlyArray<string> =>
   (attempt(() => Fs.readdirSync(folder)) ?? []).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
     .toSorted().slice(0, 16).map((name) => join(folder, name))
 
+/** Whether a file says in its first line what runs it. */
+export const isScript = (file: string): boolean => {
+  const real = realPath(file)
+  const descriptor = real === undefined ? undefined : attempt(() => Fs.openSync(real, withoutFollowing))
+  if (descriptor === undefined) return false
+  try {
+    const start = Buffer.alloc(2)
+    return Fs.fstatSync(descriptor).isFile() && Fs.readSync(descriptor, start, 0, 2, 0) === 2 && `${start}` === "#!"
+  } catch {
+    return false
+  } finally {
+    Fs.closeSync(descriptor)
+  }
+}
+
 export type FileDigests = ReturnType<typeof makeFileDigests>
 
 /** Where a project lies; both are real paths. */
