@@ -152,7 +152,8 @@ const checkDisk = Effect.gen(function*() {
 })
 
 /** Why a signing key without a passphrase should get one. */
-export const encryptHint = "Put a passphrase on it: kiwi identity encrypt. Without it, no program can sign as you then"
+export const encryptHint =
+  "Put a passphrase on it: kiwi identity encrypt. No program can sign as you then without the passphrase"
 
 const checkKeychain = Effect.gen(function*() {
   const keychain = yield* Keychain

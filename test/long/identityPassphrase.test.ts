@@ -104,7 +104,7 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
   }, 120_000)
 
   it("is offered by init and doctor, until it was done", async () => {
-    const offer = "Without it, no program can sign as you then"
+    const offer = "No program can sign as you then without the passphrase"
     const other = makeMachine({ plain: true })
     assert.include((await other.onTerminal(["init"])).shown.replaceAll(/\s+/g, " "), offer)
     assert.notInclude((await other.onTerminal(["init", "two"])).shown.replaceAll(/\s+/g, " "), offer)

@@ -5,8 +5,14 @@ import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest } from "../../services/item/ItemPath.ts"
-import { commentSyntax, normalize, parseDetached, splitSignature } from "../../services/item/SignatureLine.ts"
-import { toolFileIssue } from "../../services/item/text/toolText.ts"
+import {
+  commentSyntax,
+  normalize,
+  parseDetached,
+  splitSignature,
+  strayClaim
+} from "../../services/item/SignatureLine.ts"
+import { conflictIssue, toolFileIssue } from "../../services/item/text/toolText.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 type Claim = ItemSnapshot["claim"]
@@ -25,7 +31,11 @@ const readDetached = (bytes: Uint8Array | undefined): Claim => {
 
 const canonicalText = (location: ItemLocation, bytes: Uint8Array): Result.Result<string, ItemInvalid> =>
   Result.mapError(
-    normalize(bytes),
+    Result.flatMap(normalize(bytes), (text) => {
+      const syntax = commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1))
+      const issue = conflictIssue(text, location.path) ?? strayClaim(text, syntax)
+      return issue === undefined ? Result.succeed(text) : Result.fail(issue)
+    }),
     (problem) => new ItemInvalid({ item: showLocation(location), found: "", ...problem })
   )
 

@@ -7,6 +7,7 @@ import { lstatSync, readdirSync } from "node:fs"
 import { platform } from "node:os"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
+import { mergeConflict } from "../../services/text/mergeConflict.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -234,6 +235,8 @@ export const readControlFile = Effect.fnUntraced(function*(files: SafeFiles["Ser
   const read = yield* Effect.result(files.read(root, path, { maxBytes: maxControlBytes }))
   if (Result.isFailure(read)) return refused(path, read.failure.detail)
   if (read.success === undefined) return undefined
+  const conflict = mergeConflict(new TextDecoder().decode(read.success))
+  if (conflict !== undefined) return refused(path, `it holds a merge conflict, line ${conflict}`)
   return { _tag: "Read", path, digest: sha256(read.success), bytes: read.success } satisfies FoundControl
 })
 

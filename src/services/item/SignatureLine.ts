@@ -191,6 +191,33 @@ export const splitSignature = (text: string, syntax: CommentSyntax | undefined):
     : { canonical, claim: { _tag: "Claim", claim } }
 }
 
+const commentLine: ReadonlyMap<CommentSyntax, RegExp> = new Map([
+  [hash, /^\s*(?:#|$)/],
+  [slashes, /^\s*(?:\/\/|\/\*|\*|$)/],
+  [html, /^\s*(?:<!--|$)/]
+])
+
+/** A signature line that is not at the head of a normalised text but among its first comments, as a merge leaves it. */
+export const strayClaim = (text: string, syntax: CommentSyntax | undefined): TextIssue | undefined => {
+  const comment = syntax === undefined ? undefined : commentLine.get(syntax)
+  if (comment === undefined) return undefined
+  let at = text.length - readHead(text).rest.length
+  while (at < text.length) {
+    const next = nextLine(text, at)
+    const line = text.slice(at, next).trimEnd()
+    if (!comment.test(line)) return undefined
+    if (/kiwi-mcp:signed:2:[0-9]{8}T[0-9]{6}Z:/.test(line)) {
+      return {
+        ...position(text, at),
+        issue: "a signature line stands among the comments, and not at the head",
+        hint: "Delete it, and sign the file again"
+      }
+    }
+    at = next
+  }
+  return undefined
+}
+
 /** A file's own text (not normalised) with `claim` as its only signature line, in the file's own line ends. */
 export const withSignature = (raw: string, syntax: CommentSyntax, claim: SignatureClaim): string => {
   const eol = raw.includes("\r\n") ? "\r\n" : "\n"

@@ -2,6 +2,7 @@
 // and size. Every value keeps its line, since what is wrong with it is told to a person.
 import { Effect, Result } from "effect"
 import type { Node, Pair } from "yaml"
+import { mergeConflict } from "../text/mergeConflict.ts"
 
 export type YamlNode =
   | { readonly _tag: "Scalar"; readonly line: number; readonly value: string | number | boolean | null }
@@ -79,6 +80,10 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array) {
     if (bytes.length > maxYamlBytes) throw new Malformed(0, `it is larger than ${maxYamlBytes} bytes`)
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
     const document = yaml.parseDocument(text, { lineCounter: counter, merge: false, logLevel: "error" })
+    const conflict = mergeConflict(text)
+    if (conflict !== undefined) {
+      throw new Malformed(text.search(/^\ufeff?<<<<<<< /m), `it holds a merge conflict, line ${conflict}`)
+    }
     const problem = document.errors[0] ?? document.warnings[0]
     if (problem !== undefined) throw new Malformed(problem.pos[0], shortened(problem.message))
     return document.contents === null ? { _tag: "Map", line: 1, entries: new Map() } : build(document.contents, 0)

@@ -2,6 +2,7 @@
 // shown. The same for a tool of one file and for each file of a folder. What is left may be data, which nobody is
 // shown; an interpreter must not take it for code by its name, its first line or what it says about its encoding.
 import { Result } from "effect"
+import { mergeConflict } from "../../text/mergeConflict.ts"
 import { normalize } from "../SignatureLine.ts"
 import type { TextIssue } from "../SignatureLine.ts"
 
@@ -78,6 +79,16 @@ const mustBeText = (path: string, bytes: Uint8Array): boolean => {
 /** Headings of Markdown start with the character of a comment. */
 const isMarkdown = (path: string): boolean => /\.(?:md|markdown)$/i.test(path)
 
+export const conflictIssue = (text: string, path: string): TextIssue | undefined => {
+  const line = mergeConflict(text, isMarkdown(path))
+  return line === undefined ? undefined : {
+    line,
+    column: 1,
+    issue: `holds a merge conflict, line ${line}`,
+    hint: "Finish the merge: keep what should stay, and delete the lines that begin with <<<<<<<, ======= and >>>>>>>"
+  }
+}
+
 /**
  * Why a file of a tool cannot be believed to be what a person is shown of it; data has no issue. `runs`: it is the
  * tool's entrypoint.
@@ -86,7 +97,8 @@ export const toolFileIssue = (path: string, bytes: Uint8Array, runs = false): Te
   if (!runs && !mustBeText(path, bytes)) return undefined
   const text = normalize(bytes)
   if (Result.isFailure(text)) return text.failure
-  return !runs && isMarkdown(path) ? undefined : codingIssue(text.success)
+  if (!runs && isMarkdown(path)) return undefined
+  return conflictIssue(text.success, path) ?? codingIssue(text.success)
 }
 
 /** Python prefers compiled code, which nobody can read, to the source beside it. */
