@@ -228,16 +228,18 @@ describe("makeKiwi", () => {
       })
     }))
 
-  it.live("lets no agent and no tool sign or trust by its own answer, nor anybody past the key's passphrase", () =>
-    Effect.gen(function*() {
-      const world = yield* realProject({ ".ai/tools/echo.yaml": echo, ".ai/config/trust.yaml": "signers: []\n" })
-      const embedding = (env: Record<string, string>, acts: string): unknown =>
-        JSON.parse(
-          execFileSync(process.execPath, [
-            "--disable-warning=ExperimentalWarning",
-            "--input-type=module",
-            "-e",
-            `import * as Effect from "effect/Effect"
+  it.live(
+    "lets no agent and no tool sign or trust by its own answer, nor anybody past the key's passphrase",
+    () =>
+      Effect.gen(function*() {
+        const world = yield* realProject({ ".ai/tools/echo.yaml": echo, ".ai/config/trust.yaml": "signers: []\n" })
+        const embedding = (env: Record<string, string>, acts: string): unknown =>
+          JSON.parse(
+            execFileSync(process.execPath, [
+              "--disable-warning=ExperimentalWarning",
+              "--input-type=module",
+              "-e",
+              `import * as Effect from "effect/Effect"
           import * as Embed from ${JSON.stringify(new URL("../../src/programs/embed.ts", import.meta.url).href)}
           const { project, home, userSpace } = ${JSON.stringify(world)}
           const kiwi = Embed.makeKiwi({ project, home, userSpace, askPerson: () => true })
@@ -249,28 +251,30 @@ describe("makeKiwi", () => {
           }
           await kiwi.close()
           console.log(JSON.stringify(said))`
-          ], { encoding: "utf8", env: { ...process.env, ...env } }).trim().split("\n").at(-1) ?? ""
+            ], { encoding: "utf8", env: { ...process.env, ...env } }).trim().split("\n").at(-1) ?? ""
+          )
+        const trusting = "() => Embed.trustProject(caller), " +
+          "() => Embed.trustSigner({ who, as: 'me', everywhere: true, name: 'Eve' }, caller)"
+        const all = `${trusting}, () => Embed.sign({ id: "echo" }, caller)`
+        const refused = (why: string, count: number) => Array.from({ length: count }, () => `HumanRequired: ${why}`)
+
+        assert.deepStrictEqual(
+          embedding({ KIWI_CALL: "1" }, all),
+          refused("KIWI_CALL is set: a tool runs this command", 3)
         )
-      const trusting = "() => Embed.trustProject(caller), " +
-        "() => Embed.trustSigner({ who, as: 'me', everywhere: true, name: 'Eve' }, caller)"
-      const all = `${trusting}, () => Embed.sign({ id: "echo" }, caller)`
-      const refused = (why: string, count: number) => Array.from({ length: count }, () => `HumanRequired: ${why}`)
+        for (const why of embedding({ CLAUDECODE: "1" }, all) as ReadonlyArray<string>) assert.include(why, "is set")
 
-      assert.deepStrictEqual(
-        embedding({ KIWI_CALL: "1" }, all),
-        refused("KIWI_CALL is set: a tool runs this command", 3)
-      )
-      for (const why of embedding({ CLAUDECODE: "1" }, all) as ReadonlyArray<string>) assert.include(why, "is set")
-
-      const passphrase = { KIWI_PASSPHRASE: "open sesame" }
-      const ensure = "() => Effect.flatMap(Embed.Identity, (identity) => identity.ensure)"
-      assert.deepStrictEqual(embedding(passphrase, ensure), ["done"])
-      const isLocked = "your signing key has a passphrase, and KIWI_PASSPHRASE is not"
-      assert.deepStrictEqual(embedding({ KIWI_PASSPHRASE: "" }, trusting), refused(`${isLocked} set`, 2))
-      assert.deepStrictEqual(embedding({ KIWI_PASSPHRASE: "another" }, trusting), refused(`${isLocked} it`, 2))
-      assert.isFalse(fs.existsSync(`${world.home}/signers.json`))
-      assert.deepStrictEqual(embedding({ ...passphrase, CLAUDECODE: "1" }, all), ["done", "done", "done"])
-    }).pipe(Effect.scoped))
+        const passphrase = { KIWI_PASSPHRASE: "open sesame" }
+        const ensure = "() => Effect.flatMap(Embed.Identity, (identity) => identity.ensure)"
+        assert.deepStrictEqual(embedding(passphrase, ensure), ["done"])
+        const isLocked = "your signing key has a passphrase, and KIWI_PASSPHRASE is not"
+        assert.deepStrictEqual(embedding({ KIWI_PASSPHRASE: "" }, trusting), refused(`${isLocked} set`, 2))
+        assert.deepStrictEqual(embedding({ KIWI_PASSPHRASE: "another" }, trusting), refused(`${isLocked} it`, 2))
+        assert.isFalse(fs.existsSync(`${world.home}/signers.json`))
+        assert.deepStrictEqual(embedding({ ...passphrase, CLAUDECODE: "1" }, all), ["done", "done", "done"])
+      }).pipe(Effect.scoped),
+    120_000
+  )
 
   it("rejects with ProjectNotFound where there is none", async () => {
     await using kiwi = makeKiwi({ project: "/no/such/folder" })
