@@ -121,5 +121,10 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
 
 export const untrustSigner = Effect.fn("untrustSigner")(function*(keyId: string, caller: Caller) {
   const signers = yield* SignerTrust
-  return yield* asHuman(signers.proposeRemove(keyId), caller, (act) => signers.remove(keyId, act))
+  const request = signers.proposeRemove(keyId)
+  const names = (yield* signers.list).flatMap((one) =>
+    one._tag === "Trusted" && one.signer.keyId === keyId ? [`"${shownName(one.signer.name)}"`] : []
+  )
+  const title = names.length === 0 ? request.title : `Stop trusting ${[...new Set(names)].join(", ")} (${keyId})`
+  return yield* asHuman({ ...request, title }, caller, (act) => signers.remove(keyId, act))
 })

@@ -120,10 +120,12 @@ describe("trusting", () => {
       const signers = yield* SignerTrust
       const { keyId, pair } = makeSigner()
       const signer = { keyId, publicKey: pair.publicKey, name: "Grace" }
-      const gate = Effect.provideService(HumanGate, person("yes"))
+      const asked: Array<HumanRequest> = []
+      const gate = Effect.provideService(HumanGate, person("yes", asked))
       yield* gate(trustSigner({ who: signer.publicKey, name: "Grace" }, caller))
       assert.lengthOf(yield* signers.candidates(keyId, "project"), 1)
       assert.isTrue(yield* gate(untrustSigner(keyId, caller)))
+      assert.strictEqual(asked.at(-1)?.title, `Stop trusting "Grace" (${keyId})`)
       assert.isFalse(yield* gate(untrustSigner(keyId, caller)))
       assert.deepStrictEqual(yield* signers.candidates(keyId, "project"), [])
     }).pipe(Effect.provide(kernel())))
