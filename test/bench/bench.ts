@@ -3,6 +3,7 @@
 import { cpus, loadavg, totalmem } from "node:os"
 import { parseArgs } from "node:util"
 import { version } from "../../src/programs/version.ts"
+import { person } from "../support/person.ts"
 import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
@@ -33,6 +34,7 @@ if (unknown.length > 0) {
 
 // Kernels in this process read it too: nothing of the user's keychain is touched.
 process.env["KIWI_KEYCHAIN"] = "off"
+Object.assign(process.env, person)
 
 const show = ({ measured, met, name, ratio, unit }: Row): string =>
   [
