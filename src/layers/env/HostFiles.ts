@@ -1,7 +1,7 @@
 // What EnvResolver looks at on disk, and nothing else: no write, no process. Synchronous, because a call waits for it:
 // one stat costs three microseconds here and forty through a promise.
-import { Result } from "effect"
 import * as Fs from "node:fs"
+import { attempt } from "../files/attempt.ts"
 import { readText } from "../files/readRegular.ts"
 
 export interface HostFiles {
@@ -18,8 +18,6 @@ export interface HostFiles {
 }
 
 const maxBytes = 256 * 1024
-
-const attempt = <A>(read: () => A): A | undefined => Result.getOrElse(Result.try(read), () => undefined)
 
 export const node: HostFiles = {
   executable: (path) =>

@@ -5,19 +5,12 @@ import { closeSync, openSync, readFileSync, readlinkSync, readSync, realpathSync
 import { resolve } from "node:path"
 import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
+import { attempt } from "../files/attempt.ts"
 import { readStat } from "../process/processTree.ts"
 
 const mostAncestors = 256
 /** Of its arguments: one whose end is not seen may be anything. */
 const mostBytes = 131_072
-
-const attempt = <A>(read: () => A): A | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 /** Each read gives at most a page of what the process has. */
 const readArguments = (path: string): { readonly text: string; readonly isCut: boolean } => {

@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import { join, relative, sep } from "node:path"
+import { attempt } from "../../files/attempt.ts"
 import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
 import * as HostFiles from "../HostFiles.ts"
@@ -51,14 +52,6 @@ const maxNamed = 200
 
 /** Entries between two chances for other fibers. */
 const batch = 4_096
-
-const attempt = <A>(read: () => A): A | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 const fromProject = (root: string, file: string): string => relative(root, file).split(sep).join("/")
 

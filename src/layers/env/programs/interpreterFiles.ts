@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
+import { attempt } from "../../files/attempt.ts"
 import { isSameState, isSettled, statOf } from "../../files/believe.ts"
 import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
@@ -18,14 +19,6 @@ const maxBytes = 1024 * 1024 * 1024
 
 /** Read between two chances for other fibers. */
 const chunkBytes = 1024 * 1024
-
-const attempt = <A>(read: () => A): A | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 /** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
 export const makeFileDigests = () => {
