@@ -88,7 +88,7 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         assert.deepStrictEqual(count(yield* locksFor(store)), [["project", 0, 0], ["user", 0, 0]])
         assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
         assert.deepStrictEqual(yield* store.prune({ olderThan: 0 }), [])
-        assert.deepStrictEqual(yield* store.dependents("subprocess"), [])
+        assert.deepStrictEqual(yield* store.dependents(["subprocess"]), [])
         yield* store.remove({ scope: "project", path: "math/add@1.0.0.lock.json" })
         yield* store.rebuildIndex
       }))
@@ -248,11 +248,11 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         yield* store.save(frozen(), { scope: "project" })
         yield* store.save(frozen({ id: "sub" }), { scope: "user" })
         yield* store.save(frozen({ id: "python_runtime", executors: ["subprocess"] }), { scope: "user" })
-        assert.deepStrictEqual(paths(yield* store.dependents("python_runtime")), [
+        assert.deepStrictEqual(paths(yield* store.dependents(["python_runtime"])), [
           "project:math/add@1.0.0.lock.json",
           "user:math/sub@1.0.0.lock.json"
         ])
-        assert.deepStrictEqual(yield* store.dependents("add"), [])
+        assert.deepStrictEqual(yield* store.dependents(["add"]), [])
       }))
   })
 
