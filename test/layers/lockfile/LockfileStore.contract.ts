@@ -253,6 +253,39 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
           "user:math/sub@1.0.0.lock.json"
         ])
         assert.deepStrictEqual(yield* store.dependents(["add"]), [])
+        assert.deepStrictEqual(yield* store.dependents([]), [])
+        // Each lock once, however many of them it depends on.
+        assert.deepStrictEqual(paths(yield* store.dependents(["subprocess", "add", "python_runtime"])), [
+          "project:math/add@1.0.0.lock.json",
+          "user:math/python_runtime@1.0.0.lock.json",
+          "user:math/sub@1.0.0.lock.json"
+        ])
+      }))
+
+    test("many at once, each with its own answer", (store, world) =>
+      Effect.gen(function*() {
+        world.put("project", "math/t7@1.0.0.lock.json", lockText({ id: "other" }))
+        const ids = Array.from({ length: 80 }, (_, index) => `t${index}`)
+        const results = yield* store.saveAll([
+          ...ids.map((id, index) => ({
+            frozen: frozen({ id, category: index % 2 === 0 ? "math" : "even/deeper" }),
+            scope: index % 5 === 0 ? "user" as const : "project" as const
+          })),
+          { frozen: frozen({ category: "../out" }), scope: "project" }
+        ])
+        assert.lengthOf(results, ids.length + 1)
+        for (const [index, result] of results.entries()) {
+          if (index === ids.length) {
+            assert.isTrue(Result.isFailure(result))
+            continue
+          }
+          const saved = Result.getOrThrow(result)
+          assert.strictEqual(saved.lockfile.root.tool_id, `t${index}`)
+          assert.include(world.get(saved.scope, saved.path), `"tool_id": "t${index}"`)
+        }
+        const { locks } = yield* store.list()
+        assert.strictEqual(locks.length, ids.length)
+        assert.deepStrictEqual(yield* store.saveAll([]), [])
       }))
   })
 
