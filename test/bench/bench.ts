@@ -8,6 +8,7 @@ import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
 import type { Report, Row } from "./Report.ts"
+import { signRows } from "./signRows.ts"
 import { startRows } from "./start.ts"
 import { toolRows } from "./toolRun.ts"
 
@@ -19,7 +20,8 @@ const suites = {
   lockfile: lockRows,
   opening: openingRows,
   resolve: resolvingRows,
-  search: bigRows
+  search: bigRows,
+  sign: signRows
 }
 type Suite = keyof typeof suites
 const names = Object.keys(suites) as Array<Suite>

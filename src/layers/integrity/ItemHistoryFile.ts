@@ -70,18 +70,39 @@ export const make = Effect.gen(function*() {
 
   const read = (location: ItemLocation): ItemPast.ItemPast => readSound(location) ?? ItemPast.nothing(location)
 
+  interface Change {
+    readonly location: ItemLocation
+    readonly next: (past: ItemPast.ItemPast) => ItemPast.ItemPast | undefined
+  }
+
   const write = Effect.fnUntraced(
-    function*(location: ItemLocation, change: (past: ItemPast.ItemPast) => ItemPast.ItemPast | undefined) {
-      const path = relative(home, fileOf(location))
-      yield* locks.withLock(home, "history")(Effect.suspend(() => {
-        const next = change(read(location))
-        return next === undefined ? Effect.void : files.write(home, path, `${JSON.stringify(next)}\n`, { mode: 0o600 })
-      })).pipe(
+    function*(changes: ReadonlyArray<Change>) {
+      const [first] = changes
+      if (first === undefined) return
+      const written = yield* locks.withLock(home, "history")(Effect.suspend(() =>
+        files.writeAll(
+          home,
+          changes.flatMap(({ location, next }) => {
+            const after = next(read(location))
+            return after === undefined
+              ? []
+              : [{ path: relative(home, fileOf(location)), data: `${JSON.stringify(after)}\n` }]
+          }),
+          { mode: 0o600 }
+        )
+      )).pipe(
         Effect.catchTag(
           ["LockTimeout", "LockUnavailable"],
-          (error) => Effect.fail(new WriteRefused({ path, issue: "io", detail: error.message, cause: error }))
+          (error) =>
+            new WriteRefused({
+              path: relative(home, fileOf(first.location)),
+              issue: "io",
+              detail: error.message,
+              cause: error
+            })
         )
       )
+      yield* Effect.forEach(written, Effect.fromResult, { discard: true })
     }
   )
 
@@ -110,16 +131,14 @@ export const make = Effect.gen(function*() {
     const remembered = known.get(fileOf(location))?.past ?? readSound(location)
     // A damaged past is a person's to replace, by signing.
     if (remembered === undefined || !ItemPast.isNewer(remembered, version)) return
-    yield* write(
+    yield* write([{
       location,
-      (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined
-    )
+      next: (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined
+    }])
   })
 
-  const signed = Effect.fn("ItemHistory.signed")(
-    function*(location: ItemLocation, answer: ItemPast.Agreed) {
-      yield* write(location, (now) => ItemPast.afterSigning(now, answer))
-    }
+  const signed = Effect.fn("ItemHistory.signed")((answers: Parameters<ItemHistory["Service"]["signed"]>[0]) =>
+    write(answers.map(({ location, ...answer }) => ({ location, next: (now) => ItemPast.afterSigning(now, answer) })))
   )
 
   const acceptedHiding = (location: ItemLocation, digest: string) =>

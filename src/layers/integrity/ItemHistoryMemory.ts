@@ -25,7 +25,10 @@ export const make = Effect.sync(() => {
         if (location.tier === "system" || !ItemPast.isNewer(past, version)) return
         write(location, ItemPast.afterRun(past, version, digest))
       }),
-    signed: (location, answer) => Effect.sync(() => write(location, ItemPast.afterSigning(read(location), answer))),
+    signed: (answers) =>
+      Effect.sync(() => {
+        for (const { location, ...answer } of answers) write(location, ItemPast.afterSigning(read(location), answer))
+      }),
     acceptedHiding: (location, digest) => Effect.sync(() => ItemPast.acceptedHiding(read(location), digest))
   })
 })

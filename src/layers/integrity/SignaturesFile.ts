@@ -1,7 +1,7 @@
 // Signing on disk. A plan is bound to bytes by its request's digest; whoever performs it reads every file again and
 // signs only what is still the same. Signing accepts bytes; it does not trust a project, so that what a person signs
 // in a restricted one still does not run.
-import { DateTime, Effect, Layer, Option, Result } from "effect"
+import { Array as Arr, DateTime, Effect, Layer, Option, Result } from "effect"
 import { relative } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import { Identity, KeyLocked } from "../../services/identity/Identity.ts"
@@ -30,7 +30,7 @@ import {
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
+import { type FileWrite, SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 /** An item of the largest size, with its signature line. */
@@ -39,7 +39,13 @@ const largestFile = 1_050_000
 /** Of one act. A person can page through so many, and a plan holds the bytes of all of them. */
 const [mostItems, mostBytes] = [1_000, 32 * 1_048_576]
 
+/** Items that are looked at while the programs that check the code of others are still at it. */
+const mostAtOnce = 8
+
 type Query = Parameters<Signatures["Service"]["plan"]>[0]
+
+/** Looks items up in listings that are made once for a whole plan. */
+type Find = ItemStore["Service"]["find"]
 
 const fileName = (location: ItemLocation): string => location.path.slice(location.path.lastIndexOf("/") + 1)
 
@@ -154,15 +160,15 @@ export const make = Effect.gen(function*() {
   })
 
   /** What the item's id names for everybody else. */
-  const used = (location: ItemLocation) =>
-    store.find({ id: location.id, type: location.type }).pipe(
+  const used = (find: Find, location: ItemLocation) =>
+    find({ id: location.id, type: location.type }).pipe(
       Effect.map((found) => found.location),
       Effect.orElseSucceed(() => undefined)
     )
 
   /** Items of later tiers with its id. Two items of one category and id do not run, and so hide nothing. */
-  const hiddenBy = ({ category, id, tier, type }: ItemLocation) =>
-    store.find({ id: printItemRef({ id, category: category || undefined }), type, tier }).pipe(
+  const hiddenBy = (find: Find, { category, id, tier, type }: ItemLocation) =>
+    find({ id: printItemRef({ id, category: category || undefined }), type, tier }).pipe(
       Effect.map(({ hides }) => hides),
       Effect.orElseSucceed((): ReadonlyArray<ItemLocation> => [])
     )
@@ -177,15 +183,15 @@ export const make = Effect.gen(function*() {
     return { location, snapshot, item, past, by, older }
   })
 
-  const describe = Effect.fnUntraced(function*(seen: Effect.Success<ReturnType<typeof look>>) {
+  const describe = Effect.fnUntraced(function*(find: Find, seen: Effect.Success<ReturnType<typeof look>>) {
     const { by, item, location, older, past, snapshot } = seen
     const compared = older ? past.newest?.digest : past.lastSigned?.digest
     const old = yield* before(location, compared)
-    const named = yield* used(location)
+    const named = yield* used(find, location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
       ? []
-      : yield* hiddenBy(location)
+      : yield* hiddenBy(find, location)
     const signer = by?._tag === "Signer" ? by.standing : undefined
     const forgotten = compared === undefined || old._tag !== "None" ? undefined : older ? "ran" : "signed"
     const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
@@ -213,13 +219,11 @@ export const make = Effect.gen(function*() {
     return { planned, counts: signer !== undefined }
   })
 
-  const planOne = (location: ItemLocation) => Effect.flatMap(look(location), describe)
-
   /**
    * What else is older in the tiers of those items that are, up to what one act may be about: the rest is asked about
    * with the next. What cannot be read or parsed does not run either.
    */
-  const restOfOlder = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
+  const restOfOlder = Effect.fnUntraced(function*(find: Find, items: ReadonlyArray<PlannedSignature>) {
     const known = new Set(items.map(({ location }) => showLocation(location)))
     const found: Array<PlannedSignature> = []
     let bytes = 0
@@ -228,7 +232,7 @@ export const make = Effect.gen(function*() {
         if (known.has(showLocation(location)) || (yield* history.past(location)).newest === undefined) continue
         const seen = yield* Effect.option(look(location))
         if (Option.isNone(seen) || !seen.value.older) continue
-        const { planned } = yield* describe(seen.value)
+        const { planned } = yield* describe(find, seen.value)
         bytes += sizeOf(planned)
         if (found.length === mostItems || bytes > mostBytes) return found
         found.push(planned)
@@ -291,22 +295,29 @@ export const make = Effect.gen(function*() {
       })
     // Of a large project little may have changed since it was signed.
     if (query.changedOnly !== true && locations.length > mostItems) return yield* tooMuch("items")
-    for (const location of locations) {
-      const result = yield* Effect.result(planOne(location))
-      if (Result.isSuccess(result)) {
-        const { counts, planned } = result.success
-        if (query.changedOnly === true && counts) continue
-        items.push(planned)
-        bytes += sizeOf(planned)
-      } else if (many) {
-        refused.push({ item: showLocation(location), error: result.failure })
-      } else {
-        return yield* result.failure
+    const { find } = yield* store.atOnce
+    for (const some of Arr.chunksOf(locations, mostAtOnce)) {
+      const results = yield* Effect.forEach(
+        some,
+        (location) => Effect.result(Effect.flatMap(look(location), (seen) => describe(find, seen))),
+        { concurrency: mostAtOnce }
+      )
+      for (const [index, result] of results.entries()) {
+        if (Result.isSuccess(result)) {
+          const { counts, planned } = result.success
+          if (query.changedOnly === true && counts) continue
+          items.push(planned)
+          bytes += sizeOf(planned)
+        } else if (many) {
+          refused.push({ item: showLocation(some[index]!), error: result.failure })
+        } else {
+          return yield* result.failure
+        }
+        if (items.length + refused.length > mostItems) return yield* tooMuch("items")
+        if (bytes > mostBytes) return yield* tooMuch("bytes")
       }
-      if (items.length + refused.length > mostItems) return yield* tooMuch("items")
-      if (bytes > mostBytes) return yield* tooMuch("bytes")
     }
-    const all = [...items, ...(yield* restOfOlder(items))]
+    const all = [...items, ...(yield* restOfOlder(find, items))]
     const request = requestFor(query, items, all)
     const locked = query.answeredIn === undefined || all.length === 0 ? undefined : yield* identity.locked
     if (locked !== undefined) {
@@ -339,26 +350,34 @@ export const make = Effect.gen(function*() {
     const path = relative(root, location.file)
     const syntax = commentSyntax(fileName(location))
     if (location.kind === "folder" || syntax === undefined) {
-      return (claim: SignatureClaim) => files.write(root, `${path}.kiwi-sig`, `${printClaim(claim)}\n`)
+      return (claim: SignatureClaim): FileWrite => ({ path: `${path}.kiwi-sig`, data: `${printClaim(claim)}\n` })
     }
     const raw = yield* Effect.mapError(files.read(root, path, { maxBytes: largestFile }), () => stale(location))
     const text = raw === undefined ? undefined : Result.getOrUndefined(normalize(raw))
     if (raw === undefined || text === undefined) return yield* stale(location)
     // What is written over is this file as it is now, which may be later than what the store has just read.
     if (!Buffer.from(splitSignature(text, syntax).canonical).equals(snapshot.bytes)) return yield* stale(location)
-    return (claim: SignatureClaim) =>
-      files.write(root, path, withSignature(new TextDecoder().decode(raw), syntax, claim))
+    return (claim: SignatureClaim): FileWrite => ({
+      path,
+      data: withSignature(new TextDecoder().decode(raw), syntax, claim)
+    })
   })
 
   /** Reads back what was written, keeps a copy for the next diff, and remembers that a person accepted it. */
-  const confirm = Effect.fnUntraced(function*(planned: PlannedSignature) {
-    const { goesBackFrom, hides, location, snapshot } = planned
-    yield* copies.materialize(yield* verifyAgain(planned), undefined)
-    yield* history.signed(location, {
+  const confirm = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
+    const confirmed: Array<PlannedSignature> = []
+    const copied = yield* Effect.result(Effect.forEach(items, (planned) =>
+      verifyAgain(planned).pipe(
+        Effect.flatMap((verified) => copies.materialize(verified, undefined)),
+        Effect.map(() => confirmed.push(planned))
+      ), { discard: true }))
+    yield* history.signed(confirmed.map(({ goesBackFrom, hides, location, snapshot }) => ({
+      location,
       digest: snapshot.digest,
       goesBack: goesBackFrom !== undefined,
       hides: hides.some(({ tier }) => tier === "user")
-    })
+    })))
+    return yield* Effect.fromResult(copied)
   })
 
   const perform = Effect.fnUntraced(function*(shown: SigningPlan, act: HumanAct) {
@@ -377,8 +396,12 @@ export const make = Effect.gen(function*() {
       ({ overClient, passphrase }) =>
         Effect.fail(new KeyLocked({ passphrase, overClient, command: shown.request.command }))
     ))
-    yield* Effect.forEach(writes, (write, index) => write({ ...claims[index]!, signature: signatures[index]! }))
-    yield* Effect.forEach(shown.items, confirm, { discard: true })
+    const signed = writes.map((write, index) => write({ ...claims[index]!, signature: signatures[index]! }))
+    for (const [root, some] of Map.groupBy(signed.entries(), ([index]) => items[index]!.location.root)) {
+      const written = yield* files.writeAll(root, some.map(([, write]) => write))
+      yield* Effect.forEach(written, Effect.fromResult, { discard: true })
+    }
+    yield* confirm(shown.items)
     return items.map(({ item, location, snapshot }): SignedItem => ({
       location,
       version: item.version,

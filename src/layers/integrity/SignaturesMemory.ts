@@ -26,6 +26,14 @@ const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Se
   const refuse = (path: string) =>
     Effect.fail(new WriteRefused({ path, issue: "read-only", detail: "these items were given as a constant" }))
 
+  const write = (root: string, path: string, content: Uint8Array | string) =>
+    Effect.suspend(() => {
+      const files = at(root)
+      if (!(files instanceof Map)) return refuse(path)
+      files.set(path, isExecutable(files.get(path)) ? { content, executable: true } : content)
+      return Effect.void
+    })
+
   return SafeFiles.of({
     read: (root, path) =>
       Effect.sync(() => {
@@ -33,13 +41,8 @@ const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Se
         const file = files instanceof Map ? files.get(path) : new Map(Object.entries(files)).get(path)
         return file === undefined ? undefined : bytesOf(file)
       }),
-    write: (root, path, content) =>
-      Effect.suspend(() => {
-        const files = at(root)
-        if (!(files instanceof Map)) return refuse(path)
-        files.set(path, isExecutable(files.get(path)) ? { content, executable: true } : content)
-        return Effect.void
-      }),
+    write,
+    writeAll: (root, writes) => Effect.forEach(writes, ({ data, path }) => Effect.result(write(root, path, data))),
     makeDirectory: (_, path) => refuse(path),
     remove: (_, path) => refuse(path),
     removeEmpty: (_, path) => refuse(path)

@@ -8,7 +8,7 @@ import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { type FileWrite, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { isSameState, isSettled } from "../files/believe.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
@@ -96,7 +96,8 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
   return {
     read: cachedReader(tree),
     walk: (category: string | undefined) => walkLocks(tree, category),
-    write: (path: string, text: string) => files.write(root, `${folder}/${path}`, text),
+    writeAll: (writes: ReadonlyArray<FileWrite>) =>
+      files.writeAll(root, writes.map(({ data, path }) => ({ path: `${folder}/${path}`, data }))),
     remove,
     exclusively,
     sweep,
@@ -124,7 +125,7 @@ export const make = Effect.gen(function*() {
     scopes: project === undefined ? ["user"] : ["project", "user"],
     read: (scope, path, now) => of(scope).read(path, now),
     walk: (scope, category) => of(scope).walk(category),
-    write: (scope, path, text) => of(scope).write(path, text),
+    writeAll: (scope, writes) => of(scope).writeAll(writes),
     remove: (scope, path) => of(scope).remove(path),
     exclusively: (scope) => of(scope).exclusively,
     index: (scope) => of(scope).index.current,

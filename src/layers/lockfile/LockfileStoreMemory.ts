@@ -1,5 +1,5 @@
 // Lockfiles that are texts in a map, held for as long as the layer lives. Whoever made the maps may write into them.
-import { Clock, DateTime, Effect, Layer, Option, Semaphore } from "effect"
+import { Clock, DateTime, Effect, Layer, Option, Result, Semaphore } from "effect"
 import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
 import { indexEntry } from "../../services/lockfile/LockIndex.ts"
@@ -38,7 +38,13 @@ export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
           .filter(([path]) => isLockfile(path, category))
           .map(([path, text]) => MakeLockfileStore.readStored(scope, path, text))
       ),
-    write: (scope, path, text) => Effect.sync(() => void files[scope].set(path, text)),
+    writeAll: (scope, writes) =>
+      Effect.sync(() =>
+        writes.map(({ data, path }) => {
+          files[scope].set(path, typeof data === "string" ? data : new TextDecoder().decode(data))
+          return Result.void
+        })
+      ),
     remove: (scope, path) => Effect.sync(() => void files[scope].delete(path)),
     exclusively: () => one.withPermits(1),
     index: (scope) => Effect.sync(() => indexes[scope]),

@@ -1,8 +1,8 @@
 // What can be done with locks, over the resolved and verified chains of this kernel. Nothing is locked that would not
 // run: unsigned, tampered or foreign links are refused before a lock is made of them.
-import { Duration, Effect, Layer, Option, Result } from "effect"
+import { Duration, Effect, Iterable, Layer, Option, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { ChainResolver, type ResolveError } from "../../services/chain/ChainResolver.ts"
+import { ChainResolver, type ResolvedChain, type ResolveError } from "../../services/chain/ChainResolver.ts"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
@@ -20,6 +20,7 @@ import {
   LockMismatch,
   LockMissing,
   type LockQuery,
+  type LockQueryError,
   type LockState,
   type Outdated,
   type PrunePlan,
@@ -32,6 +33,7 @@ import {
   type LockFilter,
   LockInvalid,
   type LockScope,
+  type LockWriteError,
   type ScopeLocks,
   type StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
@@ -185,9 +187,12 @@ export const make = Effect.gen(function*() {
     return asLocked(Option.getOrUndefined(installed))
   })
 
-  /** The chain as it would run: resolved, of a trusted project, every link verified. */
-  const resolve = Effect.fnUntraced(function*({ id, tier }: LockQuery, packages?: InstalledSet) {
-    const { chain } = yield* chains.resolve({ id, tier }).pipe(
+  /** The chain as it would run: of a trusted project, every link verified. */
+  const prove = Effect.fnUntraced(function*(
+    resolving: Effect.Effect<ResolvedChain, ResolveError>,
+    packages?: InstalledSet
+  ) {
+    const { chain } = yield* resolving.pipe(
       // What is wrong with a file quotes it, and nobody listens to a restricted project.
       Effect.tapError((error) => isAbout("project:", error) ? trust.require : Effect.void)
     )
@@ -199,6 +204,8 @@ export const make = Effect.gen(function*() {
       : asLocked(packages)
     return { chain, now: frozenOf(chain, env?.interpreter, installed) }
   })
+
+  const resolve = ({ id, tier }: LockQuery, packages?: InstalledSet) => prove(chains.resolve({ id, tier }), packages)
 
   const validate = Effect.fn("Lockfiles.validate")(function*(query: LockQuery) {
     const { chain, now } = yield* resolve(query)
@@ -287,30 +294,32 @@ export const make = Effect.gen(function*() {
 
   const refreezeDependents = Effect.fnUntraced(function*(signed: ReadonlyArray<SignedItem>) {
     const places = new Set(signed.map(({ location }) => showLocation(location)))
-    const done = new Map<string, StoredLock>()
+    const done: Array<StoredLock> = []
     const withoutProject = yield* isRestricted
-    for (const { location } of signed) {
-      for (const lock of yield* store.dependents(location.id)) {
-        if (done.has(showLock(lock)) || (withoutProject && lock.scope === "project")) continue
-        const resolved = yield* Effect.option(resolve(queryOfLock(lock)))
-        if (Option.isNone(resolved)) continue
-        const now = keeping(lock.lockfile, resolved.value.now)
-        // A lock of an earlier version is history.
-        if (now.root.version !== lock.lockfile.root.version) continue
-        if (!isExplained(compareLock(lock.lockfile, now), now, places)) continue
-        const saved = yield* store.save(now, { scope: lock.scope, variant: lock.variant })
-        if (saved.path !== lock.path) yield* store.remove(lock)
-        done.set(showLock(lock), saved)
-      }
+    const locks = (yield* store.dependents(signed.map(({ location }) => location.id))).filter(({ scope }) =>
+      !withoutProject || scope !== "project"
+    )
+    const resolved = yield* chains.resolveBatch(locks.map(queryOfLock))
+    for (const [index, lock] of locks.entries()) {
+      const proven = yield* Effect.option(prove(Effect.fromResult(resolved[index]!)))
+      if (Option.isNone(proven)) continue
+      const now = keeping(lock.lockfile, proven.value.now)
+      // A lock of an earlier version is history.
+      if (now.root.version !== lock.lockfile.root.version) continue
+      if (!isExplained(compareLock(lock.lockfile, now), now, places)) continue
+      const saved = yield* store.save(now, { scope: lock.scope, variant: lock.variant })
+      if (saved.path !== lock.path) yield* store.remove(lock)
+      done.push(saved)
     }
-    return [...done.values()]
+    return done
   })
 
-  const lockOne = Effect.fnUntraced(function*({ location }: SignedItem, signed: ReadonlySet<string>) {
-    const { chain, now } = yield* resolve({
-      id: location.category === "" ? location.id : `${location.category}/${location.id}`,
-      tier: location.tier
-    })
+  /** What has to be written for a signed tool, unless its lock says so already. */
+  const planLock = Effect.fnUntraced(function*(
+    resolving: Effect.Effect<ResolvedChain, ResolveError>,
+    signed: ReadonlySet<string>
+  ) {
+    const { chain, now } = yield* prove(resolving)
     const scope = scopeOf(chain)
     const at = (yield* locksFor(now)).find((s) => s.scope === scope)
     const same = at?.locks.find((lock) => compareLock(lock.lockfile, now).length === 0)
@@ -322,18 +331,35 @@ export const make = Effect.gen(function*() {
         const place = link === undefined ? undefined : now.resolved_chain[link]
         return place === undefined || !signed.has(`${place.tier}:tools/${place.path}`)
       })
-    return { _tag: "Locked", lock: yield* store.save(now, { scope }), besides } as const
+    return { _tag: "Write", frozen: now, scope, besides } as const
   })
 
   const lockSigned = Effect.fn("Lockfiles.lockSigned")(function*(signed: ReadonlyArray<SignedItem>, act: HumanAct) {
-    const tools = new Map<string, SignedLock>()
     const items = act.kind === "sign" ? signed.filter(({ location }) => location.type === "tool") : []
-    const places = new Set(items.map(({ location }) => showLocation(location)))
-    for (const item of items) {
-      const result = yield* Effect.result(lockOne(item, places))
-      const place = showLocation(item.location)
-      tools.set(place, Result.isSuccess(result) ? result.success : { _tag: "Failed", error: result.failure })
+    const places = items.map(({ location }) => showLocation(location))
+    const asSigned = new Set(places)
+    const resolved = yield* chains.resolveBatch(items.map(({ location }) => ({
+      id: location.category === "" ? location.id : `${location.category}/${location.id}`,
+      tier: location.tier
+    })))
+    const plans = yield* Effect.forEach(
+      resolved,
+      (chain) => Effect.result(planLock(Effect.fromResult(chain), asSigned))
+    )
+    const writes = plans.flatMap((plan) =>
+      Result.isSuccess(plan) && plan.success._tag === "Write" ? [plan.success] : []
+    )
+    const written = new Map(Iterable.zip(writes, yield* store.saveAll(writes)))
+    const failed = (error: LockQueryError | LockWriteError): SignedLock => ({ _tag: "Failed", error })
+    const lockOf = (plan: Effect.Success<ReturnType<typeof planLock>>): SignedLock => {
+      if (plan._tag === "Unchanged") return plan
+      const lock = written.get(plan)!
+      return Result.isFailure(lock)
+        ? failed(lock.failure)
+        : { _tag: "Locked", lock: lock.success, besides: plan.besides }
     }
+    const locked = plans.map((plan) => Result.isFailure(plan) ? failed(plan.failure) : lockOf(plan.success))
+    const tools = new Map(Iterable.zip(places, locked))
     const dependents = yield* refreezeDependents(items).pipe(Effect.orElseSucceed(() => []))
     return { tools, dependents } satisfies SignedLocks as SignedLocks
   })

@@ -20,7 +20,7 @@ import { heldSince, instantOf, later } from "../../services/lockfile/LockIndex.t
 import type { LockIndex } from "../../services/lockfile/LockIndex.ts"
 import { keyOf, lockPath, nameFits, parseLockPath, variantPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
-import { WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { type FileWrite, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 /** A lockfile that is there. */
@@ -33,7 +33,11 @@ export interface Backend {
   readonly read: (scope: LockScope, path: string, now: number) => Found | undefined
   /** Every lockfile, or those of a category and below it. */
   readonly walk: (scope: LockScope, category: string | undefined) => Effect.Effect<ReadonlyArray<Found>>
-  readonly write: (scope: LockScope, path: string, text: string) => Effect.Effect<void, WriteRefused>
+  /** One answer for each, in their order. */
+  readonly writeAll: (
+    scope: LockScope,
+    writes: ReadonlyArray<FileWrite>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<void, WriteRefused>>>
   /** Removes a file, and the folders that it leaves empty. */
   readonly remove: (scope: LockScope, path: string) => Effect.Effect<void, WriteRefused>
   /** Runs what changes a scope's files while no other process does. */
@@ -140,10 +144,9 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
   const locksFor: LockfileStore["Service"]["locksFor"] = (key, chainHash) =>
     Effect.map(Clock.currentTimeMillis, (now) => scopes.map((scope) => locksOf(scope, key, chainHash, now)))
 
-  const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
-    const { provided = Effect.void, scope, variant = false } = options
+  /** A lock that can be written: its text can be read again. */
+  const draft = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean, now: DateTime.Utc) {
     yield* requireScope(scope)
-    const now = yield* DateTime.now
     const lockfile = lockfileOf(frozen, DateTime.formatIso(now))
     const key = keyOf(lockfile)
     const path = variant ? variantPath(key, lockfile.chain_hash) : lockPath(key)
@@ -156,18 +159,59 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
     }
     const text = printLockfile(lockfile)
     const stored = yield* Effect.fromResult(readStored(scope, path, text))
+    return { path, text, stored }
+  })
+
+  /** Under the scope's lock. */
+  const requireOwnName = ({ lockfile, path, scope, variant }: StoredLock, now: DateTime.Utc) => {
+    const before = backend.read(scope, path, DateTime.toEpochMillis(now))
+    if (before === undefined || Result.isFailure(before) || isFor(before.success, keyOf(lockfile), variant)) {
+      return Effect.void
+    }
+    const { tool_id: toolId, version } = before.success.lockfile.root
+    const detail = `it is the lock of ${toolId} ${version}, whose name is the same`
+    return Effect.fail(new WriteRefused({ path: `lockfiles/${path}`, issue: "exists", detail }))
+  }
+
+  const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
+    const { provided = Effect.void, scope, variant = false } = options
+    const now = yield* DateTime.now
+    const { path, stored, text } = yield* draft(frozen, scope, variant, now)
     yield* backend.exclusively(scope)(Effect.gen(function*() {
       yield* provided
-      const before = backend.read(scope, path, DateTime.toEpochMillis(now))
-      if (before !== undefined && Result.isSuccess(before) && !isFor(before.success, key, variant)) {
-        const { version } = before.success.lockfile.root
-        const detail = `it is the lock of ${key.toolId} ${version}, whose name is the same`
-        return yield* new WriteRefused({ path: `lockfiles/${path}`, issue: "exists", detail })
-      }
-      yield* backend.write(scope, path, text)
+      yield* requireOwnName(stored, now)
+      yield* Effect.flatMap(backend.writeAll(scope, [{ path, data: text }]), ([written]) => Effect.fromResult(written!))
       yield* backend.changed(scope, [path])
     }))
     return stored
+  })
+
+  const saveAll = Effect.fn("LockfileStore.saveAll")(function*(
+    locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
+  ) {
+    const now = yield* DateTime.now
+    const drafts = yield* Effect.forEach(locks, ({ frozen, scope }) => Effect.result(draft(frozen, scope, false, now)))
+    const answers = drafts.map((one): Result.Result<StoredLock, LockWriteError> => Result.map(one, (d) => d.stored))
+    for (const scope of scopes) {
+      const ofScope = [...drafts.entries()].flatMap(([index, one]) =>
+        Result.isSuccess(one) && one.success.stored.scope === scope ? [{ index, ...one.success }] : []
+      )
+      if (ofScope.length === 0) continue
+      const writing = backend.exclusively(scope)(Effect.gen(function*() {
+        const free: typeof ofScope = []
+        for (const one of ofScope) {
+          const owned = yield* Effect.result(requireOwnName(one.stored, now))
+          if (Result.isSuccess(owned)) free.push(one)
+          else answers[one.index] = Result.fail(owned.failure)
+        }
+        const written = yield* backend.writeAll(scope, free.map(({ path, text }) => ({ path, data: text })))
+        for (const [at, { index }] of free.entries()) answers[index] = Result.andThen(written[at]!, answers[index]!)
+        yield* backend.changed(scope, free.map(({ path }) => path))
+      }))
+      const done = yield* Effect.result(writing)
+      if (Result.isFailure(done)) { for (const { index } of ofScope) answers[index] = Result.fail(done.failure) }
+    }
+    return answers
   })
 
   const entries = Effect.fnUntraced(function*(scope: LockScope, category: string | undefined) {
@@ -193,9 +237,10 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
     }
   })
 
-  const dependents = Effect.fn("LockfileStore.dependents")(function*(toolId: string) {
+  const dependents = Effect.fn("LockfileStore.dependents")(function*(toolIds: ReadonlyArray<string>) {
+    const wanted = new Set(toolIds)
     const { locks } = yield* list()
-    return locks.filter(({ lockfile }) => lockfile.resolved_chain.slice(1).some((link) => link.tool_id === toolId))
+    return locks.filter(({ lockfile }) => lockfile.resolved_chain.slice(1).some((link) => wanted.has(link.tool_id)))
   })
 
   const remove = Effect.fn("LockfileStore.remove")(function*({ path, scope }: Pick<StoredLock, "scope" | "path">) {
@@ -245,6 +290,7 @@ export const make = (backend: Backend): LockfileStore["Service"] => {
   return {
     locksFor,
     save,
+    saveAll,
     list,
     dependents,
     remove,

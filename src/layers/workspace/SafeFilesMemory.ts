@@ -43,6 +43,9 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     files.set(full, typeof data === "string" ? new TextEncoder().encode(data) : data.slice())
   })
 
+  const writeAll: SafeFiles["Service"]["writeAll"] = (root, writes, options) =>
+    Effect.forEach(writes, ({ data, path }) => Effect.result(write(root, path, data, options)))
+
   const makeDirectory = Effect.fn("SafeFiles.makeDirectory")(function*(root: string, path: string) {
     const problem = check(root, `${path}/x`)
     if (problem !== undefined) return yield* new WriteRefused({ ...problem, path })
@@ -83,7 +86,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     return bytes?.slice()
   })
 
-  return SafeFiles.of({ write, makeDirectory, remove, removeEmpty, read })
+  return SafeFiles.of({ write, writeAll, makeDirectory, remove, removeEmpty, read })
 }
 
 export const make = (files = new Map<string, Uint8Array>(), folders = new Set<string>()) =>

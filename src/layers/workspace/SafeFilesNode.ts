@@ -2,15 +2,16 @@
 // named through the open descriptor (/proc/self/fd/N/name), so a component that is swapped between check and use
 // changes nothing. Where there is no /proc, paths are used and each folder is compared with its descriptor around every
 // use, which leaves a window of microseconds.
-import { Clock, Effect, Layer } from "effect"
+import { Array as Arr, Clock, Effect, Layer, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
-import { isAbsolute, join } from "node:path"
+import { dirname, isAbsolute, join } from "node:path"
 import { getuid } from "node:process"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { type FileWrite, type ReadOptions, SafeFiles, type WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { isInside } from "../files/isInside.ts"
 import { errorCode } from "../process/errorCode.ts"
+import { asRead, asWrite, Refused } from "./refused.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
 
@@ -19,71 +20,8 @@ export const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
 const leftoverAge = 3_600_000
 const maxDepth = 64
 
-type Issue = WriteRefused["issue"] | ReadRefused["issue"]
-
-/** How the inside of this file gives up; becomes WriteRefused or ReadRefused at its edge. */
-class Refused extends Error {
-  readonly issue: Issue
-  constructor(issue: Issue, detail: string) {
-    super(detail)
-    this.issue = issue
-  }
-}
-
-const refusal = (error: unknown): Refused => {
-  if (error instanceof Refused) return error
-  const code = errorCode(error)
-  switch (code) {
-    case "EROFS":
-      return new Refused("read-only", "the file system is read-only")
-    case "EACCES":
-    case "EPERM":
-      return new Refused("read-only", "you may not write there")
-    case "ENOSPC":
-    case "EDQUOT":
-      return new Refused("no-space", "the disk is full")
-    case "ELOOP":
-      return new Refused("symlink", "a link is in the way")
-    case "ENOTDIR":
-      return new Refused("not-a-directory", "something on the way is no folder")
-    case "EEXIST":
-      return new Refused("exists", "it is already there")
-    case "EISDIR":
-      return new Refused("exists", "a folder of that name is there")
-    case "ENAMETOOLONG":
-      return new Refused("io", "the name is too long")
-    default:
-      return new Refused("io", code === "" ? "an unexpected failure" : `the system answered ${code}`)
-  }
-}
-
-const asWrite = (path: string) => (error: unknown): WriteRefused => {
-  const { issue, message } = refusal(error)
-  switch (issue) {
-    case "too-large":
-    case "not-a-file":
-    case "foreign":
-    case "permission":
-      return new WriteRefused({ path, issue: "io", detail: message })
-    default:
-      return new WriteRefused({ path, issue, detail: message })
-  }
-}
-
-const asRead = (path: string) => (error: unknown): ReadRefused => {
-  const { issue, message } = refusal(error)
-  switch (issue) {
-    case "read-only":
-      return new ReadRefused({ path, issue: "permission", detail: "you may not read it" })
-    case "not-a-directory":
-    case "exists":
-      return new ReadRefused({ path, issue: "not-a-file", detail: message })
-    case "no-space":
-      return new ReadRefused({ path, issue: "io", detail: message })
-    default:
-      return new ReadRefused({ path, issue, detail: message })
-  }
-}
+/** Files that are open at once, and that the disk is waited for without a chance for other fibers. */
+const mostAtOnce = 32
 
 /** An open folder. `at(name)` names what lies directly in it, and throws if the folder was replaced meanwhile. */
 interface Folder {
@@ -202,7 +140,16 @@ const modeFor = (asked: number | undefined, old: fs.BigIntStats | undefined, sec
 
 const fill = (fd: number, data: Uint8Array): void => {
   for (let at = 0; at < data.length;) at += fs.writeSync(fd, data, at)
-  fs.fsyncSync(fd)
+}
+
+interface WriteOptions {
+  readonly mode?: number
+  readonly exclusive?: boolean
+}
+
+interface NamedFile {
+  readonly name: string
+  readonly data: Uint8Array
 }
 
 const keepOwner = (fd: number, old: fs.BigIntStats | undefined): void => {
@@ -228,13 +175,23 @@ const place = (folder: Folder, temporary: string, name: string, exclusive: boole
   }
 }
 
-const writeIn = (
-  folder: Folder,
-  name: string,
-  data: Uint8Array,
-  options: { readonly mode?: number; readonly exclusive?: boolean },
-  secret: boolean
-): void => {
+/** A file that is written beside its place and not in it yet. */
+interface Staged {
+  readonly name: string
+  readonly temporary: string
+  readonly fd: number
+}
+
+const orRemove = <A>(folder: Folder, temporary: string, use: () => A): A => {
+  try {
+    return use()
+  } catch (error) {
+    fs.rmSync(folder.at(temporary), { force: true })
+    throw error
+  }
+}
+
+const stage = (folder: Folder, { data, name }: NamedFile, options: WriteOptions, secret: boolean): Staged => {
   const old = lstat(folder.at(name))
   if (old?.isSymbolicLink() === true) throw new Refused("symlink", "it is a link")
   if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
@@ -242,21 +199,46 @@ const writeIn = (
   const { exact, mode } = modeFor(options.mode, old, secret)
   const temporary = `.kiwi-${randomBytes(12).toString("hex")}.tmp`
   const fd = fs.openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-  try {
+  return orRemove(folder, temporary, () => {
     try {
       folder.at(temporary)
       if (!secret) keepOwner(fd, old)
       if (exact) fs.fchmodSync(fd, mode)
       fill(fd, data)
-    } finally {
+    } catch (error) {
       fs.closeSync(fd)
+      throw error
     }
-    place(folder, temporary, name, options.exclusive === true)
-  } catch (error) {
-    fs.rmSync(folder.at(temporary), { force: true })
-    throw error
-  }
-  sync(folder)
+    return { name, temporary, fd }
+  })
+}
+
+const flush = (folder: Folder, staged: Staged): Staged =>
+  orRemove(folder, staged.temporary, () => {
+    try {
+      fs.fsyncSync(staged.fd)
+    } finally {
+      fs.closeSync(staged.fd)
+    }
+    return staged
+  })
+
+/** All are written before the disk is waited for: many files then take it little longer than one. */
+const writeIn = (
+  folder: Folder,
+  files: ReadonlyArray<NamedFile>,
+  options: WriteOptions,
+  secret: boolean
+): ReadonlyArray<Result.Result<void, unknown>> => {
+  const staged = files.map((file) => Result.try(() => stage(folder, file, options, secret)))
+  const flushed = staged.map(Result.flatMap((one) => Result.try(() => flush(folder, one))))
+  const placed = flushed.map(
+    Result.flatMap(({ name, temporary }) =>
+      Result.try(() => orRemove(folder, temporary, () => place(folder, temporary, name, options.exclusive === true)))
+    )
+  )
+  if (placed.some(Result.isSuccess)) sync(folder)
+  return placed
 }
 
 const removeIn = (folder: Folder, name: string, real: string, depth: number): void => {
@@ -316,25 +298,58 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
 
   const isPrivate = (root: string): boolean => isInside(home, root)
 
+  /** Files of one folder. What is wrong with the folder is wrong with all of them. */
+  const writeFolder = (
+    root: string,
+    writes: ReadonlyArray<FileWrite>,
+    options: WriteOptions,
+    now: number
+  ): ReadonlyArray<Result.Result<void, WriteRefused>> => {
+    const secret = isPrivate(root)
+    const found = Result.try(() => {
+      const files = writes.map(({ data, path }): NamedFile => ({
+        name: components(path).at(-1)!,
+        data: typeof data === "string" ? new TextEncoder().encode(data) : data
+      }))
+      const folders = components(writes[0]!.path).slice(0, -1)
+      return withFolder(naming, root, folders, secret ? 0o700 : 0o755, (folder) => {
+        sweep(folder, swept, now)
+        return writeIn(folder, files, options, secret)
+      })
+    })
+    return writes.map(({ path }, index) =>
+      Result.mapError(Result.flatMap(found, (written) => written[index]!), asWrite(path))
+    )
+  }
+
   const write = Effect.fn("SafeFiles.write")(function*(
     root: string,
     path: string,
     data: Uint8Array | string,
-    options: { readonly mode?: number; readonly exclusive?: boolean } = {}
+    options: WriteOptions = {}
   ) {
     const now = yield* Clock.currentTimeMillis
-    const secret = isPrivate(root)
-    return yield* Effect.try({
-      try: () => {
-        const parts = components(path)
-        const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data
-        withFolder(naming, root, parts.slice(0, -1), secret ? 0o700 : 0o755, (folder) => {
-          sweep(folder, swept, now)
-          writeIn(folder, parts.at(-1)!, bytes, options, secret)
-        })
-      },
-      catch: asWrite(path)
-    })
+    yield* Effect.fromResult(writeFolder(root, [{ path, data }], options, now)[0]!)
+  })
+
+  const writeAll = Effect.fn("SafeFiles.writeAll")(function*(
+    root: string,
+    writes: ReadonlyArray<FileWrite>,
+    options: { readonly mode?: number } = {}
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const answers = writes.map(({ path }): Result.Result<void, WriteRefused> =>
+      Result.try({ try: () => void components(path), catch: asWrite(path) })
+    )
+    const sound = [...answers.keys()].filter((index) => Result.isSuccess(answers[index]!))
+    const byFolder = Map.groupBy(sound, (index) => dirname(writes[index]!.path))
+    const batches = [...byFolder.values()].flatMap((indexes) => Arr.chunksOf(indexes, mostAtOnce))
+    for (const [number, some] of batches.entries()) {
+      if (number > 0) yield* Effect.yieldNow
+      const written = writeFolder(root, some.map((index) => writes[index]!), options, now)
+      for (const [at, index] of some.entries()) answers[index] = written[at]!
+    }
+    return answers
   })
 
   const makeDirectory = Effect.fn("SafeFiles.makeDirectory")((
@@ -395,7 +410,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
     })
   })
 
-  return SafeFiles.of({ write, makeDirectory, remove, removeEmpty, read })
+  return SafeFiles.of({ write, writeAll, makeDirectory, remove, removeEmpty, read })
 })
 
 export const layerWith = (options: { readonly naming?: Naming }) => Layer.effect(SafeFiles, make(options))

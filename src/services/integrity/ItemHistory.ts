@@ -33,8 +33,13 @@ export class ItemHistory extends Context.Service<ItemHistory, {
   ) => Effect.Effect<void, GoesBack | HistoryDamaged>
   /** Remembers that these bytes ran. Writes only when they are newer than what is remembered. */
   readonly ran: (location: ItemLocation, version: string, digest: string) => Effect.Effect<void, WriteRefused>
-  /** Remembers what a person was shown of these bytes and said yes to, whether they signed them now or before. */
-  readonly signed: (location: ItemLocation, answer: Agreed) => Effect.Effect<void, WriteRefused>
+  /**
+   * Remembers what a person was shown of these bytes and said yes to, whether they signed them now or before. Each
+   * item is its own file: where one cannot be written, the others are.
+   */
+  readonly signed: (
+    answers: ReadonlyArray<Agreed & { readonly location: ItemLocation }>
+  ) => Effect.Effect<void, WriteRefused>
   /** Whether a person was shown that these bytes hide another item, when they last said yes to them. */
   readonly acceptedHiding: (location: ItemLocation, digest: string) => Effect.Effect<boolean>
 }>()("kiwi/services/integrity/ItemHistory") {}

@@ -1,6 +1,6 @@
 // Where lockfiles are: `.ai/lockfiles/<category>/<id>@<version>.lock.json` of project and user. Files are the truth; the
 // index beside them only remembers when a lock last held, and is rebuilt from the files whenever it is in doubt.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Result, Schema } from "effect"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Frozen, Lockfile } from "./Lockfile.ts"
@@ -118,10 +118,14 @@ export class LockfileStore extends Context.Service<LockfileStore, {
     frozen: Frozen,
     options: SaveOptions<E>
   ) => Effect.Effect<StoredLock, LockWriteError | E>
+  /** As `save`, for many at once: one answer for each, in their order. A lock that cannot be written stops no other. */
+  readonly saveAll: (
+    locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<StoredLock, LockWriteError>>>
   /** Every lock of both scopes. Any depth of categories; pre-release versions and variants told apart by content. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
-  /** Locks whose chain has this tool as a link other than the leaf. */
-  readonly dependents: (toolId: string) => Effect.Effect<ReadonlyArray<StoredLock>>
+  /** Locks whose chain has one of these tools as a link other than the leaf. Reads every lock once. */
+  readonly dependents: (toolIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredLock>>
   /** Removes one lock; absent is fine. */
   readonly remove: (lock: Pick<StoredLock, "scope" | "path">) => Effect.Effect<void, LockWriteError>
   /** Removes what is stale, also what the index does not know; says what it removed. Invalid files are kept. */

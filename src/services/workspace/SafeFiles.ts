@@ -1,6 +1,6 @@
 // Reading and writing so that nothing is torn, followed or leaked: no symlink in the root or in any component below
 // it, atomic replacement, private modes.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Result, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 
 /** A write that was refused or failed. `path` is relative to the root it was asked for. */
@@ -69,6 +69,12 @@ export interface ReadOptions {
   readonly own?: boolean
 }
 
+/** A file by its path below a root, and what it is to hold. */
+export interface FileWrite {
+  readonly path: string
+  readonly data: Uint8Array | string
+}
+
 export class SafeFiles extends Context.Service<SafeFiles, {
   /**
    * Replaces `root/path` atomically (temporary file beside it, fsync, rename), creating folders on the way. Fails if
@@ -82,6 +88,15 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     data: Uint8Array | string,
     options?: { readonly mode?: number; readonly exclusive?: boolean }
   ) => Effect.Effect<void, WriteRefused>
+  /**
+   * As `write`, for many files: one answer for each, in their order; one that cannot be written stops no other. Each
+   * file is replaced atomically, and the disk is waited for once a folder and some dozen files.
+   */
+  readonly writeAll: (
+    root: string,
+    writes: ReadonlyArray<FileWrite>,
+    options?: { readonly mode?: number }
+  ) => Effect.Effect<ReadonlyArray<Result.Result<void, WriteRefused>>>
   /** Creates `root/path` and its parents as folders, with the same rules. */
   readonly makeDirectory: (
     root: string,

@@ -40,7 +40,7 @@ describe("ItemHistoryFile", () => {
           (history) =>
             Effect.andThen(
               history.ran(item, "1.0.0", "a"),
-              history.signed(own, { digest: "b", goesBack: false, hides: false })
+              history.signed([{ location: own, digest: "b", goesBack: false, hides: false }])
             )
         ),
         open(home)
@@ -80,7 +80,7 @@ describe("ItemHistoryFile", () => {
           histories[0]!.ran(item, "1.0.0", "a"),
           histories[1]!.ran(item, "3.0.0", "c"),
           histories[2]!.ran(item, "2.0.0", "b"),
-          histories[3]!.signed(item, { digest: "s", goesBack: false, hides: true })
+          histories[3]!.signed([{ location: item, digest: "s", goesBack: false, hides: true }])
         ],
         { concurrency: "unbounded" }
       )
@@ -93,7 +93,7 @@ describe("ItemHistoryFile", () => {
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
       const history = yield* Effect.provide(ItemHistory, open(home))
-      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
+      yield* history.signed([{ location: item, digest: "a", goesBack: false, hides: true }])
       const folder = join(home, "projects/p/history")
       const file = join(folder, readdirSync(folder)[0]!)
       for (const text of ["", "{", "[]", "{\"format\":2}", "\0"]) {
@@ -107,7 +107,7 @@ describe("ItemHistoryFile", () => {
         yield* history.ran(item, "9.0.0", "a")
         assert.strictEqual(readFileSync(file, "utf8"), text)
       }
-      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
+      yield* history.signed([{ location: item, digest: "a", goesBack: false, hides: true }])
       assert.isTrue(yield* history.acceptedHiding(item, "a"))
       yield* history.checkForward(item, "1.0.0", "a")
     }))
@@ -127,13 +127,13 @@ describe("ItemHistoryFile", () => {
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
       const history = yield* Effect.provide(ItemHistory, open(home))
-      yield* history.signed(item, { digest: "a", goesBack: false, hides: true })
+      yield* history.signed([{ location: item, digest: "a", goesBack: false, hides: true }])
       const folder = join(home, "projects/p/history")
       rmSync(folder, { recursive: true })
       mkdirSync(join(home, "elsewhere"))
       symlinkSync(join(home, "elsewhere"), folder)
       assert.strictEqual(
-        (yield* Effect.flip(history.signed(item, { digest: "a", goesBack: false, hides: true })))._tag,
+        (yield* Effect.flip(history.signed([{ location: item, digest: "a", goesBack: false, hides: true }])))._tag,
         "WriteRefused"
       )
       assert.deepStrictEqual(readdirSync(join(home, "elsewhere")), [])

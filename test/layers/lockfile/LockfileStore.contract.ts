@@ -88,7 +88,7 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         assert.deepStrictEqual(count(yield* locksFor(store)), [["project", 0, 0], ["user", 0, 0]])
         assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
         assert.deepStrictEqual(yield* store.prune({ olderThan: 0 }), [])
-        assert.deepStrictEqual(yield* store.dependents("subprocess"), [])
+        assert.deepStrictEqual(yield* store.dependents(["subprocess"]), [])
         yield* store.remove({ scope: "project", path: "math/add@1.0.0.lock.json" })
         yield* store.rebuildIndex
       }))
@@ -248,11 +248,44 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         yield* store.save(frozen(), { scope: "project" })
         yield* store.save(frozen({ id: "sub" }), { scope: "user" })
         yield* store.save(frozen({ id: "python_runtime", executors: ["subprocess"] }), { scope: "user" })
-        assert.deepStrictEqual(paths(yield* store.dependents("python_runtime")), [
+        assert.deepStrictEqual(paths(yield* store.dependents(["python_runtime"])), [
           "project:math/add@1.0.0.lock.json",
           "user:math/sub@1.0.0.lock.json"
         ])
-        assert.deepStrictEqual(yield* store.dependents("add"), [])
+        assert.deepStrictEqual(yield* store.dependents(["add"]), [])
+        assert.deepStrictEqual(yield* store.dependents([]), [])
+        // Each lock once, however many of them it depends on.
+        assert.deepStrictEqual(paths(yield* store.dependents(["subprocess", "add", "python_runtime"])), [
+          "project:math/add@1.0.0.lock.json",
+          "user:math/python_runtime@1.0.0.lock.json",
+          "user:math/sub@1.0.0.lock.json"
+        ])
+      }))
+
+    test("many at once, each with its own answer", (store, world) =>
+      Effect.gen(function*() {
+        world.put("project", "math/t7@1.0.0.lock.json", lockText({ id: "other" }))
+        const ids = Array.from({ length: 80 }, (_, index) => `t${index}`)
+        const results = yield* store.saveAll([
+          ...ids.map((id, index) => ({
+            frozen: frozen({ id, category: index % 2 === 0 ? "math" : "even/deeper" }),
+            scope: index % 5 === 0 ? "user" as const : "project" as const
+          })),
+          { frozen: frozen({ category: "../out" }), scope: "project" }
+        ])
+        assert.lengthOf(results, ids.length + 1)
+        for (const [index, result] of results.entries()) {
+          if (index === ids.length) {
+            assert.isTrue(Result.isFailure(result))
+            continue
+          }
+          const saved = Result.getOrThrow(result)
+          assert.strictEqual(saved.lockfile.root.tool_id, `t${index}`)
+          assert.include(world.get(saved.scope, saved.path), `"tool_id": "t${index}"`)
+        }
+        const { locks } = yield* store.list()
+        assert.strictEqual(locks.length, ids.length)
+        assert.deepStrictEqual(yield* store.saveAll([]), [])
       }))
   })
 

@@ -155,7 +155,7 @@ describe("a weak point of lockfiles that is none here:", () => {
     Effect.gen(function*() {
       for (const id of ["add", "sub"]) yield* store.save(frozen({ id }), { scope: "project" })
       yield* store.save(frozen({ id: "get", executors: ["http_client"] }), { scope: "project" })
-      const dependents = yield* store.dependents("python_runtime")
+      const dependents = yield* store.dependents(["python_runtime"])
       assert.deepStrictEqual(dependents.map(({ lockfile }) => lockfile.root.tool_id), ["add", "sub"])
     }))
 })

@@ -31,7 +31,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
           assert.include(error.message, `from 1.2.0 to ${version}`)
           assert.strictEqual(error.command, "kiwi sign tool b")
         }
-        yield* history.signed(item, { digest: "old", goesBack: true, hides: false })
+        yield* history.signed([{ location: item, digest: "old", goesBack: true, hides: false }])
         yield* history.checkForward(item, "1.0.0", "old")
         yield* history.ran(item, "1.0.0", "old")
         yield* history.checkForward(item, "1.0.0", "old")
@@ -43,7 +43,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
       Effect.gen(function*() {
         const history = yield* ItemHistory
         const item = locationOf("tools/c.py")
-        yield* history.signed(item, { digest: "one", goesBack: false, hides: false })
+        yield* history.signed([{ location: item, digest: "one", goesBack: false, hides: false }])
         yield* history.ran(item, "1.0.0", "one")
         yield* history.ran(item, "1.1.0", "two")
         assert.strictEqual((yield* history.past(item)).lastSigned?.digest, "one")
@@ -55,10 +55,10 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
         const history = yield* ItemHistory
         const item = locationOf("tools/f.py")
         yield* history.ran(item, "2.0.0", "two")
-        yield* history.signed(item, { digest: "one", goesBack: true, hides: false })
-        yield* history.signed(item, { digest: "zero", goesBack: true, hides: true })
+        yield* history.signed([{ location: item, digest: "one", goesBack: true, hides: false }])
+        yield* history.signed([{ location: item, digest: "zero", goesBack: true, hides: true }])
         yield* history.ran(item, "3.0.0", "three")
-        yield* history.signed(item, { digest: "four", goesBack: false, hides: false })
+        yield* history.signed([{ location: item, digest: "four", goesBack: false, hides: false }])
         yield* history.checkForward(item, "1.0.0", "one")
         yield* history.checkForward(item, "0.1.0", "zero")
         yield* Effect.flip(history.checkForward(item, "2.0.0", "two"))
@@ -69,7 +69,8 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
         const history = yield* ItemHistory
         const item = locationOf("tools/g.py")
         yield* history.ran(item, "2.0.0", "new")
-        const sign = (index: number) => history.signed(item, { digest: `d${index}`, goesBack: true, hides: false })
+        const sign = (index: number) =>
+          history.signed([{ location: item, digest: `d${index}`, goesBack: true, hides: false }])
         for (let index = 0; index < maxAgreed; index++) yield* sign(index)
         yield* sign(0)
         yield* sign(maxAgreed)
@@ -83,15 +84,15 @@ export const contract = <E>(name: string, implementation: Layer.Layer<ItemHistor
       Effect.gen(function*() {
         const history = yield* ItemHistory
         const item = locationOf("tools/d.py")
-        yield* history.signed(item, { digest: "one", goesBack: false, hides: false })
+        yield* history.signed([{ location: item, digest: "one", goesBack: false, hides: false }])
         assert.isFalse(yield* history.acceptedHiding(item, "one"))
-        yield* history.signed(item, { digest: "one", goesBack: false, hides: true })
+        yield* history.signed([{ location: item, digest: "one", goesBack: false, hides: true }])
         assert.isTrue(yield* history.acceptedHiding(item, "one"))
         assert.isFalse(yield* history.acceptedHiding(item, "two"))
-        yield* history.signed(item, { digest: "two", goesBack: false, hides: false })
+        yield* history.signed([{ location: item, digest: "two", goesBack: false, hides: false }])
         assert.isTrue(yield* history.acceptedHiding(item, "one"))
         assert.isFalse(yield* history.acceptedHiding(item, "two"))
-        yield* history.signed(item, { digest: "one", goesBack: false, hides: false })
+        yield* history.signed([{ location: item, digest: "one", goesBack: false, hides: false }])
         assert.isFalse(yield* history.acceptedHiding(item, "one"), "the last answer for these bytes counts")
       }))
 

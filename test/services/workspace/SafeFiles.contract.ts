@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Layer, Schema } from "effect"
+import { Effect, type Layer, Result, Schema } from "effect"
 import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
 
 const limit = { maxBytes: 1_048_576 }
@@ -29,6 +29,38 @@ export const contract = <E>(
         assert.isUndefined(yield* files.read(folder, "no/such/file", limit))
         yield* files.remove(folder, "no/such/file")
         yield* files.remove(folder, "file")
+      }).pipe(Effect.provide(implementation)))
+
+    it.effect("writes many, and one that cannot be written stops no other", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        yield* files.write(folder, "taken/file", "1")
+        const names = Array.from({ length: 70 }, (_, index) =>
+          `${index % 3 === 0 ? "a/b" : "c"}/${index}`)
+        const wrong = ["", "../out", "a/../b", "/absolute", "a//b", "taken", "taken/file/below", "a/nul\0"]
+        const writes = [...names, ...wrong].map((path) => ({ path, data: `of ${path}` }))
+        const answers = yield* files.writeAll(folder, writes.toReversed())
+        assert.deepStrictEqual(
+          answers.toReversed().map(Result.isSuccess),
+          [
+            ...names.map(() =>
+              true
+            ),
+            ...wrong.map(() =>
+              false
+            )
+          ]
+        )
+        for (const answer of answers) {
+          if (Result.isFailure(answer)) assert.include(wrong, answer.failure.path)
+        }
+        for (const path of names) {
+          assert.strictEqual(text(yield* files.read(folder, path, limit)), `of ${path}`)
+        }
+        assert.deepStrictEqual(yield* files.writeAll(folder, []), [])
+        yield* files.writeAll(folder, [{ path: "c/1", data: "first" }, { path: "c/1", data: "last" }])
+        assert.strictEqual(text(yield* files.read(folder, "c/1", limit)), "last")
       }).pipe(Effect.provide(implementation)))
 
     it.effect("removes a folder with all that is in it and nothing beside it", () =>
@@ -68,13 +100,10 @@ export const contract = <E>(
         const folder = yield* root
         const results = yield* Effect.forEach(
           [0, 1, 2, 3],
-          (n) =>
-            Effect.result(files.write(folder, "once", `${n}`, { exclusive: true })),
+          (n) => Effect.result(files.write(folder, "once", `${n}`, { exclusive: true })),
           { concurrency: "unbounded" }
         )
-        const winners = results.flatMap((r, n) =>
-          r._tag === "Success" ? [`${n}`] : []
-        )
+        const winners = results.flatMap((r, n) => r._tag === "Success" ? [`${n}`] : [])
         assert.lengthOf(winners, 1)
         assert.strictEqual(text(yield* files.read(folder, "once", limit)), winners[0])
         for (const r of results) {
