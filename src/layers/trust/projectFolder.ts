@@ -149,16 +149,16 @@ const programsIn = (language: "Python" | "Node", folder: string): ReadonlyArray<
   (language === "Python" ? [pythonIn(here)] : nodeIn(here))
     .map((inside) => ({ kind: language, path: [folder, ...inside].join("/") }))
 
+const venvsIn = (folder: string): ReadonlyArray<InterpreterPlace> =>
+  venvNames.map((name) => ({
+    kind: "Python",
+    path: [`${folder}${name}`, ...pythonIn(here)].join("/"),
+    needed: neededIn(name).map((file) => `${folder}${name}/${file}`)
+  }))
+
 /** Every place in which EnvResolver looks for an interpreter of the project. */
 const programs: ReadonlyArray<InterpreterPlace> = [
-  ...["", ".ai/scripts/"].flatMap((folder) =>
-    venvNames.flatMap((name) =>
-      programsIn("Python", folder + name).map((place) => ({
-        ...place,
-        needed: neededIn(name).map((file) => `${folder}${name}/${file}`)
-      }))
-    )
-  ),
+  ...["", ".ai/scripts/"].flatMap(venvsIn),
   ...["node_modules", ".ai/scripts/node_modules"].flatMap((folder) => programsIn("Node", folder))
 ]
 

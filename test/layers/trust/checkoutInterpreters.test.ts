@@ -273,6 +273,7 @@ describe("an interpreter in the checkout around a project", () => {
     Effect.gen(function*() {
       const at = yield* place
       rootsEnvironment(at)
+      at.put("mono/.venv/bin/python", "\x7fELF")
       at.put("mono/.nvmrc", "20\n")
       yield* Effect.gen(function*() {
         const { effects } = yield* trustProject
@@ -286,32 +287,6 @@ describe("an interpreter in the checkout around a project", () => {
         assert.isTrue(standing._tag === "Shown")
         assert.match(JSON.stringify(standing), /"path":"\.\.\/\.\.\/\.venv\/bin\/python","sha256":"[0-9a-f]{64}"/)
       }).pipe(Effect.provide(layerOf(at)))
-    }))
-
-  it.effect("is said to be a script, where it is one", () =>
-    Effect.gen(function*() {
-      const texts: ReadonlyArray<readonly [text: string, script: boolean]> = [
-        ["#!/bin/sh\nexec ../evil\n", true],
-        ["#!/bin/sh\nbasedir=$(dirname \"$0\")\nexec \"$basedir/../node/bin/node\" \"$@\"\n", true],
-        ["#!", true],
-        ["#", false],
-        ["", false],
-        [" #!/bin/sh\n", false],
-        ["\x7fELF", false]
-      ]
-      for (const name of [python, node]) {
-        for (const [text, script] of texts) {
-          const at = yield* place
-          at.put(`mono/packages/a/${name}`, text)
-          const { effects } = yield* trustProject.pipe(Effect.provide(layerOf(at)))
-          assert.strictEqual(effects.join("\n").includes("; it is a script, and what that starts is not kept"), script)
-        }
-      }
-      const at = yield* place
-      at.put("mono/tools/start", "#!/bin/sh\n")
-      at.link(`mono/packages/a/${python}`, "mono/tools/start")
-      const { effects } = yield* trustProject.pipe(Effect.provide(layerOf(at)))
-      assert.include(effects.join("\n"), "it is a script")
     }))
 
   it.effect("asks again where an older decision has it as outside the project", () =>
