@@ -2,7 +2,7 @@
 // each folder that it may count from, and what is there counts. A file too many asks a person once more; one too few
 // would run unseen. What a script makes its paths of at run time is not told.
 import * as Fs from "node:fs"
-import { dirname, isAbsolute, join } from "node:path"
+import { dirname, isAbsolute, normalize, sep } from "node:path"
 import { attempt } from "../../files/attempt.ts"
 import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
@@ -74,22 +74,24 @@ export const namedFiles = (
   for (const folder of [...own, root]) for (const above of foldersFrom(folder, checkout)) add(above, false)
   const mostFolders = folders.size + maxFolders
   const files = new Set<string>()
-  const look = (path: string) => {
+  const look = (path: string): boolean => {
     const stat = attempt(() => Fs.statSync(path, { throwIfNoEntry: false }))
-    if (stat?.isFile() === true) files.add(path)
-    else if (stat?.isDirectory() === true) add(path, true)
+    if (stat?.isFile() === true) files.add(normalize(path))
+    if (stat?.isDirectory() === true) add(path, true)
+    return stat !== undefined
   }
-  for (const word of words) {
-    // It may be written by another way to the checkout than its real path.
+  /** A path may be written by another way to the checkout than its real one. */
+  const isAbsoluteHere = (word: string): boolean => {
     const real = isAbsolute(word) && processPath(word, () => undefined) === undefined ? realPath(word) : undefined
-    if (real !== undefined && (isInside(checkout, real) || isInside(checkout, word))) look(word)
+    return real !== undefined && (isInside(checkout, real) || isInside(checkout, word)) && look(word)
   }
-  const paths = words.filter((word) => word.includes("/"))
+  const names = words.filter((word) => !isAbsoluteHere(word))
+  const paths = names.filter((word) => word.includes("/"))
   // It grows by the folders that are found on the way.
   for (const { folder, holdsPrograms } of folders.values()) {
-    for (const word of holdsPrograms ? words : paths) {
-      const path = join(folder, word)
-      if (isInside(checkout, path)) look(path)
+    for (const word of holdsPrograms ? names : paths) {
+      const path = `${folder}${sep}${word}`
+      if (!word.includes("..") || isInside(checkout, path)) look(path)
     }
     if (folders.size > mostFolders) return undefined
   }
