@@ -1,6 +1,7 @@
 // What lies below `.ai` and is nothing that anybody could sign: no item, no control file, no lock, nothing of Kiwi's own.
 // Kiwi runs none of it as a tool, but what it finds there – an interpreter – can be what a tool runs by.
 import { Effect, FileSystem, Option, Path } from "effect"
+import { venvNames } from "../layers/env/virtualEnvironments.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { typeFolder } from "../services/item/Item.ts"
 import { detachedSuffix } from "../services/item/ItemPath.ts"
@@ -13,7 +14,9 @@ const known: ReadonlySet<string> = new Set(
 const itemFolders: ReadonlySet<string> = new Set(Object.values(typeFolder))
 
 /** Where a project's own interpreters are looked for below `.ai`. */
-export const scriptInterpreters: ReadonlySet<string> = new Set(["scripts/.venv", "scripts/node_modules"])
+export const scriptInterpreters: ReadonlySet<string> = new Set(
+  [...venvNames, "node_modules"].map((name) => `scripts/${name}`)
+)
 
 /** More would hide the rest. */
 const most = 100

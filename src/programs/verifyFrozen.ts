@@ -7,7 +7,7 @@ import { sha256 } from "../layers/identity/sha256.ts"
 import { shownName } from "../layers/identity/shownName.ts"
 import { checkoutAround } from "../layers/process/ownPrograms.ts"
 import { variable } from "../layers/process/variable.ts"
-import { interpreterPlaces } from "../layers/trust/projectFolder.ts"
+import { interpreterPlaces, isThere } from "../layers/trust/projectFolder.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
@@ -183,7 +183,8 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
   const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
   const at = { root: project, checkout: checkoutAround(project, userHome) }
   const places = new Set(
-    interpreterPlaces(at, named).flatMap(({ kind, path }) => kind === "version" ? [] : [path])
+    interpreterPlaces(at, named)
+      .flatMap((place) => place.kind !== "version" && isThere(project, place) ? [place.path] : [])
   )
   const inScripts = new Set([...scriptInterpreters].map((place) => `.ai/${place}`))
   const { cut, more, programs } = yield* checkoutPrograms(at, places, inScripts)

@@ -140,7 +140,41 @@ describe("runs with the interpreter that env explain named", () => {
     const ran = await run("which_node")
     assert.deepInclude(ran, { path: named(found), declared: named(found) })
     assert.strictEqual(named(found), node)
+    assert.deepStrictEqual(found.interpreter?.starts, [])
   })
+
+  it("a script: with what it names kept beside it, and stopped where that has changed", async () => {
+    const node = join(machine.site, "node_modules/.bin/node")
+    const real = join(machine.site, "node_modules/node/bin/node")
+    program(node, "#!/bin/sh\nbasedir=$(dirname \"$0\")\nexec \"$basedir/../node/bin/node\" \"$@\"\n")
+    program(real, `#!/bin/sh\nexec '${process.execPath}' "$@"\n`)
+    await ok("trust", "project")
+    assert.deepStrictEqual((await explain("which_node")).interpreter?.starts, ["node_modules/node/bin/node"])
+    const { stdout } = await machine.kiwi(["env", "explain", "which_node"])
+    assert.match(
+      stdout.replaceAll(/\s+/g, " "),
+      /it is a script kept with it: node_modules\/node\/bin\/node; what it starts outside the checkout/
+    )
+    await run("which_node")
+    program(real, "#!/bin/sh\necho '\"evil\"'\n")
+    const { code, stderr } = await machine.kiwi(["run", "tool", "which_node"])
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /node_modules\/\.bin\/node is not what a person was shown/)
+  })
+
+  it("Python: a venv that nobody activated", async () => {
+    rmSync(join(machine.site, ".venv"), { recursive: true })
+    const made = spawnSync("python3", ["-m", "venv", "--without-pip", "venv"], { cwd: machine.site, encoding: "utf8" })
+    assert.strictEqual(made.status, 0, made.stderr)
+    assert.match(
+      (await machine.kiwi(["run", "tool", "which_python"])).stderr,
+      /\.venv\/bin\/python was there when the project was trusted, and is gone/
+    )
+    await ok("trust", "project")
+    const found = await explain("which_python")
+    assert.strictEqual(found.interpreter?.path, "venv/bin/python")
+    assert.deepInclude(await run("which_python"), { path: named(found), isolated: true })
+  }, 60_000)
 
   it("bash: the one on PATH, and not one that lies in the project", async () => {
     program(join(machine.site, "bin/bash"), "#!/bin/sh\necho '\"hijacked\"'\n")

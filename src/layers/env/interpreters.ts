@@ -12,12 +12,14 @@ import type { HostFiles } from "./HostFiles.ts"
 import { type PathModule, type Programs, programVersion } from "./searchPath.ts"
 import { findManaged, type Managed } from "./versionManagers.ts"
 import {
+  neededIn,
   nodeIn,
   type Platform,
   poetryEnvironment,
   type ProjectHost,
   pythonIn,
   uvEnvironment,
+  venvNames,
   type VirtualEnvironment
 } from "./virtualEnvironments.ts"
 
@@ -60,6 +62,7 @@ export type FoundInterpreter =
       /** Set by who asks whether a person was shown it; see ResolvedInterpreter. */
       readonly place?: string
       readonly program?: InterpreterFile | undefined
+      readonly starts?: ReadonlyArray<string> | undefined
     }
     | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
   )
@@ -82,10 +85,15 @@ interface Search extends InterpreterHost {
   readonly places: Array<string>
 }
 
-interface Candidate {
-  readonly kind: InterpreterKind
-  /** The file, from the folder. */
+/** A file that stands for the interpreter, and those without which it does not. Both from the folder that is searched. */
+interface Sought {
   readonly relative: ReadonlyArray<string>
+  readonly needed: ReadonlyArray<ReadonlyArray<string>>
+}
+
+interface Candidate {
+  readonly sought: Sought
+  readonly kind: InterpreterKind
   readonly folder: string
   readonly where: string
   /** Relative to the project, where it lies in it. */
@@ -107,11 +115,14 @@ const nothing = "nothing there that runs"
 
 export const acceptCommand = "kiwi trust project"
 
-/** Files that stand for the interpreter, from the folder that is searched, the likeliest first. */
-const relativePaths = (type: Searched["type"], platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
+/** The likeliest first. */
+const soughtIn = (type: Searched["type"], platform: Platform): ReadonlyArray<Sought> =>
   type === "venv_python"
-    ? [[".venv", ...pythonIn(platform)]]
-    : nodeIn(platform).map((inside) => ["node_modules"].concat(inside))
+    ? venvNames.map((name) => ({
+      relative: [name, ...pythonIn(platform)],
+      needed: neededIn(name).map((file) => [name, file])
+    }))
+    : nodeIn(platform).map((inside) => ({ relative: ["node_modules"].concat(inside), needed: [] }))
 
 const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: InterpreterKind): Outcome => {
   const where = `${names.join(" and ")} on PATH`
@@ -124,7 +135,11 @@ const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: Interprete
 }
 
 const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
-  const { folder, kind, ofProject, place, relative } = candidate
+  const { folder, kind, ofProject, place, sought: { needed, relative } } = candidate
+  if (needed.some((one) => at.host.stampOf(at.path.join(folder, ...one)) === undefined)) {
+    if (place !== undefined && at.wasShown(place)) at.places.push(place)
+    return undefined
+  }
   const where = `${relative.join("/")} in ${candidate.where}`
   const file = at.path.join(folder, ...relative)
   const look = (outcome: string) => void at.looked.push({ where, path: file, outcome })
@@ -185,17 +200,17 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
     environment === undefined ? [] : [{
       ...environment,
       place: environment.place === undefined ? undefined : [environment.place, ...pythonIn(platform)].join("/"),
-      relative: pythonIn(platform),
+      sought: { relative: pythonIn(platform), needed: [] },
       ofProject: true
     }]
   if (isPython && at.mayUseProject) yield* outside(uvEnvironment(host))
-  for (const relative of relativePaths(declared.type, platform)) {
+  for (const sought of soughtIn(declared.type, platform)) {
     yield {
+      sought,
       kind: kinds[declared.type].project,
-      relative,
       folder: project,
       where: "the project",
-      place: relative.join("/"),
+      place: sought.relative.join("/"),
       ofProject: true
     }
   }
@@ -204,23 +219,23 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
 
 const candidatesIn = (place: Exclude<Place, "system">, declared: Searched, at: Search): Iterable<Candidate> => {
   const kind = kinds[declared.type][place]
-  const paths = relativePaths(declared.type, at.platform)
+  const files = soughtIn(declared.type, at.platform)
   switch (place) {
     case "project":
       return projectCandidates(declared, at)
     case "kiwi":
-      return at.project === undefined ? [] : paths.map((relative) => ({
+      return at.project === undefined ? [] : files.map((sought) => ({
+        sought,
         kind,
-        relative,
         folder: at.path.join(at.project ?? "", ".ai", "scripts"),
         where: "the project's .ai/scripts",
-        place: [".ai/scripts", ...relative].join("/"),
+        place: [".ai/scripts", ...sought.relative].join("/"),
         ofProject: true
       }))
     case "user":
-      return paths.map((relative) => ({
+      return files.map((sought) => ({
+        sought,
         kind,
-        relative,
         folder: at.userSpace,
         where: "the user space",
         ofProject: false

@@ -2,7 +2,7 @@
 // there by name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
 import { ConfigProvider, Effect, Option, Redacted, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import type { EnvConfig, Interpreter } from "../../services/env/EnvConfig.ts"
+import type { EnvConfig } from "../../services/env/EnvConfig.ts"
 import { type EnvPlan, envPlan } from "../../services/env/envPlan.ts"
 import {
   type EnvCandidate,
@@ -15,37 +15,25 @@ import {
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
-import { outsideProject, toInterpreterFile } from "../../services/env/ResolvedInterpreter.ts"
 import { isSecret } from "../../services/env/secretVariables.ts"
 import { isKiwiVariable } from "../../services/env/variableNames.ts"
 import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import { expandVariables } from "../../services/template/Template.ts"
 import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { makeItALink, type ProgramFile, throughProcess } from "../../services/trust/ShownProgram.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { isInside } from "../files/isInside.ts"
-import { processPath } from "../files/processPath.ts"
+import { type ChoiceHost, makeChooseInterpreter, resolvedInterpreter } from "./chooseInterpreter.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
-import type { HostFiles } from "./HostFiles.ts"
-import { acceptCommand, findInterpreter, type FoundInterpreter, missingInterpreter } from "./interpreters.ts"
-import { isShim } from "./programs/shimFile.ts"
+import type { FoundInterpreter } from "./interpreters.ts"
 import { makeShims } from "./programs/shims.ts"
-import { makePrograms, type PathModule, type Programs } from "./searchPath.ts"
-import { neededNode, type NodeProgram, runsTypescript } from "./typescriptNode.ts"
+import { makePrograms, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
-import { type Platform, virtualEnvironmentVariables } from "./virtualEnvironments.ts"
+import { virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
-export interface EnvResolverHost {
-  readonly files: HostFiles
-  readonly path: PathModule
-  readonly platform: Platform
+export interface EnvResolverHost extends ChoiceHost {
   /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
   readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
-  readonly checkoutAround: (project: string, userHome: string) => string
-  /** What runs Kiwi. It stands in for a Node on PATH that is too old for TypeScript. */
-  readonly ownNode: NodeProgram
 }
 
 const locale = [
@@ -113,18 +101,6 @@ type Values = ReadonlyMap<string, string>
 type SecretValues = ReadonlyMap<string, Redacted.Redacted<string>>
 
 const none = new Map<string, never>()
-
-const interpreterOf = (config: EnvConfig, found: FoundInterpreter | undefined): ResolvedEnv["interpreter"] =>
-  found?._tag !== "Found" || config.interpreter === undefined
-    ? undefined
-    : {
-      variable: config.interpreter.var,
-      path: found.path,
-      kind: found.kind,
-      version: found.version,
-      ...(found.place === undefined ? {} : { place: found.place }),
-      ...(found.program === undefined ? {} : { program: found.program })
-    }
 
 export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const { files, path, platform } = host
@@ -233,104 +209,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return made
   }
 
-  /** What lies in the project's checkout runs only as a person was shown it, wherever the search came upon it. */
-  const requireShown = Effect.fnUntraced(function*(
-    declared: Interpreter,
-    checkout: string | undefined,
-    found: FoundInterpreter
-  ): Effect.fn.Return<FoundInterpreter> {
-    const stop = (why: string, remedy?: string): FoundInterpreter => ({
-      _tag: "Missing",
-      why: missingInterpreter(declared, why),
-      remedy,
-      places: found.places,
-      looked: found.looked
-    })
-    const own = found._tag === "Missing"
-      ? undefined
-      : found.places.find((place) => path.join(project ?? "", place) === found.path)
-    let program: ProgramFile | undefined
-    for (const place of found.places) {
-      const standing = yield* trust.interpreter(place)
-      if (standing._tag === "Refused") return stop(`${place} ${standing.issue}`, makeItALink)
-      if (standing._tag !== "Shown") {
-        return stop(`${place} ${standing.issue}: ${acceptCommand} accepts it`, acceptCommand)
-      }
-      if (place === own) program = standing.program
-    }
-    if (found._tag === "Missing") return found
-    const real = files.realPath(found.path) ?? found.path
-    if (own !== undefined && !windows && isShim(files, path, found.path, real)) {
-      return stop(
-        `${own} leads to a shim, which runs what files of the project say`,
-        makeItALink
-      )
-    }
-    const through = processPath(found.path, files.readLink)
-    if (through !== undefined) return stop(`what was found ${throughProcess(through)}`, makeItALink)
-    if (own !== undefined) {
-      return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
-    }
-    const folder = files.realPath(path.dirname(found.path)) ?? path.dirname(found.path)
-    if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(checkout, one, path))) {
-      const where = checkout === project ? "the project" : "the checkout that the project lies in"
-      return stop(`what was found leads into ${where}`, `make it a program outside of ${where}`)
-    }
-    return { ...found, program: outsideProject }
-  })
-
-  const requireTypescript = (chain: Chain, checkout: string | undefined, found: FoundInterpreter): FoundInterpreter => {
-    const needed = found._tag === "Found" ? neededNode(chain, found) : undefined
-    if (found._tag === "Missing" || needed === undefined) return found
-    const { kind, looked, places, version: old } = found
-    const needs = `${chain.leaf.tool.entrypoint} needs Node ${needed} or newer`
-    const { path: own, version } = host.ownNode
-    // What a project or a version manager chose is not replaced.
-    const mayReplace = (kind === "system" || kind === "fallback") && runsTypescript(host.ownNode) &&
-      files.executable(own) !== undefined && (checkout === undefined || !isInside(checkout, own, path))
-    return mayReplace
-      ? {
-        ...found,
-        path: own,
-        version,
-        looked: [...looked, { where: "node on PATH", path: found.path, outcome: `is ${old}; ${needs}` }]
-      }
-      : {
-        _tag: "Missing",
-        why: `${needs}, ${found.path} is ${old}`,
-        remedy: `install Node ${needed} or newer${kind === "system" ? ", first on PATH" : ""}`,
-        places,
-        looked
-      }
-  }
-
-  const find = Effect.fnUntraced(function*(
-    chain: Chain,
-    interpreter: NonNullable<EnvConfig["interpreter"]>,
-    programs: Programs,
-    ofHost: (name: string) => string | undefined
-  ) {
-    const ofProject = chain.leaf.tool.location.tier === "project" && project !== undefined
-    const standing = ofProject ? yield* trust.state : undefined
-    const seen = standing?._tag === "Trusted" ? standing.seen : undefined
-    const checkout = project === undefined ? undefined : host.checkoutAround(project, home.userHome)
-    const found = findInterpreter(interpreter, {
-      host: files,
-      path,
-      platform,
-      programs,
-      project,
-      checkout,
-      userSpace: home.userSpace,
-      userHome: home.userHome,
-      mayUseProject: standing?._tag === "Trusted",
-      isSeen: (place) => seen === undefined || seen.includes(place),
-      wasShown: (place) => seen?.includes(place) === true,
-      variable: ofHost,
-      text
-    })
-    return yield* requireShown(interpreter, checkout, requireTypescript(chain, checkout, found))
-  })
+  const chooseInterpreter = makeChooseInterpreter({ ...host, home, project, text, trust })
 
   const assemble = Effect.fnUntraced(function*(
     chain: Chain,
@@ -348,7 +227,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
 
     const { interpreter } = config
-    const found = interpreter === undefined ? undefined : yield* find(chain, interpreter, programs, ofHost)
+    const found = interpreter === undefined ? undefined : yield* chooseInterpreter(chain, interpreter, programs, ofHost)
     if (interpreter !== undefined && found?._tag === "Found") {
       child.set(interpreter.var, variable(interpreter.var, found.path, "interpreter"))
     }
@@ -425,7 +304,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const env: ResolvedEnv = {
       child,
       declared: visible,
-      interpreter: interpreterOf(config, found),
+      interpreter: found === undefined ? undefined : resolvedInterpreter(config, found),
       warnings: dotenv?.warnings() ?? [],
       ...(references.size === 0 ? {} : { references })
     }

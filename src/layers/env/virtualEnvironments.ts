@@ -1,4 +1,4 @@
-// The virtual environments of a project beside its `.venv`: uv's, where `UV_PROJECT_ENVIRONMENT` says, and poetry's, in
+// The virtual environments of a project: by name, and uv's, where `UV_PROJECT_ENVIRONMENT` says, and poetry's, in
 // poetry's own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
 import { createHash } from "node:crypto"
 import { newestFirst, tomlValue } from "../../services/env/versionText.ts"
@@ -18,6 +18,12 @@ export const pythonIn = (platform: Platform) => platform === "windows" ? ["Scrip
 export const nodeIn = (platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
   // npm's shim is node.cmd; the program that it would start lies in the package.
   platform === "windows" ? [[".bin", "node.exe"], ["node", "bin", "node.exe"]] : [[".bin", "node"]]
+
+/** What virtual environments are called, in the order in which they count. */
+export const venvNames: ReadonlyArray<string> = [".venv", "venv", "env"]
+
+/** A folder may be called `env` and be none; what has to lie in it so that it is one. */
+export const neededIn = (environment: string): ReadonlyArray<string> => environment === ".venv" ? [] : ["pyvenv.cfg"]
 
 export interface ProjectHost {
   readonly path: PathModule

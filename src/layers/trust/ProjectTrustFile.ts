@@ -27,7 +27,8 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { makeFileDigests, programFiles, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
+import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
+import type { ProjectPlace } from "../env/programs/namedFiles.ts"
 import { isSameState, isSettled, type Remembered, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
@@ -258,33 +259,40 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     )
   })
 
-  const digestOf = makeFileDigests()
+  const contentOf = makeFileContents()
   /** Looked for each time: a folder above may become a checkout, or be none any more. */
   const placeNow = (): ProjectPlace => ({ root: project.root, checkout: checkoutAround(project.root, userHome) })
   const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
-    return { kind, path, files: yield* programFiles(at, path, kind === "Python", digestOf) }
+    return { kind, path, ...(yield* programFiles(at, { kind, path }, contentOf)) }
   })
   /** What lies in every place of an interpreter, as a person would be shown it. */
   const lookAtInterpreters = Effect.suspend(() => {
     const at = placeNow()
-    const there = interpreterPlaces(at, uvEnvironment).filter(({ path }) => isThere(project.root, path))
+    const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(project.root, place))
     return Effect.forEach(there, (place) => look(place, at))
   })
 
-  const standingOf = (now: ShownProgram, decision: TrustDecision | undefined): InterpreterStanding => {
+  const standingOf = (
+    now: FoundProgram & { readonly path: string },
+    decision: TrustDecision | undefined
+  ): InterpreterStanding => {
     const through = now.files.find(isProcessPath)
     if (through !== undefined) return { _tag: "Refused", issue: throughProcess(through.path) }
+    if (now.refused !== undefined) return { _tag: "Refused", issue: now.refused }
     const shown = decision?.interpreters?.find(({ path }) => path === now.path)
     if (shown === undefined) return { _tag: "New", issue: newProgram }
     return isAsShown(shown.files, now.files)
-      ? { _tag: "Shown", program: now.files[0] }
+      ? { _tag: "Shown", program: now.files[0], ...(now.starts === undefined ? {} : { starts: now.starts }) }
       : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
   }
 
   /** Where a person was shown a program, and nothing is any more. */
-  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> =>
-    (decision?.interpreters ?? []).filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, path))
+  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> => {
+    const places = new Map(interpreterPlaces(placeNow(), uvEnvironment).map((place) => [place.path, place]))
+    return (decision?.interpreters ?? [])
+      .filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, places.get(path) ?? { path }))
       .map(({ path }) => path)
+  }
 
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()

@@ -12,8 +12,8 @@ import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as HostFiles from "../env/HostFiles.ts"
-import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
-import { nodeIn, platformOf, pythonIn } from "../env/virtualEnvironments.ts"
+import type { ProjectPlace } from "../env/programs/namedFiles.ts"
+import { neededIn, nodeIn, platformOf, pythonIn, venvNames } from "../env/virtualEnvironments.ts"
 import { isInside } from "../files/isInside.ts"
 import { processPath } from "../files/processPath.ts"
 import { sha256 } from "../identity/sha256.ts"
@@ -141,18 +141,25 @@ export interface InterpreterPlace {
   readonly kind: "Python" | "Node" | "version"
   /** Relative to the project, forward slashes; `..` leads to the folders above it in its checkout. */
   readonly path: string
+  /** Files of the project without which it is none. */
+  readonly needed?: ReadonlyArray<string>
 }
 
 const programsIn = (language: "Python" | "Node", folder: string): ReadonlyArray<InterpreterPlace> =>
   (language === "Python" ? [pythonIn(here)] : nodeIn(here))
     .map((inside) => ({ kind: language, path: [folder, ...inside].join("/") }))
 
+const venvsIn = (folder: string): ReadonlyArray<InterpreterPlace> =>
+  venvNames.map((name) => ({
+    kind: "Python",
+    path: [`${folder}${name}`, ...pythonIn(here)].join("/"),
+    needed: neededIn(name).map((file) => `${folder}${name}/${file}`)
+  }))
+
 /** Every place in which EnvResolver looks for an interpreter of the project. */
 const programs: ReadonlyArray<InterpreterPlace> = [
-  ...programsIn("Python", ".venv"),
-  ...programsIn("Python", ".ai/scripts/.venv"),
-  ...programsIn("Node", "node_modules"),
-  ...programsIn("Node", ".ai/scripts/node_modules")
+  ...["", ".ai/scripts/"].flatMap(venvsIn),
+  ...["node_modules", ".ai/scripts/node_modules"].flatMap((folder) => programsIn("Node", folder))
 ]
 
 const versionFiles = [".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions"]
@@ -176,16 +183,16 @@ const uvPlace = ({ checkout, root }: ProjectPlace, named: string | undefined): R
 }
 
 /** Every place, whether anything is there or not. `named`: what UV_PROJECT_ENVIRONMENT says. */
-export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => [
-  ...programs,
-  ...versionsFrom(at),
-  ...uvPlace(at, named).filter((one) => programs.every(({ path }) => path !== one.path))
-]
+export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
+  const ofUv = uvPlace(at, named)
+  return [...programs.filter(({ path }) => ofUv.every((one) => one.path !== path)), ...versionsFrom(at), ...ofUv]
+}
 
 /** Also where it leads nowhere for Kiwi alone. */
-export const isThere = (root: string, place: string): boolean => {
-  const file = join(root, place)
-  return kind(file) !== "absent" || processPath(file, HostFiles.node.readLink) !== undefined
+export const isThere = (root: string, { needed = [], path }: Omit<InterpreterPlace, "kind">): boolean => {
+  const file = join(root, path)
+  return needed.every((one) => kind(join(root, one)) !== "absent") &&
+    (kind(file) !== "absent" || processPath(file, HostFiles.node.readLink) !== undefined)
 }
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })

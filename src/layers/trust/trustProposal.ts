@@ -8,16 +8,12 @@ import { lineEdits } from "../../services/integrity/SigningPlan.ts"
 import { defaults, interpret } from "../../services/settings/Settings.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal } from "../../services/trust/ProjectTrust.ts"
-import {
-  isProcessPath,
-  type ProgramFile,
-  type ShownProgram,
-  throughProcess
-} from "../../services/trust/ShownProgram.ts"
+import { isProcessPath, type ProgramFile, throughProcess } from "../../services/trust/ShownProgram.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { isScript, type ProjectPlace } from "../env/programs/interpreterFiles.ts"
+import type { FoundProgram } from "../env/programs/interpreterFiles.ts"
+import type { ProjectPlace } from "../env/programs/namedFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { environmentNames, type FoundControl } from "./projectFolder.ts"
 import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
@@ -32,7 +28,7 @@ export interface Compared {
 }
 
 /** An interpreter, or a file that chooses one, as it is now. */
-export type PlacedProgram = InterpreterPlace & ShownProgram
+export type PlacedProgram = InterpreterPlace & FoundProgram
 
 export interface ProposalInput extends ProjectPlace {
   readonly concerns: ReadonlyArray<FolderConcern>
@@ -60,15 +56,17 @@ const folderEffects = Effect.fnUntraced(function*(
   { checkout, gone, interpreters, root }: ProposalInput
 ) {
   const found = gone.map((name) => `${word(name)} is gone; tools of the project would run with what is found instead`)
-  for (const { files: parts, kind, path: name } of interpreters) {
+  for (const { files: parts, kind, path: name, refused, starts } of interpreters) {
     if (kind !== "version") {
       const [program, ...settings] = parts
       found.push(
         `${kind} tools of the project run with ${word(name)}: ${
           program === undefined ? "a link that leads nowhere" : showProgram(program)
-        }${isScript(join(root, name)) ? "; it is a script, and what that starts is not kept and may change" : ""}${
-          settings.length === 0 ? "" : `; it reads ${settings.map(showProgram).join(" and ")}`
-        }`
+        }${starts === undefined ? "" : "; it is a script, and what it starts that is not listed here may change"}${
+          settings.length === 0
+            ? ""
+            : `; it ${starts === undefined ? "reads" : "reads or starts"} ${settings.map(showProgram).join(" and ")}`
+        }${refused === undefined ? "" : `; it ${refused}`}`
       )
       continue
     }

@@ -5,11 +5,11 @@ import { isSameFile, type ProgramFile } from "../trust/ShownProgram.ts"
 
 /** Where an interpreter came from. Words of lockfiles: none of them ever changes its meaning. */
 export const InterpreterKind = Schema.Literals([
-  /** `.venv` of the project, whatever made it. */
+  /** `.venv`, `venv` or `env` of the project, whatever made it. */
   "project-venv",
-  /** `.ai/scripts/.venv` of the project. */
+  /** The same in `.ai/scripts` of the project. */
   "kiwi-venv",
-  /** `.venv` of the user space. */
+  /** The same in the user space. */
   "user-venv",
   /** Where `UV_PROJECT_ENVIRONMENT` says. */
   "uv",
@@ -73,4 +73,6 @@ export interface ResolvedInterpreter {
   readonly place?: string
   /** Absent where that cannot be told. */
   readonly program?: InterpreterFile
+  /** Of a script of the project: the files that it names, relative to the project, and that are kept with it. */
+  readonly starts?: ReadonlyArray<string>
 }

@@ -37,9 +37,16 @@ export type TrustState =
   /** `unsafe`: owner or mode of the folder, `.ai` or `$KIWI_HOME` is wrong. `remedy`: where trusting would not help. */
   | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
 
-/** `program`: the file that it comes down to, where that can be told. `issue`: the end of a sentence about the place. */
+/**
+ * `program`: the file that it comes down to, where that can be told. `starts`: of a script, the files that it names,
+ * relative to the project. `issue`: the end of a sentence about the place.
+ */
 export type InterpreterStanding =
-  | { readonly _tag: "Shown"; readonly program: ProgramFile | undefined }
+  | {
+    readonly _tag: "Shown"
+    readonly program: ProgramFile | undefined
+    readonly starts?: ReadonlyArray<string>
+  }
   | { readonly _tag: "New" | "Changed"; readonly issue: string }
   /** No person can accept it. */
   | { readonly _tag: "Refused"; readonly issue: string }

@@ -14,7 +14,7 @@ export type ProgramFile = typeof ProgramFile.Type
 export const ShownProgram = Schema.Struct({
   /** Where it is looked for, relative to the project: ".venv/bin/python", "../../.nvmrc". */
   path: Schema.String,
-  /** What that came down to: the program first, then what it reads before any code of a tool. */
+  /** What that came down to: the program first, then what it reads before any code of a tool, or starts. */
   files: Schema.Array(ProgramFile)
 })
 export type ShownProgram = typeof ShownProgram.Type

@@ -61,6 +61,97 @@ describe("uv's virtual environment", () => {
     }))
 })
 
+describe("a virtual environment that is called venv or env", () => {
+  const project = "/srv/project"
+  const places: ReadonlyArray<readonly [folder: string, search: string, kind: string]> = [
+    [project, "project", "project-venv"],
+    [`${project}/.ai/scripts`, "kiwi", "kiwi-venv"],
+    ["/home/u/.ai", "user", "user-venv"]
+  ]
+  const python = (folder: string, name: string) => `${folder}/${name}/bin/python`
+  const settings = (folder: string, ...names: ReadonlyArray<string>) =>
+    Object.fromEntries(names.map((name) => [`${folder}/${name}/pyvenv.cfg`, "version = 3.12.4\n"]))
+
+  for (const [folder, search, kind] of places) {
+    it.effect(`counts in every place of search, with its version, in the order .venv, venv, env: ${search}`, () =>
+      Effect.gen(function*() {
+        const all = [".venv", "venv", "env"]
+        for (let from = 0; from < all.length; from++) {
+          const there = all.slice(from)
+          const programs = [...there.map((name) => python(folder, name)), system]
+          const first = python(folder, there[0]!)
+          assert.strictEqual(
+            yield* found({ programs, files: settings(folder, ...there) }, [search, "system"]),
+            `${first} ${kind} 3.12.4`
+          )
+        }
+      }))
+
+    it.effect(`is no other folder of that name: ${search}`, () =>
+      Effect.gen(function*() {
+        const programs = ["venv", "env"].map((name) => python(folder, name)).concat(system)
+        assert.include(yield* found({ programs }, [search, "system"]), `${system} system`)
+        const one = yield* found({ programs, files: settings(folder, "env") }, [search, "system"])
+        assert.include(one, python(folder, "env"))
+        // The .venv needs none: uv and others are believed as before.
+        const old = yield* found({ programs: [python(folder, ".venv"), system] }, [search, "system"])
+        assert.include(old, python(folder, ".venv"))
+      }))
+  }
+
+  for (const [folder, search] of places.slice(0, 2)) {
+    const place = python(folder, "venv").slice(project.length + 1)
+    const world: World = { programs: [python(folder, "venv"), system], files: settings(folder, "venv") }
+    it.effect(`is used only as a person was shown it: ${place}`, () =>
+      Effect.gen(function*() {
+        const from = [search, "system"]
+        assert.match(
+          yield* found({ ...world, seen: [] }, from),
+          /^missing: .*venv\/bin\/python is there, but nobody has been shown it.*kiwi trust project$/
+        )
+        assert.include(yield* found({ ...world, seen: [place] }, from), python(folder, "venv"))
+        assert.match(
+          yield* found({ ...world, seen: [place], replaced: [place] }, from),
+          /^missing: .*is not what a person/
+        )
+        // It stops too where what told it is gone: the system's Python does not take its place.
+        const bare = { ...world, files: {}, seen: [place], replaced: [place] }
+        assert.match(yield* found(bare, from), /^missing: .*is not what a person/)
+      }))
+
+    it.effect(`stops where a .venv comes to it later: ${place}`, () =>
+      Effect.gen(function*() {
+        const programs = [...world.programs!, python(folder, ".venv")]
+        assert.match(
+          yield* found({ ...world, programs, seen: [place] }, [search, "system"]),
+          /^missing: .*\.venv\/bin\/python is there, but nobody/
+        )
+      }))
+
+    it.effect(`serves no tool of the user's, and none of a project that nobody trusts: ${place}`, () =>
+      Effect.gen(function*() {
+        assert.include(yield* found(world, [search, "system"], "user"), `${system} system`)
+        assert.include(yield* found({ ...world, trust: "Restricted" }, [search, "system"]), `${system} system`)
+      }))
+  }
+
+  it.effect("is Scripts\\python.exe on Windows", () =>
+    Effect.gen(function*() {
+      const file = "C:\\p\\venv\\Scripts\\python.exe"
+      const { interpreter } = yield* resolve(
+        withRuntime({ interpreter: { type: "venv_python", var: "X", search: ["project"] } }),
+        {
+          platform: "windows",
+          project: "C:\\p",
+          variables: { PATH: "C:\\bin" },
+          programs: [file],
+          files: { "C:\\p\\venv\\pyvenv.cfg": "version = 3.12.4" }
+        }
+      )
+      assert.strictEqual(interpreter?.path, file)
+    }))
+})
+
 describe("poetry's virtual environment", () => {
   const installed = (folder: string, ...versions: ReadonlyArray<string>) =>
     versions.map((version) => `${folder}/${poetry}-py${version}/bin/python`)

@@ -111,6 +111,15 @@ const attacks: ReadonlyArray<Attack> = [
     fs.mkdirSync(at("mono/packages/.git"))
     put("mono/.venv/bin/python", "evil")
   }),
+  ...["venv", "env", ".ai/scripts/venv", ".ai/scripts/env"].flatMap((folder): ReadonlyArray<Attack> => {
+    const inProject = `mono/packages/a/${folder}`
+    const make = (at: Place) => environment(inProject, at)
+    const name = `${folder}/bin/python`
+    return [
+      { what: `${folder}: other bytes`, name, make, change: ({ put }) => put(`${inProject}/bin/python`, "evil") },
+      { what: `${folder}: its pyvenv.cfg`, name, make, change: ({ put }) => put(`${inProject}/pyvenv.cfg`, "home = x") }
+    ]
+  }),
   {
     what: "a sibling's python",
     name: python,
@@ -273,6 +282,7 @@ describe("an interpreter in the checkout around a project", () => {
     Effect.gen(function*() {
       const at = yield* place
       rootsEnvironment(at)
+      at.put("mono/.venv/bin/python", "\x7fELF")
       at.put("mono/.nvmrc", "20\n")
       yield* Effect.gen(function*() {
         const { effects } = yield* trustProject
@@ -286,32 +296,6 @@ describe("an interpreter in the checkout around a project", () => {
         assert.isTrue(standing._tag === "Shown")
         assert.match(JSON.stringify(standing), /"path":"\.\.\/\.\.\/\.venv\/bin\/python","sha256":"[0-9a-f]{64}"/)
       }).pipe(Effect.provide(layerOf(at)))
-    }))
-
-  it.effect("is said to be a script, where it is one", () =>
-    Effect.gen(function*() {
-      const texts: ReadonlyArray<readonly [text: string, script: boolean]> = [
-        ["#!/bin/sh\nexec ../evil\n", true],
-        ["#!/bin/sh\nbasedir=$(dirname \"$0\")\nexec \"$basedir/../node/bin/node\" \"$@\"\n", true],
-        ["#!", true],
-        ["#", false],
-        ["", false],
-        [" #!/bin/sh\n", false],
-        ["\x7fELF", false]
-      ]
-      for (const name of [python, node]) {
-        for (const [text, script] of texts) {
-          const at = yield* place
-          at.put(`mono/packages/a/${name}`, text)
-          const { effects } = yield* trustProject.pipe(Effect.provide(layerOf(at)))
-          assert.strictEqual(effects.join("\n").includes("; it is a script, and what that starts is not kept"), script)
-        }
-      }
-      const at = yield* place
-      at.put("mono/tools/start", "#!/bin/sh\n")
-      at.link(`mono/packages/a/${python}`, "mono/tools/start")
-      const { effects } = yield* trustProject.pipe(Effect.provide(layerOf(at)))
-      assert.include(effects.join("\n"), "it is a script")
     }))
 
   it.effect("asks again where an older decision has it as outside the project", () =>
@@ -355,6 +339,27 @@ describe("an interpreter in the checkout around a project", () => {
       }).pipe(Effect.provide(layerOf(at)))
     }))
 
+  it.effect("is none in a venv or env without pyvenv.cfg, nor nobody's where one appears", () =>
+    Effect.gen(function*() {
+      for (const folder of ["venv", "env", ".ai/scripts/venv", ".ai/scripts/env"]) {
+        const at = yield* place
+        const name = `${folder}/bin/python`
+        at.put(`mono/packages/a/${name}`, "\x7fELF")
+        yield* Effect.gen(function*() {
+          const trust = yield* ProjectTrust
+          const { effects } = yield* trustProject
+          assert.notInclude(effects.join("\n"), name)
+          at.put(`mono/packages/a/${folder}/pyvenv.cfg`, "home = /usr/bin\n")
+          assert.deepStrictEqual(yield* standingOf(name), { _tag: "New", issue: newProgram })
+          assert.deepStrictEqual(yield* trust.unseen, [name])
+          assert.include((yield* trustProject).effects.join("\n"), `run with ${name}`)
+          at.remove(`mono/packages/a/${folder}/pyvenv.cfg`)
+          assert.strictEqual((yield* standingOf(name))._tag, "Changed")
+          assert.deepStrictEqual(yield* trust.unseen, [name])
+        }).pipe(Effect.provide(layerOf(at)))
+      }
+    }))
+
   it.effect("ends at the home folder, whatever that holds, and where no checkout is around", () =>
     Effect.gen(function*() {
       for (const mark of [".git", ".ai"]) {
@@ -391,6 +396,7 @@ describe("an interpreter that is gone", () => {
       (at) => environment("mono/packages/a/.ai/scripts/.venv", at),
       "mono/packages/a/.ai/scripts/.venv"
     ],
+    ["venv", "venv/bin/python", (at) => environment("mono/packages/a/venv", at), "mono/packages/a/venv"],
     ["node_modules", node, ({ put }) => put(`mono/packages/a/${node}`, "as it was"), "mono/packages/a/node_modules"],
     [".nvmrc", ".nvmrc", ({ put }) => put("mono/packages/a/.nvmrc", "20\n"), "mono/packages/a/.nvmrc"],
     ["the root's .nvmrc", "../../.nvmrc", ({ put }) => put("mono/.nvmrc", "20\n"), "mono/.nvmrc"]

@@ -1,6 +1,7 @@
 // What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
 // loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
-// told by its real path alone: what lies there is the machine's, and changes with its updates.
+// told by its real path alone: what lies there is the machine's, and changes with its updates. Of a script of the
+// checkout the files that it names belong to it: it is by them that a tool runs.
 import { Clock, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
@@ -10,8 +11,9 @@ import { attempt } from "../../files/attempt.ts"
 import { isSameState, isSettled, statOf } from "../../files/believe.ts"
 import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
-import { withoutFollowing } from "../../files/readRegular.ts"
+import { fill, withoutFollowing } from "../../files/readRegular.ts"
 import * as HostFiles from "../HostFiles.ts"
+import { namedFiles, pathWords, type ProjectPlace } from "./namedFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
@@ -20,9 +22,28 @@ const maxBytes = 1024 * 1024 * 1024
 /** Read between two chances for other fibers. */
 const chunkBytes = 1024 * 1024
 
-/** Digests of regular files, read once for as long as they do not change. `undefined` for what cannot be read. */
-export const makeFileDigests = () => {
-  const known = new Map<string, { readonly stat: Fs.BigIntStats; readonly digest: string }>()
+/** More than this, and what a script starts cannot be told. */
+const maxScriptBytes = 256 * 1024
+const maxStarted = 64
+
+/** How programs begin that the system itself runs: ELF, Mach-O, PE. What begins otherwise is run by `#!`, or by a shell. */
+const isBinary = (start: Buffer): boolean =>
+  /^(?:7f454c46|feedfac[ef]|c[ef]faedfe|cafebabe|bebafeca|4d5a)/.test(start.toString("hex", 0, 4))
+
+/** Whether a text is one by which something is started: modules and data are looked at by what reads them. */
+const startsPrograms = (file: string, text: Buffer, { mode }: Fs.BigIntStats): boolean =>
+  (mode & 0o111n) !== 0n || text.toString("latin1", 0, 2) === "#!" ||
+  /(?:^[^.]+|\.(?:ba|da|k|z)?sh)$/.test(basename(file))
+
+export interface FileContent {
+  readonly digest: string
+  /** The words of a script that may be paths; null where it has too many. Absent for any other file. */
+  readonly words?: ReadonlyArray<string> | null
+}
+
+/** What regular files hold, read once for as long as they do not change. `undefined` for what cannot be read. */
+export const makeFileContents = () => {
+  const known = new Map<string, { readonly stat: Fs.BigIntStats; readonly content: FileContent }>()
 
   const read = (file: string) =>
     Effect.acquireUseRelease(
@@ -33,33 +54,39 @@ export const makeFileDigests = () => {
         if (before?.isFile() !== true || before.size > BigInt(maxBytes)) return undefined
         const hash = createHash("sha256")
         const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Number(before.size) + 1))
+        let start: Buffer | undefined
         for (;;) {
-          const count = attempt(() => Fs.readSync(descriptor, buffer, 0, buffer.length, null))
-          if (count === undefined) return undefined
-          if (count === 0) break
-          hash.update(buffer.subarray(0, count))
-          if (count === chunkBytes) yield* Effect.yieldNow
+          const part = attempt(() => fill(descriptor, buffer))
+          if (part === undefined) return undefined
+          start ??= Buffer.from(part.subarray(0, maxScriptBytes))
+          if (part.length === 0) break
+          hash.update(part)
+          if (part.length === chunkBytes) yield* Effect.yieldNow
         }
         const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
-        return after === undefined || !isSameState(after, before)
-          ? undefined
-          : { stat: after, digest: hash.digest("hex") }
+        if (after === undefined || !isSameState(after, before)) return undefined
+        const digest = hash.digest("hex")
+        if (isBinary(start) || !startsPrograms(file, start, after)) return { stat: after, content: { digest } }
+        const words = after.size > BigInt(maxScriptBytes) ? undefined : pathWords(start.toString("utf8"))
+        return { stat: after, content: { digest, words: words ?? null } }
       }),
       (descriptor) => Effect.sync(() => descriptor === undefined ? undefined : Fs.closeSync(descriptor))
     )
 
-  return Effect.fnUntraced(function*(file: string) {
+  return Effect.fnUntraced(function*(file: string): Effect.fn.Return<FileContent | undefined> {
     const stat = statOf(file)
     if (stat === undefined) return undefined
     const before = known.get(file)
-    if (before !== undefined && isSameState(before.stat, stat)) return before.digest
+    if (before !== undefined && isSameState(before.stat, stat)) return before.content
     const found = yield* read(file)
     const now = yield* Clock.currentTimeMillis
     if (found !== undefined && isSettled(found.stat, now)) known.set(file, found)
     else known.delete(file)
-    return found?.digest
+    return found?.content
   })
 }
+
+export type FileContents = ReturnType<typeof makeFileContents>
 
 /**
  * The settings that Python reads before anything else: of a virtual environment, beside the program first, and the file
@@ -79,63 +106,86 @@ const pythonsIn = (folder: string): ReadonlyArray<string> =>
   (attempt(() => Fs.readdirSync(folder)) ?? []).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
     .toSorted().slice(0, 16).map((name) => join(folder, name))
 
-/** Whether a file says in its first line what runs it. */
-export const isScript = (file: string): boolean => {
-  const real = realPath(file)
-  const descriptor = real === undefined ? undefined : attempt(() => Fs.openSync(real, withoutFollowing))
-  if (descriptor === undefined) return false
-  try {
-    const start = Buffer.alloc(2)
-    return Fs.fstatSync(descriptor).isFile() && Fs.readSync(descriptor, start, 0, 2, 0) === 2 && `${start}` === "#!"
-  } catch {
-    return false
-  } finally {
-    Fs.closeSync(descriptor)
+/** What a place comes down to. */
+export interface FoundProgram {
+  /** The program first, then what it reads before any code of a tool, then what it starts; none where nothing is there. */
+  readonly files: ReadonlyArray<ProgramFile>
+  /** Of a script: those of the files that it, or another one among them, names. */
+  readonly starts?: ReadonlyArray<string>
+  /** Why no person can accept it, as the end of a sentence about the place. */
+  readonly refused?: string
+}
+
+const unreadableScript = "is or starts a script that is too long to tell what it starts, and is never used"
+
+/** The files that scripts of the checkout name, those that these name, and so on; `undefined` where that has no end. */
+const startedBy = Effect.fnUntraced(function*(
+  at: ProjectPlace,
+  programs: ReadonlyArray<string>,
+  contentOf: FileContents
+) {
+  const seen = new Set(programs.map(realPath))
+  const started: Array<string> = []
+  const waiting = [...programs]
+  for (const script of waiting) {
+    const real = realPath(script)
+    const content = real === undefined || !isInside(at.checkout, real) ? undefined : yield* contentOf(real)
+    if (content?.words === undefined) continue
+    const named = content.words === null ? undefined : namedFiles(content.words, script, at)
+    if (named === undefined) return undefined
+    for (const file of named) {
+      const target = realPath(file)
+      if (target === undefined || seen.has(target)) continue
+      seen.add(target)
+      started.push(file)
+      waiting.push(file)
+    }
+    if (started.length > maxStarted) return undefined
+    yield* Effect.yieldNow
   }
-}
-
-export type FileDigests = ReturnType<typeof makeFileDigests>
-
-/** Where a project lies; both are real paths. */
-export interface ProjectPlace {
-  readonly root: string
-  /** The project itself, or the checkout that it is a part of. */
-  readonly checkout: string
-}
+  return started
+})
 
 /**
- * The files that `place` of a project comes down to, the program first; none where nothing is there. `place` is relative
- * to the project, with forward slashes. A file of the checkout that cannot be read has the digest "", which is never
- * accepted, and so has a place that is another one for each process.
+ * The files that `place` of a project comes down to. `place` is relative to the project, with forward slashes. A file of
+ * the checkout that cannot be read has the digest "", which is never accepted, and so has a place that is another one
+ * for each process.
  */
 export const programFiles = Effect.fnUntraced(function*(
-  { checkout, root }: ProjectPlace,
-  place: string,
-  isPython: boolean,
-  digestOf: FileDigests
-) {
+  at: ProjectPlace,
+  { kind, path: place }: { readonly kind: "Python" | "Node" | "version"; readonly path: string },
+  contentOf: FileContents
+): Effect.fn.Return<FoundProgram> {
+  const { checkout, root } = at
   const named = join(root, place)
   const ofProcess = (path: string): ReadonlyArray<ProgramFile> => {
     const through = processPath(path, HostFiles.node.readLink)
     return through === undefined ? [] : [{ path: through, sha256: "" }]
   }
   const moving = ofProcess(named)
-  if (moving.length > 0) return moving
+  if (moving.length > 0) return { files: moving }
   const program = realPath(named)
-  if (program === undefined) return []
+  if (program === undefined) return { files: [] }
   const isOurs = (path: string) => isInside(checkout, path)
+  const fromProject = (path: string) => relative(root, path).split(sep).join("/")
   const fileOf = Effect.fnUntraced(function*(path: string): Effect.fn.Return<ProgramFile> {
     if (!isOurs(path)) return { path, sha256: null }
-    return { path: relative(root, path).split(sep).join("/"), sha256: (yield* digestOf(path)) ?? "" }
+    return { path: fromProject(path), sha256: (yield* contentOf(path))?.digest ?? "" }
   })
-  const settings = isPython ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
+  const settings = kind === "Python" ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
   const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
-  const ours = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home))
+  const pythons = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home)).flatMap(pythonsIn)
+  const started = kind === "version" ? [] : yield* startedBy(at, [named, ...pythons], contentOf)
   const files: Array<ProgramFile> = [yield* fileOf(program), ...homes.flatMap(ofProcess)]
-  for (const path of new Set([...settings, ...ours.flatMap(pythonsIn)])) {
+  for (const path of new Set([...settings, ...pythons, ...(started ?? [])])) {
     files.push(...ofProcess(path))
     const real = realPath(path)
     if (real !== undefined) files.push(yield* fileOf(real))
   }
-  return [...new Map(files.map((file) => [file.path, file])).values()]
+  const isScript = kind !== "version" && isOurs(program) && (yield* contentOf(program))?.words !== undefined
+  return {
+    files: [...new Map(files.map((file) => [file.path, file])).values()],
+    ...(isScript ? { starts: (started ?? []).map(fromProject) } : {}),
+    ...(started === undefined ? { refused: unreadableScript } : {})
+  }
 })
