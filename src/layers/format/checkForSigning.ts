@@ -14,7 +14,7 @@ import { parsePython } from "./readPython.ts"
 import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
-import type { Place } from "./scripts/imports/checkImports.ts"
+import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
@@ -168,6 +168,9 @@ const builtin = (module: string): CodeReader => ({
   line: /(\d+)()/
 })
 
+const inProject = ({ root, tier }: ItemLocation, exists: Exists): IsInProject => (path) =>
+  tier === "project" ? exists(`${root}/../${path}`) : Effect.succeed(true)
+
 /** Where a single file runs. What lies beside it today is looked at by its name only. */
 const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => {
   const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
@@ -176,7 +179,9 @@ const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => 
     has: Effect.fnUntraced(function*(module) {
       const found = (yield* exists(`${folder}${module}.py`)) || (yield* exists(`${folder}${module}/__init__.py`))
       return found && (!asks || (yield* ask(builtin(module), new Uint8Array())) !== undefined)
-    })
+    }),
+    hasFile: (path) => exists(`${folder}${path}`),
+    isInProject: inProject(location, exists)
   }
 }
 
@@ -233,15 +238,25 @@ export const checkForSigning = Effect.fnUntraced(function*(
     const found = yield* checkScript(item, path, decode(bytes), alone(snapshot.location, asks, exists), "entry")
     return found.problem === undefined ? { ...found, problem: yield* checkCode(path, bytes, asks) } : found
   }
-  return yield* checkFolder(item, snapshot, asks)
+  return yield* checkFolder(item, snapshot, asks, exists)
 })
 
-const checkFolder = Effect.fnUntraced(function*(tool: Tool, snapshot: ItemSnapshot, asks: boolean) {
+const checkFolder = Effect.fnUntraced(function*(
+  tool: Tool,
+  snapshot: ItemSnapshot,
+  asks: boolean,
+  exists: Exists
+) {
   const hidden = checkShown(tool, snapshot)
   if (hidden !== undefined) return { ...nothing, problem: hidden }
   const { files } = snapshot
   const { entrypoint = "" } = tool
-  const place: Place = { _tag: "Folder", files: new Set(files.map(({ path }) => path)), entrypoint }
+  const place: Place = {
+    _tag: "Folder",
+    files: new Set(files.map(({ path }) => path)),
+    entrypoint,
+    isInProject: inProject(snapshot.location, exists)
+  }
   const imported = new Set((yield* reachedFrom(entrypoint, files)).map(({ path }) => path))
   const unsure: Array<string> = []
   for (const { bytes, path } of files) {
