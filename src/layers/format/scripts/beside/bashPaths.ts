@@ -7,7 +7,10 @@ import { below, type OwnPath, parentOf, type Use } from "./ownPath.ts"
 
 const pad = "\uE0FF"
 const file = "\uE0FE"
+/** Folders upwards, and passes over the text. */
 const most = 8
+/** Variables that are followed in one pass. */
+const mostVariables = 50
 
 const place = (up: number): string => String.fromCharCode(0xe000 + up)
 
@@ -60,7 +63,7 @@ const withPlaces = (code: string): string => {
   for (let pass = 0; pass < most; pass++) {
     const before = text
     for (const [pattern, made] of rules) text = text.replace(pattern, (match) => over(match, made(match)))
-    for (const [, name, mark] of text.matchAll(assignment)) {
+    for (const [, name, mark] of text.matchAll(assignment).take(mostVariables)) {
       const isOnce = [...text.matchAll(new RegExp(`(?:^|[\\s;&|])${name}\\+?=`, "g"))].length === 1
       if (!isOnce) continue
       text = text.replace(new RegExp(`\\$(?:${name}\\b|\\{${name}\\})`, "g"), (match) => over(match, mark![0]!))

@@ -13,11 +13,12 @@ import { nodeUses } from "./nodePaths.ts"
 import { below, namesFile, type OwnPath, showPath, type Use } from "./ownPath.ts"
 import { packageData, pythonUses } from "./pythonPaths.ts"
 
-/** Lines of one kind that are named. */
+/** Lines of one kind that are named, and places that are looked up for them. */
 const most = 5
+const mostPlaces = 100
 
 const onLines = (text: string, offsets: ReadonlyArray<number>): string => {
-  const lines = [...new Set(offsets.map((at) => positionAt(text, at).line))]
+  const lines = [...new Set(offsets.slice(0, mostPlaces).map((at) => positionAt(text, at).line))]
   const more = lines.length > most ? ` and ${lines.length - most} more` : ""
   return `${lines.length === 1 ? "line" : "lines"} ${lines.slice(0, most).join(", ")}${more}`
 }

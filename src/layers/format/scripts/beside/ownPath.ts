@@ -11,6 +11,9 @@ export const ownFile: OwnPath = [self]
 
 export const isOwnFile = (path: OwnPath): boolean => path.at(-1) === self
 
+/** Longer paths are not followed. */
+const maxLength = 64
+
 export const parentOf = (path: OwnPath): OwnPath =>
   path.length > 0 && path.at(-1) !== ".." ? path.slice(0, -1) : [...path, ".."]
 
@@ -21,7 +24,7 @@ export const below = (path: OwnPath, relative: string): OwnPath | undefined => {
   for (const part of relative.split(/[/\\]/)) {
     if (part !== "" && part !== ".") at = part === ".." ? parentOf(at) : [...at, part]
   }
-  return at
+  return at.length > maxLength ? undefined : at
 }
 
 /** `path + "/name"`: text behind a path. */
