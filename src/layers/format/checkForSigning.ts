@@ -151,7 +151,10 @@ const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.
   const line = decode(bytes).split("\n", wrong.line)[wrong.line - 1] ?? ""
   return neverPython.test(wrong.found) && !(/^(?:unterminated|EO)/.test(wrong.found) && formatted.test(line))
     ? { ...nothing, problem: wrong }
-    : { problem: undefined, unsure: [`is no Python for the python3 of this machine (line ${wrong.line}: ${wrong.found})`] }
+    : {
+      problem: undefined,
+      unsure: [`is no Python for the python3 of this machine (line ${wrong.line}: ${wrong.found})`]
+    }
 })
 
 /** `runs`: whether it is part of what runs, and not just a file beside it. */
@@ -161,7 +164,7 @@ const checkCode = Effect.fnUntraced(function*(
   asks: boolean,
   runs: boolean
 ): Effect.fn.Return<Found> {
-  const found = (problem: Problem | undefined): Found => ({ ...nothing, problem })
+  const found = (wrong: Problem | undefined): Found => ({ ...nothing, problem: wrong })
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
@@ -177,7 +180,9 @@ const checkCode = Effect.fnUntraced(function*(
       // Only Node knows all that it cannot erase.
       return found(yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, asks, true))
     case ".mjs":
-      return found(yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks, runs))
+      return found(
+        yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks, runs)
+      )
     case ".js":
     case ".cjs":
       return found(

@@ -65,7 +65,10 @@ const needed: ReadonlyArray<readonly [name: string, code: string]> = [
   ["a.sh", `@@source "$(dirname -- "\${BASH_SOURCE[0]}")/sub/lib.sh"`],
   ["a.sh", `@@source "$(dirname "$(readlink -f "$0")")/lib.sh"`],
   ["a.sh", `@@source "$(cd "$(dirname "\${BASH_SOURCE[0]}")" && pwd)/lib.sh"`],
-  ["a.sh", `SCRIPT_DIR="$( cd -- "$( dirname -- "\${BASH_SOURCE[0]}" )" &> /dev/null && pwd )"\n@@source "$SCRIPT_DIR/lib.sh"`],
+  [
+    "a.sh",
+    `SCRIPT_DIR="$( cd -- "$( dirname -- "\${BASH_SOURCE[0]}" )" &> /dev/null && pwd )"\n@@source "$SCRIPT_DIR/lib.sh"`
+  ],
   ["a.sh", `HERE=$(cd "$(dirname "$0")"; pwd -P)\n@@. "\${HERE}/lib.sh"`],
   ["a.sh", `SELF=$(realpath "$0")\nDIR=$(dirname "$SELF")\n\n@@. $DIR/lib.sh`],
   ["a.sh", `readonly HERE="\${BASH_SOURCE%/*}"\n@@cat "$HERE/data.json"`],
@@ -75,25 +78,58 @@ const needed: ReadonlyArray<readonly [name: string, code: string]> = [
   ["a.sh", `@@bash "$(dirname "$0")/lib.sh"`],
   ["a.sh", `@@read -r x < "$(dirname "$0")/lib.sh"`],
   ["a.py", `from pathlib import Path\n@@print((Path(__file__).parent / "data.json").read_text())`],
-  ["a.py", `from pathlib import Path\nHERE = Path(__file__).resolve().parent\n@@print(open(HERE / "data.json").read())`],
+  [
+    "a.py",
+    `from pathlib import Path\nHERE = Path(__file__).resolve().parent\n@@print(open(HERE / "data.json").read())`
+  ],
   ["a.py", `import os\n@@print(open(os.path.join(os.path.dirname(__file__), "data.json")).read())`],
-  ["a.py", `import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n@@with open(os.path.join(HERE, "sub", "data.json")) as f:\n    print(f.read())`],
-  ["a.py", `import os\nHERE: str = os.path.dirname(os.path.realpath(__file__))\n@@print(open(HERE + "/data.json", "r").read())`],
+  [
+    "a.py",
+    `import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n@@with open(os.path.join(HERE, "sub", "data.json")) as f:\n    print(f.read())`
+  ],
+  [
+    "a.py",
+    `import os\nHERE: str = os.path.dirname(os.path.realpath(__file__))\n@@print(open(HERE + "/data.json", "r").read())`
+  ],
   ["a.py", `import os\nHERE = os.path.dirname(__file__)\n@@print(open(f"{HERE}/data.json", mode="rb").read())`],
   ["a.py", `import pathlib\n@@print(pathlib.Path(__file__).with_name("data.json").read_bytes())`],
-  ["a.py", `from pathlib import Path\nDATA = Path(__file__).parents[0].joinpath("sub", "data.json")\n@@print(DATA.open().read())`],
-  ["a.py", `from pathlib import Path\nROOT = Path(__file__).absolute().parent\ndef load():\n@@    return (ROOT / "sub" / "data.json").read_text()\nload()`],
-  ["a.py", `import io, os.path\n@@print(io.open(str(os.path.dirname(__file__) + "/data.json"), encoding="utf-8").read())`],
+  [
+    "a.py",
+    `from pathlib import Path\nDATA = Path(__file__).parents[0].joinpath("sub", "data.json")\n@@print(DATA.open().read())`
+  ],
+  [
+    "a.py",
+    `from pathlib import Path\nROOT = Path(__file__).absolute().parent\ndef load():\n@@    return (ROOT / "sub" / "data.json").read_text()\nload()`
+  ],
+  [
+    "a.py",
+    `import io, os.path\n@@print(io.open(str(os.path.dirname(__file__) + "/data.json"), encoding="utf-8").read())`
+  ],
   ["a.py", `import os\n@@print(os.listdir(os.path.join(os.path.dirname(__file__), "sub")))`],
   ["a.py", `import runpy, os\n@@runpy.run_path(os.path.join(os.path.dirname(__file__), "other.py"))`],
-  ["a.mjs", `import { readFileSync } from "node:fs"\nimport { join } from "node:path"\n@@console.log(readFileSync(join(import.meta.dirname, "data.json"), "utf8"))`],
+  [
+    "a.mjs",
+    `import { readFileSync } from "node:fs"\nimport { join } from "node:path"\n@@console.log(readFileSync(join(import.meta.dirname, "data.json"), "utf8"))`
+  ],
   ["a.mjs", `import fs from "node:fs"\n@@fs.readFileSync(\`\${import.meta.dirname}/data.json\`)`],
-  ["a.mjs", `import fs from "node:fs"\nimport path from "node:path"\nimport { fileURLToPath } from "node:url"\nconst __dirname = path.dirname(fileURLToPath(import.meta.url))\n@@fs.readFileSync(path.resolve(__dirname, "./sub", "data.json"))`],
-  ["a.mjs", `import fs from "node:fs/promises"\nconst here = import.meta.dirname\n@@await fs.readFile(here + "/data.json", "utf8")`],
-  ["a.mjs", `import fs from "node:fs"\nimport { fileURLToPath } from "node:url"\nconst here = fileURLToPath(new URL(".", import.meta.url))\nconst file = \`\${here}/data.json\`\n@@fs.readFileSync(file)`],
+  [
+    "a.mjs",
+    `import fs from "node:fs"\nimport path from "node:path"\nimport { fileURLToPath } from "node:url"\nconst __dirname = path.dirname(fileURLToPath(import.meta.url))\n@@fs.readFileSync(path.resolve(__dirname, "./sub", "data.json"))`
+  ],
+  [
+    "a.mjs",
+    `import fs from "node:fs/promises"\nconst here = import.meta.dirname\n@@await fs.readFile(here + "/data.json", "utf8")`
+  ],
+  [
+    "a.mjs",
+    `import fs from "node:fs"\nimport { fileURLToPath } from "node:url"\nconst here = fileURLToPath(new URL(".", import.meta.url))\nconst file = \`\${here}/data.json\`\n@@fs.readFileSync(file)`
+  ],
   ["a.mjs", `@@await import(\`\${import.meta.dirname}/lib.mjs\`)`],
   ["a.mjs", `import fs from "node:fs"\n@@fs.readFileSync(new URL("./data.json", import.meta.url))`],
-  ["a.ts", `import fs from "node:fs"\nimport { join } from "node:path"\nconst here: string = import.meta.dirname\n@@fs.readFileSync(join(here, "data.json"))`],
+  [
+    "a.ts",
+    `import fs from "node:fs"\nimport { join } from "node:path"\nconst here: string = import.meta.dirname\n@@fs.readFileSync(join(here, "data.json"))`
+  ],
   ["a.cjs", `const fs = require("fs"), path = require("path")\n@@fs.readFileSync(path.join(__dirname, "data.json"))`],
   ["a.cjs", `@@require(__dirname + "/lib.cjs")`],
   ["a.cjs", `@@require.resolve("./lib.cjs")`],
@@ -122,18 +158,46 @@ const fine: ReadonlyArray<readonly [name: string, code: string, unsure: boolean]
   ["a.py", `from pathlib import Path\nROOT = Path(__file__).parent.parent`, false],
   ["a.py", `from pathlib import Path\nprint(Path(__file__).resolve().parents[1])`, true],
   ["a.py", `import os, sys\nsys.path.insert(0, os.path.dirname(__file__))`, true],
-  ["a.py", `from pathlib import Path\nF = Path(__file__).parent / "data.json"\nprint(F.read_text() if F.exists() else 1)`, false],
-  ["a.py", `import os\nF = os.path.join(os.path.dirname(__file__), "x")\nif os.path.isfile(F):\n    print(open(F).read())`, false],
-  ["a.py", `from pathlib import Path\ntry:\n    print((Path(__file__).parent / "x").read_text())\nexcept OSError:\n    pass`, false],
+  [
+    "a.py",
+    `from pathlib import Path\nF = Path(__file__).parent / "data.json"\nprint(F.read_text() if F.exists() else 1)`,
+    false
+  ],
+  [
+    "a.py",
+    `import os\nF = os.path.join(os.path.dirname(__file__), "x")\nif os.path.isfile(F):\n    print(open(F).read())`,
+    false
+  ],
+  [
+    "a.py",
+    `from pathlib import Path\ntry:\n    print((Path(__file__).parent / "x").read_text())\nexcept OSError:\n    pass`,
+    false
+  ],
   ["a.py", `from pathlib import Path\nF = Path(__file__).parent / "cache"\nF.mkdir()\nprint(list(F.iterdir()))`, true],
   ["a.py", `import os\nHERE = os.path.dirname(__file__)\nwith open(HERE + "/log", "w") as f:\n    f.write("x")`, true],
   ["a.py", `import sys, pathlib\nprint(pathlib.Path("data").parent / "x.json")`, false],
-  ["a.mjs", `import { pathToFileURL } from "node:url"\nif (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(1)`, false],
-  ["a.mjs", `import { createRequire } from "node:module"\nconst require = createRequire(import.meta.url)\nrequire("node:fs")`, false],
+  [
+    "a.mjs",
+    `import { pathToFileURL } from "node:url"\nif (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(1)`,
+    false
+  ],
+  [
+    "a.mjs",
+    `import { createRequire } from "node:module"\nconst require = createRequire(import.meta.url)\nrequire("node:fs")`,
+    false
+  ],
   ["a.mjs", `import { basename } from "node:path"\nconsole.log(basename(import.meta.filename))`, false],
   ["a.mjs", `console.log(import.meta.dirname)`, true],
-  ["a.mjs", `import fs from "node:fs"\nconst f = import.meta.dirname + "/x"\nif (fs.existsSync(f)) fs.readFileSync(f)`, false],
-  ["a.mjs", `import fs from "node:fs/promises"\nawait fs.readFile(\`\${import.meta.dirname}/x\`).catch(() => "")`, false],
+  [
+    "a.mjs",
+    `import fs from "node:fs"\nconst f = import.meta.dirname + "/x"\nif (fs.existsSync(f)) fs.readFileSync(f)`,
+    false
+  ],
+  [
+    "a.mjs",
+    `import fs from "node:fs/promises"\nawait fs.readFile(\`\${import.meta.dirname}/x\`).catch(() => "")`,
+    false
+  ],
   ["a.mjs", `import fs from "node:fs"\ntry { fs.readFileSync(import.meta.dirname + "/x") } catch {}`, false],
   ["a.mjs", `const page = "import.meta.dirname"\n// __dirname + "/x"\nconsole.log(page)`, false],
   ["a.cjs", `console.log(require("path").resolve(__dirname, ".."))`, true],
@@ -235,8 +299,16 @@ describe("a folder tool", () => {
         ["a.sh", `R="$(cd "$(dirname "$0")/.." && pwd)"\n. "$R/lib.sh"`, "needs ../lib.sh"],
         ["a.sh", `cd "$(dirname "$0")"\nsource ./nothing.sh`, "no file nothing.sh"],
         ["a.py", `import os\nopen(os.path.join(os.path.dirname(__file__), "no.json"))`, "no file no.json"],
-        ["src/a.py", `from pathlib import Path\n(Path(__file__).parent / "data.json").read_text()`, "no file src/data.json"],
-        ["src/a.py", `from pathlib import Path\n(Path(__file__).parents[2] / "x.json").read_text()`, "needs ../../x.json"],
+        [
+          "src/a.py",
+          `from pathlib import Path\n(Path(__file__).parent / "data.json").read_text()`,
+          "no file src/data.json"
+        ],
+        [
+          "src/a.py",
+          `from pathlib import Path\n(Path(__file__).parents[2] / "x.json").read_text()`,
+          "needs ../../x.json"
+        ],
         ["a.mjs", `import fs from "fs"\nfs.readFileSync(import.meta.dirname + "/no.json")`, "no file no.json"],
         ["a.cjs", `require(__dirname + "/../lib.cjs")`, "needs ../lib.cjs"]
       ]
@@ -245,51 +317,58 @@ describe("a folder tool", () => {
         assert.include(error.issue, issue, code)
         assert.strictEqual(error.item, `project:tools/f/${main}`)
       }
-      yield* checkFiles(folder("src/a.py", `from pathlib import Path\n(Path(__file__).parents[1] / "data.json").read_text()`))
+      yield* checkFiles(
+        folder("src/a.py", `from pathlib import Path\n(Path(__file__).parents[1] / "data.json").read_text()`)
+      )
       yield* checkFiles(folder("bin/a.sh", `source "$(dirname "$0")/../lib.sh"`))
       yield* checkFiles(folder("bin/a.sh", `cd "$(dirname "$0")/.."\n. ./lib.sh`))
     }), 60_000)
 })
 
 describe("a file that is sourced by a path from the working directory", () => {
-  it.live("is the project's: refused where it lies beside the tool alone, and said otherwise", () =>
-    Effect.gen(function*() {
-      const tool = (code: string) => `${heads[".sh"]}${code}\n`
-      const manifest = `tool_id: f\nversion: "1.0.0"\ntool_type: bash\nexecutor_id: bash_runtime\nentrypoint: main.sh\n`
-      const refused = {
-        ".ai/tools/one.sh": tool("source ./lib.sh"),
-        ".ai/tools/two.sh": tool(". lib.sh"),
-        ".ai/tools/three.sh": tool("source lib/more.sh"),
-        ".ai/tools/f/tool.yaml": manifest,
-        ".ai/tools/f/main.sh": "source ./lib.sh\n",
-        ".ai/tools/f/lib.sh": "echo lib\n"
-      }
-      const accepted = {
-        ".ai/tools/g/tool.yaml": manifest.replace("tool_id: f", "tool_id: g"),
-        ".ai/tools/g/main.sh": "source \"${BASH_SOURCE[0]%/*}/lib.sh\"\n",
-        ".ai/tools/g/lib.sh": "echo found\n",
-        ".ai/tools/own.sh": tool("source ./ours.sh")
-      }
-      const project = yield* realProject({
-        ...refused,
-        ...accepted,
-        ".ai/tools/lib.sh": tool("echo lib"),
-        ".ai/tools/lib/more.sh": tool("echo more"),
-        "ours.sh": "echo ours\n"
-      })
-      yield* Effect.gen(function*() {
-        const { items, refused: found } = yield* (yield* Signatures).plan({ id: "**", tier: "project" })
-        assert.sameMembers(found.map(({ item }) => basename(item).replace(".sh", "")), ["one", "two", "three", "f"])
-        const effects = items.find(({ location }) => location.id === "own")?.effects.join("; ") ?? ""
-        assert.include(effects, "sources ./ours.sh of the folder that it runs in (line 5), which no signature covers")
-      }).pipe(Effect.provide(kernelOf(project)))
-      for (const path of Object.keys(refused)) Fs.rmSync(join(project.project, path))
-      yield* Effect.gen(function*() {
-        yield* accept
-        const proxy = yield* ToolProxy
-        const call = (item: string) => proxy.call({ callId: "call", caller, item, parameters: {}, dryRun: false })
-        assert.strictEqual((yield* call("g")).data, "found\n")
-        assert.strictEqual((yield* call("own")).data, "ours\n")
-      }).pipe(Effect.provide(kernelOf(project)))
-    }), 60_000)
+  it.live(
+    "is the project's: refused where it lies beside the tool alone, and said otherwise",
+    () =>
+      Effect.gen(function*() {
+        const tool = (code: string) => `${heads[".sh"]}${code}\n`
+        const manifest =
+          `tool_id: f\nversion: "1.0.0"\ntool_type: bash\nexecutor_id: bash_runtime\nentrypoint: main.sh\n`
+        const refused = {
+          ".ai/tools/one.sh": tool("source ./lib.sh"),
+          ".ai/tools/two.sh": tool(". lib.sh"),
+          ".ai/tools/three.sh": tool("source lib/more.sh"),
+          ".ai/tools/f/tool.yaml": manifest,
+          ".ai/tools/f/main.sh": "source ./lib.sh\n",
+          ".ai/tools/f/lib.sh": "echo lib\n"
+        }
+        const accepted = {
+          ".ai/tools/g/tool.yaml": manifest.replace("tool_id: f", "tool_id: g"),
+          ".ai/tools/g/main.sh": "source \"${BASH_SOURCE[0]%/*}/lib.sh\"\n",
+          ".ai/tools/g/lib.sh": "echo found\n",
+          ".ai/tools/own.sh": tool("source ./ours.sh")
+        }
+        const project = yield* realProject({
+          ...refused,
+          ...accepted,
+          ".ai/tools/lib.sh": tool("echo lib"),
+          ".ai/tools/lib/more.sh": tool("echo more"),
+          "ours.sh": "echo ours\n"
+        })
+        yield* Effect.gen(function*() {
+          const { items, refused: found } = yield* (yield* Signatures).plan({ id: "**", tier: "project" })
+          assert.sameMembers(found.map(({ item }) => basename(item).replace(".sh", "")), ["one", "two", "three", "f"])
+          const effects = items.find(({ location }) => location.id === "own")?.effects.join("; ") ?? ""
+          assert.include(effects, "sources ./ours.sh of the folder that it runs in (line 5), which no signature covers")
+        }).pipe(Effect.provide(kernelOf(project)))
+        for (const path of Object.keys(refused)) Fs.rmSync(join(project.project, path))
+        yield* Effect.gen(function*() {
+          yield* accept
+          const proxy = yield* ToolProxy
+          const call = (item: string) => proxy.call({ callId: "call", caller, item, parameters: {}, dryRun: false })
+          assert.strictEqual((yield* call("g")).data, "found\n")
+          assert.strictEqual((yield* call("own")).data, "ours\n")
+        }).pipe(Effect.provide(kernelOf(project)))
+      }),
+    60_000
+  )
 })

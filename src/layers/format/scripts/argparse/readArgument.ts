@@ -45,7 +45,8 @@ const fits = (value: Schema.Json, { enum: choices, maximum, minimum, type }: Sch
     ? Number.isSafeInteger(value)
     : type === "number"
     ? typeof value === "number"
-    : typeof value === type) && (!Array.isArray(choices) || choices.includes(value)) &&
+    : typeof value === type) &&
+  (!Array.isArray(choices) || choices.includes(value)) &&
   (typeof minimum !== "number" || Number(value) >= minimum) && (typeof maximum !== "number" || Number(value) <= maximum)
 
 /** A longer range is given by its ends. */

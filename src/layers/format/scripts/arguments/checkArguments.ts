@@ -66,7 +66,8 @@ const config = (tool: Tool, by: string): string => {
   return `CONFIG = ${isNumbered ? `{"args": ["{file}"]}` : `{"options": {"file": {"as": "positional"}}}`}`
 }
 
-const inManifest = "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}, required: [file]}"
+const inManifest =
+  "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}, required: [file]}"
 const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}`
 const behind = "and for what the script takes without an option"
 
@@ -82,9 +83,9 @@ const howTo = {
   python: (tool: Tool, by: string, needs?: string) =>
     isFolder(tool)
       ? `${inManifest}, ${dependency(tool, needs)}${behind}, ${config(tool, by)}`
-      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${
-        dependency(tool, needs)
-      }${behind}, ${config(tool, by)}`,
+      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
+        config(tool, by)
+      }`,
   node: (tool: Tool, by: string) =>
     isFolder(tool)
       ? `${inManifest}, ${behind}, ${config(tool, by)}`

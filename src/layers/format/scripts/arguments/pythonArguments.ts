@@ -113,7 +113,9 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
     const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
     if ((isArgv || isLocal) && !isOwnName(node, text)) found.push({ at: node.from, by: source })
-    if (local.get(on)?.includes(name) === true) found.push({ at: node.from, by: `${on}.${name}`, package: packages.get(on) })
+    if (local.get(on)?.includes(name) === true) {
+      found.push({ at: node.from, by: `${on}.${name}`, package: packages.get(on) })
+    }
   }
   return first(isEntry ? found : found.filter(({ at }) => !inMainGuard(tree.resolveInner(at, 1), text)))
 }
@@ -133,9 +135,11 @@ export const readsPythonStdin = (tree: Tree, text: string): Reading | undefined 
 export const mayReachCommandLine = (tree: Tree, text: string): Reading | undefined =>
   first(
     nodesOf(tree, "CallExpression", "MemberExpression").flatMap((node) => {
-      const [by] = /^(?:(?:builtins\.)?exec(?=\s*\()|vars(?=\(\s*sys\b)|[gs]etattr(?=\(\s*sys\s*,\s*["'](?:orig_)?argv)|sys\.__dict__$)/.exec(
-        text.slice(node.from, Math.min(node.to, node.from + maxName))
-      ) ?? []
+      const [by] =
+        /^(?:(?:builtins\.)?exec(?=\s*\()|vars(?=\(\s*sys\b)|[gs]etattr(?=\(\s*sys\s*,\s*["'](?:orig_)?argv)|sys\.__dict__$)/
+          .exec(
+            text.slice(node.from, Math.min(node.to, node.from + maxName))
+          ) ?? []
       return by === undefined ? [] : [{ at: node.from, by: /^(?:vars|getattr|setattr)$/.test(by) ? `${by}(sys)` : by }]
     })
   )

@@ -26,7 +26,10 @@ const rules: ReadonlyArray<readonly [pattern: RegExp, made: (match: string) => s
   [/\$\{(?:0|BASH_SOURCE(?:\[0\])?)%\/\*\}/g, () => place(0)],
   [/\$(?:0(?![\w])|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(?:\[0\])?(?::-\$0|:-\$\{0\})?\})/g, () => file],
   [
-    new RegExp(substituted(`(?:readlink(?:[ \\t]+-[a-z]+)*|realpath)[ \\t]+(?:--[ \\t]+)?${quote}${aFile}${quote}`), "g"),
+    new RegExp(
+      substituted(`(?:readlink(?:[ \\t]+-[a-z]+)*|realpath)[ \\t]+(?:--[ \\t]+)?${quote}${aFile}${quote}`),
+      "g"
+    ),
     () => file
   ],
   [new RegExp(substituted(`dirname[ \\t]+(?:--[ \\t]+)?${quote}${aFile}${quote}`), "g"), () => place(0)],
@@ -40,7 +43,10 @@ const rules: ReadonlyArray<readonly [pattern: RegExp, made: (match: string) => s
     (match) => place(upOf(match) + (match.match(/\/\.\./g)?.length ?? 0))
   ],
   [
-    new RegExp(substituted(`(?:dirname|realpath|readlink[ \\t]+-f)[ \\t]+(?:--[ \\t]+)?${quote}${aPlace}${quote}`), "g"),
+    new RegExp(
+      substituted(`(?:dirname|realpath|readlink[ \\t]+-f)[ \\t]+(?:--[ \\t]+)?${quote}${aPlace}${quote}`),
+      "g"
+    ),
     (match) => place(upOf(match) + (match.includes("dirname") ? 1 : 0))
   ]
 ]
@@ -50,8 +56,7 @@ const upOf = (text: string): number => {
   return found === null ? 0 : found[0].charCodeAt(0) - 0xe000
 }
 
-const over = (match: string, mark: string): string =>
-  match.length === 0 ? "" : mark + pad.repeat(match.length - 1)
+const over = (match: string, mark: string): string => match.length === 0 ? "" : mark + pad.repeat(match.length - 1)
 
 const assignment = new RegExp(
   `^[ \\t]*(?:(?:readonly|declare|local|export|typeset)[ \\t]+(?:-[a-z]+[ \\t]+)?)?(\\w+)=${quote}(${aPlace}|${aFile})${quote}[ \\t]*(?:;|$)`,
@@ -77,11 +82,18 @@ const start = String.raw`(?:^|[\n;&|({!]|\b(?:then|do|else|if))[ \t]*`
 const tail = String.raw`((?:/[^\s"';&|()<>$*?${"`"}]*)?)`
 
 const aUse = new RegExp(`(${aPlace})${quote}${tail}`, "g")
-const sources = new RegExp(`${start}(?:source|\\.)[ \\t]+(?:--[ \\t]+)?${quote}([\\w.][\\w./-]*)${quote}(?=[\\s;&|)]|$)`, "g")
-const changesTo = new RegExp(`${start}(?:cd|pushd)[ \\t]+(?:-P[ \\t]+)?(?:--[ \\t]+)?${quote}(${aPlace})${quote}((?:/[\\w.-]+)*)`, "g")
+const sources = new RegExp(
+  `${start}(?:source|\\.)[ \\t]+(?:--[ \\t]+)?${quote}([\\w.][\\w./-]*)${quote}(?=[\\s;&|)]|$)`,
+  "g"
+)
+const changesTo = new RegExp(
+  `${start}(?:cd|pushd)[ \\t]+(?:-P[ \\t]+)?(?:--[ \\t]+)?${quote}(${aPlace})${quote}((?:/[\\w.-]+)*)`,
+  "g"
+)
 
 /** Commands that fail without the file that they are given. */
-const needing = /(?:^|[\n;&|({]|\b(?:then|do|else|if|exec))[ \t]*(?:source|\.|cat|(?:ba)?sh|python3?|node|exec)[ \t]+(?:--[ \t]+)?["']?$/
+const needing =
+  /(?:^|[\n;&|({]|\b(?:then|do|else|if|exec))[ \t]*(?:source|\.|cat|(?:ba)?sh|python3?|node|exec)[ \t]+(?:--[ \t]+)?["']?$/
 const asCommand = /(?:^|[\n;&|({]|\b(?:then|do|else|exec))[ \t]*["']?$/
 const testing = /(?:\[\[?|\btest)[ \t]+(?:!?[ \t]*)-[a-zA-Z][ \t]+["']?$/
 const writing = /(?:>>?\|?[ \t]*|\b(?:mkdir|touch|tee|rm|cp|mv)\b[^\n;|&]*)["']?$/

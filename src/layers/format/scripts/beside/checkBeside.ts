@@ -46,9 +46,7 @@ const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, place: 
     return target === undefined || !isThere(place.files, target)
   }
   const missing = uses.filter((use) => isMissing(use) && !tested.some(alike(use.path)))
-  const certain = missing.filter((use) =>
-    use.how === "needs" && namesFile(use.path) && !written.some(alike(use.path))
-  )
+  const certain = missing.filter((use) => use.how === "needs" && namesFile(use.path) && !written.some(alike(use.path)))
   const [first, ...others] = certain
   if (first !== undefined) {
     const shown = cut(showPath(first.path), 80)

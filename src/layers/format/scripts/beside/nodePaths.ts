@@ -2,7 +2,7 @@
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { members, nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptional } from "../imports/readImports.ts"
-import { below, findUses, followedBy, isOwnFile, type OwnPath, ownFile, parentOf, type Use } from "./ownPath.ts"
+import { below, findUses, followedBy, isOwnFile, ownFile, type OwnPath, parentOf, type Use } from "./ownPath.ts"
 
 const ownFolder: OwnPath = []
 

@@ -2,10 +2,11 @@
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { members, nodesOf, readCall, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptional } from "../imports/readImports.ts"
-import { below, findUses, followedBy, isOwnFile, type OwnPath, ownFile, parentOf, type Use } from "./ownPath.ts"
+import { below, findUses, followedBy, isOwnFile, ownFile, type OwnPath, parentOf, type Use } from "./ownPath.ts"
 
 /** Functions that give back the path that they are given. */
-const same = /^(?:(?:pathlib\.)?(?:Pure)?(?:Posix)?Path|str|(?:os\.)?fspath|(?:os\.)?path\.(?:abspath|realpath|normpath)|abspath|realpath)$/
+const same =
+  /^(?:(?:pathlib\.)?(?:Pure)?(?:Posix)?Path|str|(?:os\.)?fspath|(?:os\.)?path\.(?:abspath|realpath|normpath)|abspath|realpath)$/
 const sameMethod = /^(?:resolve|absolute|as_posix|expanduser)$/
 
 const opens = /^(?:open|(?:io|codecs)\.open|(?:runpy\.)?run_path|(?:os\.)?(?:listdir|scandir))$/
@@ -136,7 +137,9 @@ export const pythonUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
           if (replaced === undefined || another !== undefined) return undefined
           const path = follow(replaced.firstChild?.nextSibling)
           const opening = /^[fFrR]+("""|'''|"|')/.exec(source(node))
-          if (path === undefined || opening === null || replaced.from !== node.from + opening[0].length) return undefined
+          if (path === undefined || opening === null || replaced.from !== node.from + opening[0].length) {
+            return undefined
+          }
           return followedBy(path, text.slice(replaced.to, node.to - opening[1]!.length))
         }
         case "CallExpression": {
