@@ -14,7 +14,7 @@ import { parsePython } from "./readPython.ts"
 import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
-import type { Place } from "./scripts/imports/checkImports.ts"
+import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
@@ -41,6 +41,13 @@ const python: CodeReader = {
     "import ast, sys; compile(sys.stdin.buffer.read(), 'item', 'exec', ast.PyCF_ONLY_AST, True)"
   ],
   line: /"item", line (\d+)()/
+}
+
+/** Compiles, and runs nothing: also finds what a syntax tree alone does not show. */
+const pythonCompiler: CodeReader = {
+  command: "python3",
+  args: ["-I", "-S", "-W", "ignore", "-c", "import sys; compile(sys.stdin.buffer.read(), 'item', 'exec', 0, True)"],
+  line: /"item", line (\d+)[^]*\n(?:Syntax|Indentation|Tab)Error: (.*)/
 }
 
 const node = (kind: "module" | "commonjs"): CodeReader => ({
@@ -98,7 +105,13 @@ const ask = Effect.fnUntraced(
   Effect.catch(({ issue }) =>
     Effect.succeed<Problem>(
       issue === "too-slow"
-        ? problem("checking the code took more than 10 seconds", "Make it simpler")
+        ? {
+          ...problem(
+            "its syntax could not be checked within 10 seconds",
+            "Try again when the machine is less busy; if it stays so, split the file, or move its data into a file of their own"
+          ),
+          retryable: true
+        }
         : notStarted
     )
   )
@@ -124,34 +137,65 @@ const checkProgram = Effect.fnUntraced(function*(
   return wrong
 })
 
-const checkCode = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, asks: boolean) {
+/** What no Python 3 takes, by what its compiler says. Anything else may be syntax that is newer than this machine's. */
+const neverPython =
+  /^(?:Missing parentheses in call to|'(?:return|yield|yield from|await|break)' outside|'continue' not properly|duplicate argument|non-default argument|positional argument follows|keyword argument repeated|Generator expression must|cannot (?:assign|delete)|leading zeros|nonlocal declaration|name '.*' is|unexpected indent|unindent does|inconsistent use|expected 'except'|(?:unterminated|EOL|EOF) )/
+
+/** Quotes inside of quotes are new in 3.12. */
+const formatted = /\b(?:[fFtT][rR]?|[rR][fFtT])["']/
+
+/** What the compiler finds in Python that Kiwi's grammar accepts. */
+const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<Found> {
+  const wrong = yield* ask(pythonCompiler, bytes)
+  if (wrong === undefined || wrong.line === 0) return nothing
+  const line = decode(bytes).split("\n", wrong.line)[wrong.line - 1] ?? ""
+  return neverPython.test(wrong.found) && !(/^(?:unterminated|EO)/.test(wrong.found) && formatted.test(line))
+    ? { ...nothing, problem: wrong }
+    : {
+      problem: undefined,
+      unsure: [`is no Python for the python3 of this machine (line ${wrong.line}: ${wrong.found})`]
+    }
+})
+
+/** `runs`: whether it is part of what runs, and not just a file beside it. */
+const checkCode = Effect.fnUntraced(function*(
+  path: string,
+  bytes: Uint8Array,
+  asks: boolean,
+  runs: boolean
+): Effect.fn.Return<Found> {
+  const found = (wrong: Problem | undefined): Found => ({ ...nothing, problem: wrong })
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
-      return asks ? yield* ask(bash, bytes) : undefined
-    case ".py":
-      return yield* checkProgram(yield* parsePython(decode(bytes)), [python], bytes, asks)
+      return found(asks ? yield* ask(bash, bytes) : undefined)
+    case ".py": {
+      const parsed = yield* parsePython(decode(bytes))
+      const isKnown = Result.isSuccess(parsed) && parsed.success.firstError === undefined
+      return isKnown && asks && runs
+        ? yield* compilePython(bytes)
+        : found(yield* checkProgram(parsed, [python], bytes, asks))
+    }
     case ".ts":
-      return yield* checkProgram(
-        yield* parseJavascript(decode(bytes), true),
-        [typescript],
-        bytes,
-        asks,
-        // Only Node knows all that it cannot erase.
-        true
-      )
+      // Only Node knows all that it cannot erase.
+      return found(yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, asks, true))
     case ".mjs":
-      return yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks)
+      return found(
+        yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks, runs)
+      )
     case ".js":
     case ".cjs":
-      return yield* checkProgram(
-        yield* parseJavascript(decode(bytes), false),
-        extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
-        bytes,
-        asks
+      return found(
+        yield* checkProgram(
+          yield* parseJavascript(decode(bytes), false),
+          extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
+          bytes,
+          asks,
+          runs
+        )
       )
     default:
-      return undefined
+      return nothing
   }
 })
 
@@ -168,6 +212,14 @@ const builtin = (module: string): CodeReader => ({
   line: /(\d+)()/
 })
 
+const both = (code: Found, script: Found): Found => ({
+  problem: code.problem ?? script.problem,
+  unsure: [...code.unsure, ...script.unsure]
+})
+
+const inProject = ({ root, tier }: ItemLocation, exists: Exists): IsInProject => (path) =>
+  tier === "project" ? exists(`${root}/../${path}`) : Effect.succeed(true)
+
 /** Where a single file runs. What lies beside it today is looked at by its name only. */
 const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => {
   const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
@@ -176,7 +228,9 @@ const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => 
     has: Effect.fnUntraced(function*(module) {
       const found = (yield* exists(`${folder}${module}.py`)) || (yield* exists(`${folder}${module}/__init__.py`))
       return found && (!asks || (yield* ask(builtin(module), new Uint8Array())) !== undefined)
-    })
+    }),
+    hasFile: (path) => exists(`${folder}${path}`),
+    isInProject: inProject(location, exists)
   }
 }
 
@@ -231,25 +285,35 @@ export const checkForSigning = Effect.fnUntraced(function*(
   if (snapshot.location.kind === "file") {
     const { location: { path }, bytes } = snapshot
     const found = yield* checkScript(item, path, decode(bytes), alone(snapshot.location, asks, exists), "entry")
-    return found.problem === undefined ? { ...found, problem: yield* checkCode(path, bytes, asks) } : found
+    return found.problem === undefined ? both(yield* checkCode(path, bytes, asks, true), found) : found
   }
-  return yield* checkFolder(item, snapshot, asks)
+  return yield* checkFolder(item, snapshot, asks, exists)
 })
 
-const checkFolder = Effect.fnUntraced(function*(tool: Tool, snapshot: ItemSnapshot, asks: boolean) {
+const checkFolder = Effect.fnUntraced(function*(
+  tool: Tool,
+  snapshot: ItemSnapshot,
+  asks: boolean,
+  exists: Exists
+) {
   const hidden = checkShown(tool, snapshot)
   if (hidden !== undefined) return { ...nothing, problem: hidden }
   const { files } = snapshot
   const { entrypoint = "" } = tool
-  const place: Place = { _tag: "Folder", files: new Set(files.map(({ path }) => path)), entrypoint }
+  const place: Place = {
+    _tag: "Folder",
+    files: new Set(files.map(({ path }) => path)),
+    entrypoint,
+    isInProject: inProject(snapshot.location, exists)
+  }
   const imported = new Set((yield* reachedFrom(entrypoint, files)).map(({ path }) => path))
   const unsure: Array<string> = []
   for (const { bytes, path } of files) {
     const part = path === entrypoint ? "entry" : imported.has(path) ? "imported" : "other"
     const found = yield* checkScript(tool, path, decode(bytes), place, part)
-    const wrong = found.problem ?? (yield* checkCode(path, bytes, asks))
-    if (wrong !== undefined) return { ...nothing, problem: { ...wrong, file: path } }
-    unsure.push(...found.unsure)
+    const all = found.problem === undefined ? both(yield* checkCode(path, bytes, asks, part !== "other"), found) : found
+    if (all.problem !== undefined) return { ...nothing, problem: { ...all.problem, file: path } }
+    unsure.push(...all.unsure)
   }
   return { problem: undefined, unsure }
 })

@@ -11,6 +11,8 @@ export interface Problem {
   readonly issue: string
   readonly found: string
   readonly hint: string
+  /** Whether the same text may do later. */
+  readonly retryable?: boolean
 }
 
 export interface Field {

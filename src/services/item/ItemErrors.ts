@@ -74,7 +74,9 @@ export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid"
   /** The offending line or value, cut to 200 characters; "" where there is none. */
   found: Schema.String,
   /** How to write it instead. */
-  hint: Schema.String
+  hint: Schema.String,
+  /** Whether the same text may do later: the machine had no time to read it. */
+  retryable: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
     const at = this.line === 0 ? "" : `:${this.line}:${this.column}`

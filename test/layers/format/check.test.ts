@@ -54,6 +54,75 @@ describe("before an item is signed", () => {
       assert.include((yield* invalid(python("x = (\n"))).issue, "syntax")
     }))
 
+  it.live(
+    "what the grammar accepts and the language does not is found by the language's own reader",
+    () =>
+      Effect.gen(function*() {
+        const wrong: Array<string> = []
+        const broken = [
+          "print 'x'",
+          "x = 1\nreturn x",
+          "def f(a, a): pass",
+          "def f(x=1, y): pass",
+          "f(a=1, 2)",
+          "f(a=1, a=2)",
+          "1 = x",
+          "x = 'abc",
+          "try:\n  x",
+          "a = 08",
+          "await x",
+          "break",
+          "def f():\n  nonlocal x\nnonlocal y",
+          "del f()"
+        ]
+        for (const code of broken) {
+          const result = yield* Effect.result(python(`${code}\n`))
+          if (result._tag === "Success") wrong.push(`Python is accepted: ${code}`)
+          else {
+            const { found, line } = yield* invalid(python(`${code}\n`))
+            if (line < 4 || found === "") wrong.push(`${code}: ${line} ${found}`)
+          }
+        }
+        const scripts: ReadonlyArray<readonly [name: string, code: string]> = [
+          ["a.mjs", "let a; let a"],
+          ["a.mjs", "return 1"],
+          ["a.mjs", "const x"],
+          ["a.js", "'abc"],
+          ["a.js", "break"],
+          ["a.js", "class A { constructor(){} constructor(){} }"],
+          ["a.mjs", "export { zz }"],
+          ["a.js", "try {}"],
+          ["a.js", "const b = 1; const b = 2"],
+          ["a.mjs", "super()"],
+          ["a.ts", "let a; let a"]
+        ]
+        for (const [name, code] of scripts) {
+          const result = yield* Effect.result(script(name, `${code}\n`))
+          if (result._tag === "Success") wrong.push(`${name} is accepted: ${code}`)
+          else assert.include((yield* invalid(script(name, `${code}\n`))).issue, "syntax", code)
+        }
+        assert.deepStrictEqual(wrong, [])
+      }),
+    60_000
+  )
+
+  it.live("what may be newer than this machine's Python is said, and not refused", () =>
+    Effect.gen(function*() {
+      const accepted = [
+        "match x:\n  case 1: pass",
+        "if (n := 1): pass",
+        "def f(a, /, *, b): pass",
+        "x: int = 1",
+        "async def f():\n  await x"
+      ]
+      for (const code of accepted) {
+        const tool = yield* python(`${code}\n`)
+        assert.isUndefined(tool._tag === "tool" ? tool.unsure : [], code)
+      }
+      // Every Python takes it, or a doubt is all that is said.
+      yield* python("try:\n  pass\nexcept A, B:\n  pass\n")
+    }))
+
   it.live("so are JavaScript and TypeScript", () =>
     Effect.gen(function*() {
       yield* script("a.mjs", "import x from \"pkg/x.json\" with { type: \"json\" }\nexport default class {}\n")

@@ -4,6 +4,7 @@ import type { Tool } from "../../../services/item/Item.ts"
 import { parseJavascript } from "../readJavascript.ts"
 import { parsePython } from "../readPython.ts"
 import { checkArguments, type Found, nothing } from "./arguments/checkArguments.ts"
+import { checkBeside } from "./beside/checkBeside.ts"
 import { checkErasable } from "./checkErasable.ts"
 import { checkJavascriptImports, checkPythonImports } from "./imports/checkImports.ts"
 import type { Place } from "./imports/checkImports.ts"
@@ -34,5 +35,9 @@ export const checkScript = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Found> {
   const problem = yield* checkImports(path, text, place)
   if (problem !== undefined) return { ...nothing, problem }
-  return part === "other" ? nothing : yield* checkArguments(tool, path, text, part === "entry")
+  if (part === "other") return nothing
+  const beside = yield* checkBeside(path, text, place)
+  if (beside.problem !== undefined) return beside
+  const found = yield* checkArguments(tool, path, text, part === "entry")
+  return found.problem === undefined ? { problem: undefined, unsure: [...found.unsure, ...beside.unsure] } : found
 })

@@ -117,6 +117,10 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     [{}, { n: null, c: "r" }]
   ),
+  choices_range: plain(
+    "p.add_argument('--n', type=int, choices=range(1, 6), default=2); p.add_argument('--m', type=int, choices=list(range(0, -5, -2))); p.add_argument('--l', nargs='+', type=int, choices=range(3)); p.add_argument('--big', type=int, choices=range(10, 1000)); p.add_argument('--f', type=float, choices=range(2))",
+    [{ n: 5, m: -4, l: [0, 2], big: 999, f: 1 }, { n: 5, m: -4, l: [0, 2], big: 999, f: 1 }]
+  ),
   choices_list: plain("p.add_argument('--c', nargs='+', choices=['r', '-g'])", [{ c: ["r"] }]),
   dest: plain("p.add_argument('--output-file', dest='out')", [{ "output-file": "x" }, { out: "x" }]),
   dashes: plain("p.add_argument('--dry-run', action='store_true')", [{ "dry-run": true }, { dry_run: true }]),

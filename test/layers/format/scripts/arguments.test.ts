@@ -382,6 +382,101 @@ describeWith(["python3"], "scripts that read their arguments in ways of their ow
   }
 })
 
+describe("what argparse and its neighbours need", () => {
+  const own = (code: string) =>
+    Effect.map(
+      checkFiles({
+        "tools/a.py": `"""T"""\n__version__ = "1.0.0"\nimport argparse, json\n${code}\n`
+      }),
+      (item) => item._tag === "tool" ? item : assert.fail("no tool")
+    )
+
+  it.live("choices=range is in the schema, and choices that no text equals are refused", () =>
+    Effect.gen(function*() {
+      const ranges: ReadonlyArray<readonly [choices: string, schema: Record<string, unknown>]> = [
+        ["range(1, 6)", { enum: [1, 2, 3, 4, 5] }],
+        ["range(3)", { enum: [0, 1, 2] }],
+        ["range(0, 10, 5)", { enum: [0, 5] }],
+        ["range(3, 0, -1)", { enum: [3, 2, 1] }],
+        ["range(-2, 1)", { enum: [-2, -1, 0] }],
+        ["list(range(2))", { enum: [0, 1] }],
+        ["tuple(range(1, 3))", { enum: [1, 2] }],
+        ["range(1, 65536)", { minimum: 1, maximum: 65535 }],
+        ["range(100, 0, -1)", { minimum: 1, maximum: 100 }],
+        ["range(0, 1000, 7)", {}],
+        ["range(5, 5)", {}],
+        ["range(LOW, HIGH)", {}]
+      ]
+      for (const [choices, expected] of ranges) {
+        const { parameters } = yield* own(`${made}p.add_argument("--n", type=int, choices=${choices})${print}`)
+        const properties = parameters["properties"] as Record<string, unknown>
+        assert.deepStrictEqual(properties["n"], { type: "integer", ...expected }, choices)
+      }
+      const far = yield* own(`${made}p.add_argument("--n", type=int, choices=range(1, 500), default=0)${print}`)
+      assert.notProperty((far.parameters["properties"] as Record<string, object>)["n"]!, "default")
+      for (const choices of ["range(1, 6)", "[1, 2]", "(1.5,)", "list(range(3))"]) {
+        const { hint, issue } = yield* invalid(own(`${made}p.add_argument("--n", choices=${choices})${print}`))
+        assert.include(issue, "which are numbers", choices)
+        assert.include(hint, "type=int")
+      }
+      yield* own(`${made}p.add_argument("--n", type=level, choices=[1, 2])${print}`)
+    }))
+
+  it.live("a hint names the package, and what is required", () =>
+    Effect.gen(function*() {
+      const hints: ReadonlyArray<readonly [code: string, said: string]> = [
+        ["import click\n@click.command()\ndef main(): pass\nmain()", `DEPENDENCIES = ["click"]`],
+        ["import click as c\n@c.command()\ndef main(): pass\nmain()", `DEPENDENCIES = ["click"]`],
+        ["from click import command\n@command()\ndef main(): pass\nmain()", `DEPENDENCIES = ["click"]`],
+        ["import typer\ntyper.run(main)", `DEPENDENCIES = ["typer"]`],
+        ["from docopt import docopt\ndocopt(__doc__)", `DEPENDENCIES = ["docopt"]`],
+        ["import fire\nfire.Fire(main)", `DEPENDENCIES = ["fire"]`],
+        ["from absl import app\napp.run(main)", `DEPENDENCIES = ["absl-py"]`],
+        ["import hydra\n@hydra.main()\ndef main(): pass", `DEPENDENCIES = ["hydra-core"]`],
+        ["from tap import Tap", `DEPENDENCIES = ["typed-argument-parser"]`],
+        ["import sys\nprint(sys.argv[1])", `"required": ["file"]`],
+        ["from sys import argv\nprint(argv[1:])", `"required": ["file"]`]
+      ]
+      for (const [code, said] of hints) assert.include((yield* invalid(own(code))).hint, said, code)
+      for (const code of ["import optparse\noptparse.OptionParser()", "import sys\nprint(sys.argv[1])"]) {
+        assert.notInclude((yield* invalid(own(code))).hint, "DEPENDENCIES")
+      }
+      assert.notInclude(
+        (yield* invalid(
+          own(
+            `__executor_id__ = "python_runtime"\nDEPENDENCIES = ["click>=8"]\nimport click\n@click.command()\ndef f(): pass`
+          )
+        )).hint,
+        "DEPENDENCIES"
+      )
+    }))
+
+  it.live("code that may change the arguments without naming them is a doubt", () =>
+    Effect.gen(function*() {
+      const doubts = [
+        `import sys\nvars(sys)["argv"] = ["x"]`,
+        `import sys\nsys.__dict__["argv"][1:] = []`,
+        `exec(open("x").read())`,
+        `import builtins\nbuiltins.exec("1")`,
+        `${made}p.add_argument("--x")\nexec("1")${print}`,
+        `import sys\nsetattr(sys, "orig_argv", [])`
+      ]
+      for (const code of doubts) {
+        const result = yield* Effect.result(own(code))
+        if (result._tag === "Success") assert.match((result.success.unsure ?? []).join(), /cannot be known/, code)
+        else assert.include(String(result.failure), "argv", code)
+      }
+      for (
+        const code of [
+          `import sqlite3\nsqlite3.connect(":memory:").cursor().execute("select 1")`,
+          `import sys\nprint(getattr(sys, "frozen", False))`,
+          `import re\nre.exec = 1\nprint("exec(")`,
+          `print(vars(object))`
+        ]
+      ) assert.isUndefined((yield* own(code)).unsure, code)
+    }))
+})
+
 describe("scripts whose arguments no parameter reaches", () => {
   it.live("are refused when they are signed, at their line and for this reason", () =>
     Effect.gen(function*() {

@@ -9,7 +9,7 @@ import type { Schema } from "effect"
 import { type ArgumentForm, maxCount } from "../../../../services/primitive/argumentForms.ts"
 import { makeLiterals } from "../../readPython.ts"
 import type { Arguments } from "./pythonCalls.ts"
-import { sourceOf } from "./pythonCalls.ts"
+import { readCall, sourceOf } from "./pythonCalls.ts"
 
 /** What stands in the way of a call, at an offset: a line is looked up for the first of them alone. */
 export interface Refusal {
@@ -40,12 +40,29 @@ const types: Readonly<Record<string, string>> = { int: "integer", float: "number
 export const byHand = "Write INPUT_SCHEMA = {…} and __executor_id__ = \"python_runtime\" at the left margin"
 
 /** A default that may be handed over in place of the script's own. */
-const fits = (value: Schema.Json, type: Schema.Json | undefined, choices: ReadonlyArray<Schema.Json> | undefined) =>
+const fits = (value: Schema.Json, { enum: choices, maximum, minimum, type }: Schema.JsonObject) =>
   (type === "integer"
     ? Number.isSafeInteger(value)
     : type === "number"
     ? typeof value === "number"
-    : typeof value === type) && (choices === undefined || choices.includes(value))
+    : typeof value === type) &&
+  (!Array.isArray(choices) || choices.includes(value)) &&
+  (typeof minimum !== "number" || Number(value) >= minimum) && (typeof maximum !== "number" || Number(value) <= maximum)
+
+/** A longer range is given by its ends. */
+const mostChoices = 50
+
+/** The numbers of `range(start, stop, step)` as a schema says them; `undefined`: there is none, or it cannot say so. */
+const rangeSchema = (numbers: ReadonlyArray<Schema.Json | undefined>): Schema.JsonObject | undefined => {
+  if (numbers.length === 0 || numbers.length > 3 || !numbers.every((one) => Number.isSafeInteger(one))) return undefined
+  const [first, second, step = 1] = numbers as ReadonlyArray<number>
+  const [start, stop] = second === undefined ? [0, first!] : [first!, second]
+  const count = Math.ceil((stop - start) / step)
+  if (step === 0 || count < 1) return undefined
+  if (count <= mostChoices) return { enum: Array.from({ length: count }, (_, at) => start + at * step) }
+  const last = start + (count - 1) * step
+  return Math.abs(step) === 1 ? { minimum: Math.min(start, last), maximum: Math.max(start, last) } : undefined
+}
 
 export const makeReadLiteral = (text: string) => {
   const literals = makeLiterals(text)
@@ -73,6 +90,17 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     return { ...schema, pattern: `^(?:[^${first.replace(/[\\\]^-]/g, "\\$&")}]|$)` }
   }
 
+  /** `range(1, 6)`, also as a list or a tuple. */
+  const rangeOf = (node: SyntaxNode | undefined): Schema.JsonObject | undefined => {
+    const call = node === undefined ? undefined : readCall(node, text)
+    const [first] = call?.arguments.positional ?? []
+    if (call === undefined || call.on !== undefined || call.arguments.unpacked) return undefined
+    if (/^(?:list|tuple|set)$/.test(call.method)) {
+      return first === undefined || source(first.firstChild ?? undefined) !== "range" ? undefined : rangeOf(first)
+    }
+    return call.method === "range" ? rangeSchema(call.arguments.positional.map(literal)) : undefined
+  }
+
   const valueOf = (named: Arguments["named"]): { schema: Schema.JsonObject; json: boolean } | Refusal => {
     const type = named.get("type")
     const name = source(type)
@@ -85,11 +113,20 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     }
     if (/^(?:json\.)?loads$/.test(name)) return { schema: {}, json: true }
     const kind = types[name] ?? "string"
-    const given = literal(named.get("choices"))
-    const choices = Array.isArray(given) && given.length > 0 && given.every((one) => fits(one, kind, undefined))
-      ? given
-      : undefined
-    const limit: Schema.JsonObject = choices !== undefined
+    const node = named.get("choices")
+    const range = rangeOf(node)
+    const given = literal(node)
+    const choices = Array.isArray(given) && given.length > 0 ? given : undefined
+    const isText = type === undefined || name === "str"
+    if (isText && (range !== undefined || choices?.every((one) => typeof one === "number") === true)) {
+      return refuse(
+        node!,
+        "argparse compares text with these choices, which are numbers: it takes no value",
+        "Add type=int, or write the choices as text"
+      )
+    }
+    if (kind !== "string" && range !== undefined) return { schema: { type: kind, ...range }, json: false }
+    const limit: Schema.JsonObject = choices?.every((one) => fits(one, { type: kind })) === true
       ? { enum: choices }
       : kind === "string"
       ? { not: { const: "--" } }
@@ -102,7 +139,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     const fallback = literal(named.get("default"))
     const usual = !changesDefaults && fallback !== undefined && fallback !== null && fallback !== false
     const handed = usual && mayDefault &&
-      fits(fallback, schema["type"], schema["enum"] as ReadonlyArray<Schema.Json> | undefined)
+      fits(fallback, schema)
     const description = [
       typeof help === "string" ? help.replaceAll("%(default)s", String(fallback ?? "")).replaceAll("%%", "%") : "",
       usual && !handed ? `Default: ${JSON.stringify(fallback)}` : ""

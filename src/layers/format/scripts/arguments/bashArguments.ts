@@ -32,8 +32,11 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** The same text with comments, single-quoted text and quoted here-documents blanked out, and the plain text in quotes. */
-const withoutQuoted = (text: string): string => {
+/**
+ * The same text with comments, single-quoted text and quoted here-documents blanked out, and the plain text in double
+ * quotes unless `keepsPlain`.
+ */
+export const withoutQuoted = (text: string, keepsPlain = false): string => {
   let out = ""
   let i = 0
   const within: Array<Context> = []
@@ -76,7 +79,8 @@ const withoutQuoted = (text: string): string => {
       within.pop()
       keep(1)
     } else if (top === "\"" && c === "$") keep(matchAt(plainVariable, text, i)![0].length)
-    else if (top === "\"") skip(i + 1)
+    else if (top === "\"" && !keepsPlain) skip(i + 1)
+    else if (top === "\"") keep(1)
     else if (c === "#" && isCode && (i === 0 || /[\s;&|()]/.test(text[i - 1]!))) {
       const end = text.indexOf("\n", i)
       skip(end === -1 ? text.length : end)

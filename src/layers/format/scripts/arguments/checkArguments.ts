@@ -14,7 +14,7 @@ import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { readBashArguments } from "./bashArguments.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
-import { changesCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
+import { changesCommandLine, mayReachCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
 
 export interface Found {
   readonly problem: Problem | undefined
@@ -66,15 +66,26 @@ const config = (tool: Tool, by: string): string => {
   return `CONFIG = ${isNumbered ? `{"args": ["{file}"]}` : `{"options": {"file": {"as": "positional"}}}`}`
 }
 
-const inManifest = "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}}"
-const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}}`
+const inManifest =
+  "Write into tool.yaml input_schema: {type: object, properties: {file: {type: string}}, required: [file]}"
+const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}`
 const behind = "and for what the script takes without an option"
 
+/** How a tool says that it needs a package, unless it does already. */
+const dependency = (tool: Tool, name: string | undefined): string =>
+  name === undefined || tool.dependencies.length > 0
+    ? ""
+    : isFolder(tool)
+    ? `dependencies: [${name}], `
+    : `DEPENDENCIES = ["${name}"], `
+
 const howTo = {
-  python: (tool: Tool, by: string) =>
+  python: (tool: Tool, by: string, needs?: string) =>
     isFolder(tool)
-      ? `${inManifest}, ${behind}, ${config(tool, by)}`
-      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${behind}, ${config(tool, by)}`,
+      ? `${inManifest}, ${dependency(tool, needs)}${behind}, ${config(tool, by)}`
+      : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
+        config(tool, by)
+      }`,
   node: (tool: Tool, by: string) =>
     isFolder(tool)
       ? `${inManifest}, ${behind}, ${config(tool, by)}`
@@ -131,14 +142,18 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
     const at = reading?.at ?? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
     const by = reading?.by ?? "sys.argv"
-    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by)))
+    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by, reading?.package)))
   } else if (argparse !== undefined && argparse.problem === undefined && input === "args" && isClosed(tool)) {
     const missing = differs(tool, argparse)
     if (missing !== undefined) return refused(problemAt(text, argparse.at, ...missing))
   }
+  const reached = isEntry && (tool.undeclared === true || argparse !== undefined)
+    ? mayReachCommandLine(tree, text)
+    : undefined
   return {
     problem: undefined,
     unsure: [
+      ...(reached === undefined ? [] : [`uses ${reached.by}, so what it does with its arguments cannot be known`]),
       ...(argparse === undefined || argparse.rest === ""
         ? []
         : [`uses arguments that its argparse does not know (${argparse.rest}): no parameter passes any`]),

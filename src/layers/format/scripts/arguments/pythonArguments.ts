@@ -27,6 +27,19 @@ const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   fileinput: ["input", "FileInput"]
 }
 
+const standard: ReadonlySet<string> = new Set(["optparse", "getopt", "fileinput"])
+
+/** Packages that are installed by another name than they are imported by. */
+const distributions: Readonly<Record<string, string>> = {
+  absl: "absl-py",
+  hydra: "hydra-core",
+  tap: "typed-argument-parser",
+  simple_parsing: "simple-parsing"
+}
+
+const packageOf = (module: string): string | undefined =>
+  standard.has(module) ? undefined : Object.hasOwn(distributions, module) ? distributions[module] : module
+
 /** Longer than any name that is looked for. */
 const maxName = 200
 
@@ -35,6 +48,8 @@ export interface Reading {
   readonly at: number
   /** As it is written: `sys.argv`, `click.command`. */
   readonly by: string
+  /** What has to be installed for it. */
+  readonly package?: string | undefined
 }
 
 /** The names that a statement imports of a module, and what they are called here. */
@@ -74,6 +89,7 @@ const inMainGuard = (node: SyntaxNode, text: string): boolean => {
 export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Reading | undefined => {
   const found: Array<Reading> = []
   const local = new Map<string, ReadonlyArray<string>>()
+  const packages = new Map<string, string | undefined>()
   for (const node of nodesOf(tree, "ImportStatement")) {
     if (isTried(node, text)) continue
     for (const [module, name, as] of importedIn(sourceOf(text, node))) {
@@ -84,8 +100,11 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
       if (
         known.length === 0 || known.includes(name) || (name === "" && known.some((one) => module === `${top}.${one}`))
       ) {
-        found.push({ at: node.from, by: top })
-      } else if (name === "") local.set(as, known)
+        found.push({ at: node.from, by: top, package: packageOf(top) })
+      } else if (name === "") {
+        local.set(as, known)
+        packages.set(as, packageOf(top))
+      }
     }
   }
   for (const node of nodesOf(tree, "MemberExpression", "Decorator", "VariableName")) {
@@ -94,7 +113,9 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
     const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
     if ((isArgv || isLocal) && !isOwnName(node, text)) found.push({ at: node.from, by: source })
-    if (local.get(on)?.includes(name) === true) found.push({ at: node.from, by: `${on}.${name}` })
+    if (local.get(on)?.includes(name) === true) {
+      found.push({ at: node.from, by: `${on}.${name}`, package: packages.get(on) })
+    }
   }
   return first(isEntry ? found : found.filter(({ at }) => !inMainGuard(tree.resolveInner(at, 1), text)))
 }
@@ -107,6 +128,19 @@ export const readsPythonStdin = (tree: Tree, text: string): Reading | undefined 
         ? /^sys\.stdin$/.test(source) && !/^\.(?:isatty|fileno|encoding)\b/.test(text.slice(node.to))
         : source.startsWith("input(")
       return reads ? [{ at: node.from, by: node.name === "MemberExpression" ? "sys.stdin" : "input()" }] : []
+    })
+  )
+
+/** Code that may change `sys.argv` without naming it. */
+export const mayReachCommandLine = (tree: Tree, text: string): Reading | undefined =>
+  first(
+    nodesOf(tree, "CallExpression", "MemberExpression").flatMap((node) => {
+      const [by] =
+        /^(?:(?:builtins\.)?exec(?=\s*\()|vars(?=\(\s*sys\b)|[gs]etattr(?=\(\s*sys\s*,\s*["'](?:orig_)?argv)|sys\.__dict__$)/
+          .exec(
+            text.slice(node.from, Math.min(node.to, node.from + maxName))
+          ) ?? []
+      return by === undefined ? [] : [{ at: node.from, by: /^(?:vars|getattr|setattr)$/.test(by) ? `${by}(sys)` : by }]
     })
   )
 

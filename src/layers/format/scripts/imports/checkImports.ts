@@ -9,17 +9,33 @@ import { javascriptImports, pythonImports } from "./readImports.ts"
 
 /** Where a file of a tool will stand when it runs. */
 export type Place =
-  /** Alone. `has` says whether a name is a module of the folder that the original lies in. */
-  | { readonly _tag: "Alone"; readonly has: (module: string) => Effect.Effect<boolean> }
+  | Alone
   /** Among the files of its folder: paths as they are signed. */
-  | { readonly _tag: "Folder"; readonly files: ReadonlySet<string>; readonly entrypoint: string | undefined }
+  | {
+    readonly _tag: "Folder"
+    readonly files: ReadonlySet<string>
+    readonly entrypoint: string | undefined
+    readonly isInProject: IsInProject
+  }
 
-const asFolder = (name: string): string =>
-  `Make it a folder: ${name}/tool.yaml with entrypoint, and every file that it imports beside it`
+interface Alone {
+  readonly _tag: "Alone"
+  /** Whether a name is a module of the folder that the original lies in. */
+  readonly has: (module: string) => Effect.Effect<boolean>
+  /** Whether a path leads to a file from that folder. */
+  readonly hasFile: (path: string) => Effect.Effect<boolean>
+  readonly isInProject: IsInProject
+}
 
-const stem = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.[a-z]+$/, "")
+/** Whether a path leads to a file from the project's folder, in which a tool runs; true where that is not known. */
+export type IsInProject = (path: string) => Effect.Effect<boolean>
 
-const folderOf = (path: string): ReadonlyArray<string> => path.split("/").slice(0, -1)
+export const asFolder = (name: string, does: "imports" | "needs" = "imports"): string =>
+  `Make it a folder: ${name}/tool.yaml with entrypoint, and every file that it ${does} beside it`
+
+export const stem = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.[a-z]+$/, "")
+
+export const folderOf = (path: string): ReadonlyArray<string> => path.split("/").slice(0, -1)
 
 /** The path that a relative one leads to; `undefined` where it leaves the folder. */
 export const resolveIn = (from: string, relative: string): string | undefined => {

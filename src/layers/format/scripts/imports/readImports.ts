@@ -11,7 +11,8 @@ export interface PythonImport {
   readonly module: string
 }
 
-const isOptional = (node: SyntaxNode, text: string): boolean => {
+/** Inside `try`, or for types alone. */
+export const isOptional = (node: SyntaxNode, text: string): boolean => {
   for (let parent = node.parent; parent !== null; parent = parent.parent) {
     if (parent.name === "TryStatement") return true
     if (parent.name === "IfStatement" && /^if\b[^\n]*\bTYPE_CHECKING\b/.test(text.slice(parent.from, parent.to))) {
