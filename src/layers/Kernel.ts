@@ -43,6 +43,7 @@ import * as DependenciesFile from "./dependency/DependenciesFile.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
+import * as GitTreeProcess from "./git/GitTreeProcess.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
 import * as KeychainOs from "./identity/KeychainOs.ts"
 import * as SecretStoreKeychain from "./identity/SecretStoreKeychain.ts"
@@ -163,7 +164,7 @@ const composeProject = (dir: string | undefined, choose: Choose) =>
       choose(Primitives, layerPrimitives),
       choose(PermissionGate, PermissionGateDefault.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
-      choose(Signatures, SignaturesFile.layer)
+      choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
     )),
     Layer.provideMerge(choose(Outputs, layerOutputs)),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
