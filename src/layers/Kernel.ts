@@ -43,6 +43,7 @@ import * as DependenciesFile from "./dependency/DependenciesFile.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
+import * as GitTreeProcess from "./git/GitTreeProcess.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
 import * as KeychainOs from "./identity/KeychainOs.ts"
 import * as SecretStoreKeychain from "./identity/SecretStoreKeychain.ts"
@@ -163,7 +164,7 @@ const composeProject = (dir: string | undefined, choose: Choose) =>
       choose(Primitives, layerPrimitives),
       choose(PermissionGate, PermissionGateDefault.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
-      choose(Signatures, SignaturesFile.layer)
+      choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
     )),
     Layer.provideMerge(choose(Outputs, layerOutputs)),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
@@ -193,7 +194,7 @@ const compose = <E>(
 
 /** What the projects of one process share: folders, locks, your identity, the way out to the network. */
 export const layerProcess = (options: Omit<ProcessOptions, "replace"> = {}) =>
-  composeProcess(options, chooseOwn, systemSpace.layer)
+  checked(options, () => composeProcess(options, chooseOwn, systemSpace.layer))
 
 /** One project, or none, over `layerProcess`. */
 export const layerProject = (dir: string | undefined) => composeProject(dir, chooseOwn)
@@ -229,12 +230,15 @@ const composeProjects = <E, R>(choose: Choose, shared: Layer.Layer<ProcessServic
 
 /** Kernels of many projects over one process, for the surfaces. What is replaced is one for all of them. */
 export const layerProjects = <Replaced extends KernelServices = never, E = never>(
-  { replace, ...options }: ProcessOptions<Replaced, E> = {}
+  given: ProcessOptions<Replaced, E> = {}
 ) =>
-  withOwnLayers(replaceServices(
-    replace,
-    (choose) => composeProjects(choose, composeProcess(options, choose, systemSpace.layer))
-  ))
+  checked(given, () => {
+    const { replace, ...options } = given
+    return withOwnLayers(replaceServices(
+      replace,
+      (choose) => composeProjects(choose, composeProcess(options, choose, systemSpace.layer))
+    ))
+  })
 
 /** The same below a home that is decided already: nothing is left that can be refused. */
 export const layerProjectsInHome = withOwnLayers(

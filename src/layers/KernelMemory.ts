@@ -58,7 +58,7 @@ import type { SystemItems } from "./item/system/systemSpace.ts"
 import { systemFiles } from "./item/system/systemSpace.ts"
 import type { KernelServices } from "./Kernel.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
-import { checked } from "./kernelOptions.ts"
+import { checked, inMemory } from "./kernelOptions.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
@@ -203,5 +203,5 @@ export function layer<Replaced extends KernelServices = never, E = never>(
         (choose) =>
           Layer.unwrap(Effect.map(systemFiles(options.items ?? {}), (system) => compose(options, choose, system)))
       )
-    ))
+    ), inMemory)
 }

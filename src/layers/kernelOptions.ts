@@ -46,6 +46,34 @@ const needs: Readonly<Record<string, readonly [is: Is, needed: string]>> = {
 /** What the options of a kernel on disk have besides. */
 export const onDisk = { project: [isText, "the path of a folder"] } as const
 
+const entriesAre = (is: Is): Is => (value) =>
+  value instanceof Map
+    ? [...value].every(([key, one]) => isText(key) && is(one))
+    : isRecord(value) && Object.values(value as object).every(is)
+
+const recordOf = (is: Is): Is => (value) => isRecord(value) && entriesAre(is)(value)
+
+const mapOf = (is: Is): Is => (value) => value instanceof Map && entriesAre(is)(value)
+
+const isMemoryFile: Is = (value) => isFile(value) || (isRecord(value) && isFile(Object(value).content))
+
+const memoryFiles = [entriesAre(isMemoryFile), "a Map or an object of texts or bytes by path"] as const
+
+/** What the options of a kernel in memory have besides. */
+export const inMemory: typeof needs = {
+  project: memoryFiles,
+  user: memoryFiles,
+  controlFiles: [recordOf(isText), "an object of texts by path"],
+  signers: [Array.isArray, "an array of signers"],
+  programs: [mapOf(Predicate.isFunction), "a Map of functions by path"],
+  network: [Predicate.isFunction, "a function that answers a request"],
+  host: [isRecord, "an object with variables and programs"],
+  lockfiles: [recordOf((value) => value instanceof Map), "an object of two Maps, project and user"],
+  settings: [isRecord, "an object of settings by name"],
+  secrets: [recordOf(isText), "an object of texts by name"],
+  packages: [mapOf(isText), "a Map of versions by name"]
+}
+
 const issueOf = (options: unknown, more: typeof needs): KernelOptionInvalid | undefined => {
   if (!isRecord(options)) return new KernelOptionInvalid({ option: "options", needed: "an object" })
   const given = new Map(Object.entries(options as object))

@@ -3,12 +3,14 @@
 // it looks that they still are before it does.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { isInside } from "../layers/files/isInside.ts"
+import { checkNewPassphrase, givenPassphrase } from "../layers/identity/key/newPassphrase.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { Projects } from "../layers/Projects.ts"
 import { realOrPlanned } from "../layers/workspace/home/homeFolders.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
+import { Identity } from "../services/identity/Identity.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation, typeFolder } from "../services/item/Item.ts"
@@ -94,6 +96,12 @@ const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.Fi
     )
   })
 
+/** Whether the examples can be signed by a key that there is, or that can be made. */
+const checkNewKey = Effect.gen(function*() {
+  const identity = yield* Identity
+  if ((yield* identity.current) === undefined) yield* checkNewPassphrase(yield* givenPassphrase)
+})
+
 /** The folder's real path; made if it is missing, and not before it is sure that it may be a project. */
 const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   const files = yield* FileSystem.FileSystem
@@ -107,6 +115,7 @@ const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   if (isInside(home, planned, path)) {
     return yield* refuse(dir, "it is inside Kiwi's own folder")
   }
+  if (!(yield* Effect.orElseSucceed(files.exists(path.join(planned, ".ai")), () => true))) yield* checkNewKey
   yield* makeFolder(planned)
   const root = yield* Effect.mapError(files.realPath(planned), () => refuse(dir, "it cannot be read"))
   return root === planned ? root : yield* refuse(dir, "it was moved meanwhile", "Try again")

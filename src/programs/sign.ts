@@ -1,8 +1,8 @@
 // Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
-import type { SignedItem } from "../services/integrity/Signatures.ts"
+import type { PlannedSignature, SignedItem } from "../services/integrity/Signatures.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation } from "../services/item/Item.ts"
@@ -49,6 +49,14 @@ export interface Signed {
     readonly time: string
     /** Of a tool. */
     readonly lockfile?: SignedLockfile
+  }>
+  /** What an agent asked for and is signed by the person and locked as it is: nobody was asked. */
+  readonly already_signed?: ReadonlyArray<{
+    readonly id: string
+    readonly type: string
+    readonly path: string
+    readonly version: string
+    readonly digest: string
   }>
   /** What was signed before and goes back to an older version: it may run now. Its file and its lock are left alone. */
   readonly went_back?: ReadonlyArray<{
@@ -105,12 +113,33 @@ const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
   return older.length === 0 ? {} : { went_back: older }
 }
 
+/** Whether a yes would change nothing: the person has signed it as it is, and its lock holds. */
+const isDone = Effect.fnUntraced(function*({ change, goesBackFrom, hides, location }: PlannedSignature) {
+  if (change !== "same" || goesBackFrom !== undefined || hides.length > 0) return false
+  if (location.type !== "tool") return true
+  const lockfiles = yield* Lockfiles
+  const id = location.category === "" ? location.id : `${location.category}/${location.id}`
+  const state = yield* Effect.option(lockfiles.validate({ id, tier: location.tier }))
+  return Option.isSome(state) && state.value.check._tag === "Locked"
+})
+
+const alreadySigned = ({ item, location, snapshot }: PlannedSignature) => ({
+  id: location.id,
+  type: location.type,
+  path: showLocation(location),
+  version: item.version,
+  digest: snapshot.digest
+})
+
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
 /** Only a terminal asks for a passphrase. */
 const answeredIn = { cli: undefined, mcp: "client", embed: "program" } as const
 
-/** Asks the person behind the surface's HumanGate. A plan without items is not asked about. */
+/**
+ * Asks the person behind the surface's HumanGate. A plan without items is not asked about, nor what an agent asks for and
+ * the person has signed as it is.
+ */
 export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller) {
   const lockfiles = yield* Lockfiles
   const signatures = yield* Signatures
@@ -118,6 +147,14 @@ export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller
   const made = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
   const plan = { ...made, refused: made.refused.map(({ error, item }) => ({ item, error: told(error) })) }
   if (plan.items.length === 0) return { signed: [], refrozen: [], refused: refusals(plan) } satisfies Signed as Signed
+  if (caller.surface === "mcp" && (yield* Effect.forEach(plan.items, isDone)).every((done) => done)) {
+    return {
+      signed: [],
+      already_signed: plan.items.map(alreadySigned),
+      refrozen: [],
+      refused: refusals(plan)
+    } satisfies Signed as Signed
+  }
   const { locks, signed } = yield* asHuman(plan.request, caller, (act) =>
     Effect.gen(function*() {
       const items = yield* signatures.sign(plan, act)

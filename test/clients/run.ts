@@ -43,7 +43,7 @@ const wanted = chooseWanted()
 const folders = [...values.parts, ...(process.env["KIWI_CLIENTS_DIR"] ?? "").split(delimiter)].filter((at) => at !== "")
 
 const transports = ["stdio", "http"] as const
-const missing: Array<{ readonly client: string; readonly why: string }> = []
+const missing: Array<{ readonly client: string; readonly over?: Transport; readonly why: string }> = []
 const libraries: Array<Row> = []
 const agents: Array<Row> = []
 const signing: Array<Row> = []
@@ -61,8 +61,9 @@ const withPart = async (
     missing.push({ client, why: part.missing })
     return
   }
-  for (const transport of over) {
-    await test(part, transport)
+  for (const transport of transports) {
+    if (over.includes(transport)) await test(part, transport)
+    else missing.push({ client, over: transport, why: `it cannot reach a server over ${transport}` })
   }
 }
 
@@ -97,7 +98,9 @@ else {
   printTable("client", libraries)
   printTable("agent", agents)
   printTable("an agent's shell tries to sign", signing)
-  for (const { client, why } of missing) console.log(`${client} was left out: ${why}`)
+  for (const { client, over, why } of missing) {
+    console.log(`${client} was left out${over === undefined ? "" : ` over ${over}`}: ${why}`)
+  }
 }
 const outcomes = [...libraries, ...agents, ...signing].flatMap((row) => Object.values(row.outcomes))
 process.exitCode = outcomes.some(({ state }) => state === "FAILED") ? 1 : 0

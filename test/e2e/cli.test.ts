@@ -345,6 +345,30 @@ describe("init", () => {
     assert.isFalse(existsSync(join(machine.folder, "kiwi/x")))
   })
 
+  it("writes nothing where no key can be made by the passphrase that is given", async () => {
+    const plain = makeMachine({ plain: true })
+    try {
+      for (const passphrase of ["short", "1234567", "aaaaaaaaaaaa", "with\ttabulator"]) {
+        for (const dir of [".", "new/folder"]) {
+          const env = { KIWI_PASSPHRASE: passphrase }
+          const { code, stdout } = await plain.kiwi(["init", dir, "--json"], { env })
+          assert.deepStrictEqual([code, json(stdout).error.code], [1, "KEY_UNAVAILABLE"], passphrase)
+          assert.match(json(stdout).error.message, /KIWI_PASSPHRASE (has|is|holds) .*no key was made/)
+          assert.notInclude(stdout, passphrase)
+        }
+      }
+      assert.deepStrictEqual(readdirSync(plain.site), [])
+      assert.isFalse(existsSync(join(plain.folder, "kiwi/identity.json")))
+      assert.isFalse(existsSync(join(plain.folder, "kiwi/projects")))
+      const { code, stdout } = await plain.kiwi(["init", "--json"], { env: { KIWI_PASSPHRASE: "long enough now" } })
+      assert.deepStrictEqual([code, json(stdout).trust], [0, "trusted"])
+      const known = await plain.kiwi(["init", "two", "--json"], { env: { KIWI_PASSPHRASE: "short" } })
+      assert.strictEqual(known.code, 0, "the key is there, and the passphrase is only another one")
+    } finally {
+      plain.remove()
+    }
+  })
+
   it("lists the clients of this machine, their servers and skills, by name only and escaped", async () => {
     mkdirSync(join(machine.home, ".cursor"))
     mkdirSync(join(machine.home, ".claude/skills/review"), { recursive: true })

@@ -115,7 +115,8 @@ describe("a team's first day", () => {
 
   it("Bob adds a tool and his key on a branch, Ada changes hers on another, and both are merged", async () => {
     bob.git("checkout", "-qb", "bob")
-    await done(bob.kiwi("identity"))
+    const identity = await done(bob.kiwi("identity"))
+    assert.match(identity, /A teammate .* types.*:\n {2}kiwi trust add [\w-]{43} --name \S+ --as me\n/)
     await done(bob.kiwi("trust", "propose", "--yes"))
     bob.write(".ai/tools/bye.sh", tool("Bye", "bye from Bob"))
     await done(bob.kiwi("sign", "tool", "bye", "--yes"))
@@ -155,8 +156,9 @@ describe("a team's first day", () => {
   it("Bob changes Ada's tool; it runs for both", async () => {
     bob.git("checkout", "-q", "main")
     bob.git("pull", "-q", "--ff-only")
-    bob.write(".ai/tools/hello.sh", tool("Hello", "hello from both", "1.2.0"))
-    assert.include(await refused(bob.kiwi("run", "tool", "hello")), "UNSIGNED")
+    const theirs = fs.readFileSync(join(bob.clone, ".ai/tools/hello.sh"), "utf8")
+    bob.write(".ai/tools/hello.sh", theirs.replace("1.1.0", "1.2.0").replace("hello again", "hello from both"))
+    assert.include(await refused(bob.kiwi("run", "tool", "hello")), "TAMPERED")
     await done(bob.kiwi("sign", "tool", "hello", "--yes"))
     assert.include(await done(bob.kiwi("run", "tool", "hello")), "hello from both")
     bob.git("commit", "-qam", "From both")
@@ -165,6 +167,28 @@ describe("a team's first day", () => {
     bob.git("push", "-q", "origin", "main")
     ada.git("pull", "-q", "--ff-only")
     assert.include(await done(ada.kiwi("run", "tool", "hello")), "hello from both")
+  })
+
+  it("both give one tool the same version: signing what was merged ends the conflict in its lock too", async () => {
+    for (const [one, says] of [[ada, "from Ada's branch"], [bob, "from Bob's branch"]] as const) {
+      one.git("checkout", "-qb", `${one.name}-same`)
+      one.write(".ai/tools/hello.sh", tool("Hello", says, "1.3.0"))
+      await done(one.kiwi("sign", "tool", "hello", "--yes"))
+      one.git("add", "-A")
+      one.git("commit", "-qm", says)
+      one.git("push", "-q", "origin", `${one.name}-same`)
+    }
+    ada.git("fetch", "-q")
+    assert.throws(() => ada.git("merge", "-q", "origin/Bob-same"))
+    const conflicts = ada.git("diff", "--name-only", "--diff-filter=U").trim().split("\n")
+    assert.deepStrictEqual(conflicts, [".ai/lockfiles/tools/hello@1.3.0.lock.json", ".ai/tools/hello.sh"])
+    ada.write(".ai/tools/hello.sh", tool("Hello", "hello from the merge", "1.3.0"))
+    await done(ada.kiwi("sign", "tool", "hello", "--yes"))
+    ada.git("add", ".ai")
+    ada.git("commit", "-qm", "Merge")
+    assert.include(await done(ada.kiwi("run", "tool", "hello")), "hello from the merge")
+    assert.match(await done(ada.kiwi("lockfile", "verify")), /held +project:lockfiles\/tools\/hello@1\.3\.0/)
+    for (const one of [ada, bob]) one.git("checkout", "-q", "main")
   })
 
   it("CI proves a fresh clone by the signers that it was given", async () => {

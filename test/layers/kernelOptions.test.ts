@@ -4,6 +4,7 @@ import { Effect, Layer, Logger } from "effect"
 import * as Kernel from "../../src/layers/Kernel.ts"
 import * as KernelMemory from "../../src/layers/KernelMemory.ts"
 import { makeKiwi } from "../../src/programs/makeKiwi.ts"
+import { makeTestKiwi } from "../../src/programs/testing.ts"
 import type { PrimitiveHandler } from "../../src/services/primitive/Primitive.ts"
 import { call, tool } from "./proxy/calls.ts"
 
@@ -31,12 +32,58 @@ const options: ReadonlyArray<readonly [name: string, given: unknown, option: str
   ["an instance of a class", new Date(0), "options"]
 ]
 
+const refusalOf = <A, E>(layer: Layer.Layer<A, E>) => Effect.flip(Effect.scoped(Layer.build(layer)))
+
+const inMemory: ReadonlyArray<readonly [name: string, given: unknown, option: string]> = [
+  ["a project that is a number", { project: 5 }, "project"],
+  ["a project that is a folder", { project: "." }, "project"],
+  ["a project of numbers", { project: { "tools/add.py": 5 } }, "project"],
+  ["a project of files without content", { project: new Map([["tools/add.py", { executable: true }]]) }, "project"],
+  ["a project of pairs", { project: [["tools/add.py", ""]] }, "project"],
+  ["a user tier that is null", { user: null }, "user"],
+  ["control files that are a Map", { controlFiles: new Map([[".env", ""]]) }, "controlFiles"],
+  ["one signer", { signers: { name: "Ada" } }, "signers"],
+  ["programs as an object", { programs: { "/usr/bin/bash": () => Effect.void } }, "programs"],
+  ["a network that is an answer", { network: {} }, "network"],
+  ["a host that is a path", { host: "/usr/bin" }, "host"],
+  ["locks of no Map", { lockfiles: { project: {}, user: {} } }, "lockfiles"],
+  ["settings as a text", { settings: "lockfile: off" }, "settings"],
+  ["a secret that is a number", { secrets: { TOKEN: 1 } }, "secrets"],
+  ["packages as an object", { packages: { left: "1.0.0" } }, "packages"]
+]
+
+describe("what a kernel in memory has besides", () => {
+  for (const [name, given, option] of inMemory) {
+    it.live(name, () =>
+      Effect.gen(function*() {
+        const error = yield* refusalOf(KernelMemory.layer(given as never))
+        assert.deepInclude(error, { _tag: "KernelOptionInvalid", option })
+        const kiwi = makeTestKiwi(given as never)
+        assert.deepInclude(yield* Effect.promise(() => kiwi.run("ping").catch((thrown: unknown) => thrown)), {
+          _tag: "KernelOptionInvalid",
+          option
+        })
+        yield* Effect.promise(() => kiwi.close())
+      }))
+  }
+})
+
 describe("an option that cannot be used is refused by name", () => {
   for (const [name, given, option] of options) {
     it.effect(name, () =>
       Effect.gen(function*() {
-        for (const layer of [() => Kernel.layer(given as never), () => KernelMemory.layer(given as never)]) {
-          const error = yield* Effect.flip(Effect.scoped(Layer.build(layer())))
+        const refused = [
+          yield* refusalOf(Kernel.layer(given as never)),
+          yield* refusalOf(KernelMemory.layer(given as never)),
+          // The projects of a process have no items of a program's own.
+          ...(option === "items"
+            ? []
+            : [
+              yield* refusalOf(Kernel.layerProjects(given as never)),
+              yield* refusalOf(Kernel.layerProcess(given as never))
+            ])
+        ]
+        for (const error of refused) {
           if (error._tag !== "KernelOptionInvalid") throw new Error(error._tag)
           assert.strictEqual(error.option, option)
           assert.notMatch(error.message, /undefined|object Object/)

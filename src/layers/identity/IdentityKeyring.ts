@@ -9,17 +9,16 @@ import { join } from "node:path"
 import type { PassphraseChange } from "../../services/identity/Identity.ts"
 import { Identity, isEncryptedPlace, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
 import { Keychain } from "../../services/identity/Keychain.ts"
-import { passphraseIssue } from "../../services/identity/passphrase.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { Signer } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { errorCode } from "../process/errorCode.ts"
-import { variable } from "../process/variable.ts"
 import * as Ed25519 from "./ed25519.ts"
 import * as KeyPlaces from "./key/keyPlaces.ts"
 import { isInKeychain, KeyPlace, startOver, storedAs } from "./key/keyPlaces.ts"
+import { checkNewPassphrase, givenPassphrase } from "./key/newPassphrase.ts"
 import { checkChange, passphraseRequest } from "./key/passphraseChange.ts"
 import type * as KeyFile from "./keyFile.ts"
 
@@ -86,7 +85,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const keychain = yield* Keychain
   const files = yield* SafeFiles
   const locks = yield* ProcessLock
-  const passphrase = Option.getOrUndefined(Option.map(yield* variable("KIWI_PASSPHRASE"), Redacted.make))
+  const passphrase = yield* givenPassphrase
 
   const identityFile = join(home, "identity.json")
   const withIdentityLock = locks.withLock(home, "identity")
@@ -119,13 +118,7 @@ export const make = Effect.fnUntraced(function*(options: {
 
   /** Puts the key where it will stay, and says where that is. */
   const store = Effect.fnUntraced(function*(pair: Ed25519.KeyPair, keyId: string) {
-    const issue = passphrase === undefined ? undefined : passphraseIssue(Redacted.value(passphrase))
-    if (issue !== undefined) {
-      return yield* new KeyUnavailable({
-        detail: `KIWI_PASSPHRASE ${issue}, so no key was made`,
-        remedy: "Set it to a passphrase of at least 8 characters, not all the same, or unset it"
-      })
-    }
+    yield* checkNewPassphrase(passphrase)
     const inKeychain: KeyPlace = { storedIn: storedAs("keychain", passphrase !== undefined) }
     const inFile: KeyPlace = { storedIn: storedAs("file", passphrase !== undefined) }
     const kept = yield* places.write(keyId, inKeychain, pair, passphrase).pipe(

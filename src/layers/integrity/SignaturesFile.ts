@@ -32,6 +32,9 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { type FileWrite, SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { isDetached } from "../item/makeSnapshot.ts"
+import type { FindOthers } from "./othersVersion.ts"
+import * as OthersVersion from "./othersVersion.ts"
 
 /** An item of the largest size, with its signature line. */
 const largestFile = 1_050_000
@@ -66,13 +69,25 @@ const digestOfPlan = (items: ReadonlyArray<PlannedSignature>): string =>
     ])
   ]))
 
-const describeItem = ({ change, diff, effects, item, location, snapshot }: PlannedSignature): string =>
-  [
-    `${location.type} ${location.id} ${item.version}  (${showLocation(location)}, ${change})`,
+const noDifference = ({ change, location, snapshot }: PlannedSignature): string => {
+  if (change !== "unmarked") return "No difference to what was last signed here."
+  const mark = isDetached(location) ? "signature file" : "signature line"
+  return `Signed here before with the same content; the ${mark} is ${
+    snapshot.claim._tag === "None" ? "missing" : "not yours, or damaged"
+  }.`
+}
+
+const describeItem = (planned: PlannedSignature): string => {
+  const { change, diff, effects, item, location, snapshot } = planned
+  return [
+    `${location.type} ${location.id} ${item.version}  (${showLocation(location)}, ${
+      change === "unmarked" ? "signed before" : change
+    })`,
     `sha256 ${snapshot.digest}`,
     ...effects.map((effect) => `- ${effect}`),
-    ...(diff === "" ? ["No difference to what was last signed here."] : ["", diff.replace(/\n$/, "")])
+    ...(diff === "" ? [noDifference(planned)] : ["", diff.replace(/\n$/, "")])
   ].join("\n")
+}
 
 const plural = (count: number): string => `${count} item${count === 1 ? "" : "s"}`
 
@@ -146,6 +161,7 @@ export const make = Effect.gen(function*() {
   const parser = yield* ItemParser
   const store = yield* ItemStore
   const verifier = yield* Verifier
+  const othersOf = yield* OthersVersion.make
 
   const before = Effect.fnUntraced(function*({ kind, path }: ItemLocation, digest: string | undefined) {
     if (digest === undefined) return { _tag: "None" } satisfies Plan.Before as Plan.Before
@@ -183,10 +199,15 @@ export const make = Effect.gen(function*() {
     return { location, snapshot, item, past, by, older }
   })
 
-  const describe = Effect.fnUntraced(function*(find: Find, seen: Effect.Success<ReturnType<typeof look>>) {
+  const describe = Effect.fnUntraced(function*(
+    find: Find,
+    seen: Effect.Success<ReturnType<typeof look>>,
+    findOthers: FindOthers = () => Effect.undefined
+  ) {
     const { by, item, location, older, past, snapshot } = seen
     const compared = older ? past.newest?.digest : past.lastSigned?.digest
-    const old = yield* before(location, compared)
+    const others = by === undefined && compared === undefined ? yield* findOthers(snapshot) : undefined
+    const old = others?.before ?? (yield* before(location, compared))
     const named = yield* used(find, location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
@@ -195,7 +216,7 @@ export const make = Effect.gen(function*() {
     const signer = by?._tag === "Signer" ? by.standing : undefined
     const forgotten = compared === undefined || old._tag !== "None" ? undefined : older ? "ran" : "signed"
     const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
-    const about = { hides, overruledBy, past, unreadable, forgotten } as const
+    const about = { hides, overruledBy, past, unreadable, forgotten, changedFrom: others?.whose } as const
     const planned: PlannedSignature = {
       location,
       snapshot,
@@ -206,7 +227,9 @@ export const make = Effect.gen(function*() {
         : signer?._tag === "You"
         ? "same"
         : past.lastSigned === undefined
-        ? "new"
+        ? others === undefined ? "new" : "changed"
+        : past.lastSigned.digest === snapshot.digest
+        ? "unmarked"
         : "changed",
       goesBackFrom: ItemPast.goesBackFrom(past, item.version),
       diff: text,
@@ -296,10 +319,11 @@ export const make = Effect.gen(function*() {
     // Of a large project little may have changed since it was signed.
     if (query.changedOnly !== true && locations.length > mostItems) return yield* tooMuch("items")
     const { find } = yield* store.atOnce
+    const findOthers = yield* othersOf(locations)
     for (const some of Arr.chunksOf(locations, mostAtOnce)) {
       const results = yield* Effect.forEach(
         some,
-        (location) => Effect.result(Effect.flatMap(look(location), (seen) => describe(find, seen))),
+        (location) => Effect.result(Effect.flatMap(look(location), (seen) => describe(find, seen, findOthers))),
         { concurrency: mostAtOnce }
       )
       for (const [index, result] of results.entries()) {

@@ -1,9 +1,11 @@
 // Signing of items in memory: the same plans and the same signatures, written into the maps that the store reads.
 import { Effect, Layer, Option } from "effect"
+import { GitTree } from "../../services/git/GitTree.ts"
 import { Signatures } from "../../services/integrity/Signatures.ts"
 import { tiers as allTiers } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import * as GitTreeMemory from "../git/GitTreeMemory.ts"
 import type { MemoryFile, MemoryFiles, MemoryTiers } from "../item/ItemStoreMemory.ts"
 import * as SignaturesFile from "./SignaturesFile.ts"
 
@@ -51,7 +53,10 @@ const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Se
 
 export const make = Effect.fnUntraced(function*(tiers: MemoryTiers) {
   const store = yield* ItemStore
-  return yield* Effect.provideService(SignaturesFile.make, SafeFiles, filesOf(tiers, store))
+  return yield* SignaturesFile.make.pipe(
+    Effect.provideService(SafeFiles, filesOf(tiers, store)),
+    Effect.provideService(GitTree, GitTreeMemory.make({}))
+  )
 })
 
 export const layerWith = (tiers: MemoryTiers) => Layer.effect(Signatures, make(tiers))

@@ -6,6 +6,7 @@ import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import type { ChildProcessSpawner } from "effect/process"
+import type { KernelOptionInvalid } from "../../layers/kernelOptions.ts"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
 import { safeText } from "../../services/error/safeText.ts"
@@ -101,7 +102,7 @@ const rootCommand = root.pipe(
 )
 
 /** `kernel` is built when a command runs that needs it: not for help, and not for wrong usage. */
-export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused, R>) => {
+export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, R>) => {
   const tree = rootCommand.pipe(
     Command.provide(kernel),
     Command.withSubcommands([
@@ -201,7 +202,7 @@ export type Environment =
 /** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
 export const runKiwi = Effect.fn("kiwi")((
   args: ReadonlyArray<string>,
-  kernel: Layer.Layer<KernelServices, HomeRefused, Environment>
+  kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, Environment>
 ): Effect.Effect<number, never, Environment> =>
   Effect.flatMap(presenter, (shown) =>
     Command.runWith(makeTree(kernel), { version })(args).pipe(

@@ -48,14 +48,15 @@ export interface PlannedSignature {
   readonly item: Item
   /**
    * `same`: these bytes are already signed by you. `older`: by you or who counts as you, and they are below the newest
-   * that ran, which nobody has accepted yet: nothing is signed, a person says that this is meant.
+   * that ran, which nobody has accepted yet: nothing is signed, a person says that this is meant. `unmarked`: they are
+   * what was last signed here, and their signature is missing or not yours.
    */
-  readonly change: "new" | "changed" | "same" | "older"
+  readonly change: "new" | "changed" | "same" | "older" | "unmarked"
   /** The newest version that has run, where this one is below it. */
   readonly goesBackFrom: string | undefined
   /**
-   * Unified diff from the last bytes signed here, of what is `older` from the newest that ran; all lines added when
-   * there are none. Never cut.
+   * Unified diff from the last bytes signed here, of what is `older` from the newest that ran; where nothing was signed
+   * here, from what a teammate signed whose signature is as good as yours; all lines added when there is none. Never cut.
    */
   readonly diff: string
   /** Lines. */

@@ -193,6 +193,8 @@ export interface About {
   /** A protected system item that is used in its place all the same. */
   readonly overruledBy: ItemLocation | undefined
   readonly past: ItemPast
+  /** Whose version it is compared with, where nothing was signed here: "bob's". */
+  readonly changedFrom?: string | undefined
   /** What the item is compared with and is not kept any more. */
   readonly forgotten: "signed" | "ran" | undefined
   /** Names of files that cannot be shown. */
@@ -224,6 +226,7 @@ const forgotten = {
 /** What signing this item accepts, warnings first. */
 export const describeEffects = (item: Item, about: About): ReadonlyArray<string> => [
   ...describeWarnings(item, about),
+  ...(about.changedFrom === undefined ? [] : [`changed from ${about.changedFrom} version`]),
   ...itemEffects(item),
   ...(about.forgotten === undefined ? [] : [forgotten[about.forgotten]])
 ]
@@ -252,7 +255,7 @@ const fitting = (parts: ReadonlyArray<string>): string => {
 export interface Judged {
   readonly id: string
   readonly digest: string
-  readonly change: "new" | "changed" | "same" | "older"
+  readonly change: "new" | "changed" | "same" | "older" | "unmarked"
   readonly warnings: ReadonlyArray<string>
   readonly effects: ReadonlyArray<string>
   readonly added: number
@@ -261,9 +264,15 @@ export interface Judged {
 
 const countChanges = (items: ReadonlyArray<Judged>): string => {
   const of = (change: Judged["change"]) => items.filter((item) => item.change === change).length
-  const words = { new: "new", changed: "changed", same: "as you signed it", older: "signed before" } as const
+  const words = {
+    new: "new",
+    changed: "changed",
+    same: "as you signed it",
+    older: "signed before",
+    unmarked: "the same as signed before"
+  } as const
   if (items.length === 1) return words[items[0]!.change]
-  return (["new", "changed", "same", "older"] as const).flatMap((change) =>
+  return (["new", "changed", "same", "older", "unmarked"] as const).flatMap((change) =>
     of(change) === 0 ? [] : [`${of(change)} ${words[change]}`]
   )
     .join(", ")

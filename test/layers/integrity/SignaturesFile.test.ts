@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.ts"
 import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
+import * as GitTreeProcess from "../../../src/layers/git/GitTreeProcess.ts"
 import * as IdentityMemory from "../../../src/layers/identity/IdentityMemory.ts"
 import * as ItemHistoryFile from "../../../src/layers/integrity/ItemHistoryFile.ts"
 import * as SignaturesFile from "../../../src/layers/integrity/SignaturesFile.ts"
@@ -56,11 +57,13 @@ const world = Effect.gen(function*() {
     Layer.provideMerge(workspace)
   )
   const integrity = Layer.mergeAll(
-    VerifierEd25519.layer.pipe(Layer.provide(SignerTrustFile.layer), Layer.provide(ProjectTrustMemory.layer)),
+    VerifierEd25519.layer.pipe(Layer.provide(SignerTrustFile.layer)),
     VerifiedCopiesFile.layer,
     ItemHistoryFile.layer
-  ).pipe(Layer.provideMerge(items))
-  const context = yield* Layer.build(SignaturesFile.layer.pipe(Layer.provideMerge(integrity)))
+  ).pipe(Layer.provideMerge(ProjectTrustMemory.layer), Layer.provideMerge(items))
+  const context = yield* Layer.build(
+    SignaturesFile.layer.pipe(Layer.provide(GitTreeProcess.layer), Layer.provideMerge(integrity))
+  )
   return {
     folder,
     write,
@@ -108,6 +111,32 @@ describe("SignaturesFile", () => {
         const { by } = yield* verifier.verify(yield* store.read(location))
         assert.strictEqual(by._tag === "Signer" && by.standing._tag, "You")
       }
+    }))
+
+  it.effect("says where the content was signed before and the signature is gone, damaged or another's", () =>
+    Effect.gen(function*() {
+      const { signatures, write } = yield* world
+      const file = write("tools/add.py", python("1.0.0"))
+      const first = yield* signatures.plan({ id: "add" })
+      yield* signatures.sign(first, agree(first))
+      const signed = fs.readFileSync(file, "utf8")
+      const damages: ReadonlyArray<readonly [text: string, said: string]> = [
+        [python("1.0.0"), "missing"],
+        [python("1.0.0", "print(1)", "\r\n"), "missing"],
+        [signed.replace(/[0-9a-f]{16}:[\w-]{86}/, `0123456789abcdef:${"A".repeat(86)}`), "not yours, or damaged"],
+        [signed.replace(":signed:2:", ":signed:7:"), "not yours, or damaged"]
+      ]
+      for (const [text, said] of damages) {
+        fs.writeFileSync(file, text)
+        const { items: [item], request } = yield* signatures.plan({ id: "add" })
+        assert.strictEqual(item?.change, "unmarked", text)
+        assert.include(request.details, `Signed here before with the same content; the signature line is ${said}.`)
+        assert.notInclude(request.details, "No difference")
+        assert.match(request.verdict![1], /^The same as signed before; sha256 [0-9a-f]{16}$/)
+      }
+      const plan = yield* signatures.plan({ id: "add" })
+      yield* signatures.sign(plan, agree(plan))
+      assert.strictEqual((yield* signatures.plan({ id: "add" })).items[0]!.change, "same")
     }))
 
   it.effect("shows the difference to what was last signed, and where to a person agreed", () =>

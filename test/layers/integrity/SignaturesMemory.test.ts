@@ -9,8 +9,10 @@ import * as VerifiedCopiesMemory from "../../../src/layers/integrity/VerifiedCop
 import * as VerifierMemory from "../../../src/layers/integrity/VerifierMemory.ts"
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import * as ProjectTrustMemory from "../../../src/layers/trust/ProjectTrustMemory.ts"
 import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
+import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 
 const add = "__version__ = \"1.0.0\"\n__tool_type__ = \"python\"\n__executor_id__ = \"python_runtime\"\n"
@@ -25,7 +27,8 @@ const open = (tiers: ItemStoreMemory.MemoryTiers) =>
       Layer.provide(ItemParserBuiltin.layerNoProcess, ExtractorsMemory.layer),
       ItemStoreMemory.layerWith(tiers),
       KiwiHomeMemory.layer,
-      ProcessLockMemory.layer
+      ProcessLockMemory.layer,
+      ProjectTrustMemory.layer.pipe(Layer.provide(WorkspaceMemory.layer), Layer.provide(KiwiHomeMemory.layer))
     ])
   )
 

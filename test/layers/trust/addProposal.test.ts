@@ -45,7 +45,8 @@ describe("addProposal", () => {
       ["a signer that is none", "signers:\n  - Ada\n"],
       ["an alias", "signers:\n  - &a {name: A, public_key: x}\n  - *a\n"],
       ["no YAML", "signers: [\n"],
-      ["nothing", ""]
+      ["a list alone", "- Ada\n"],
+      ["a merge conflict in comments", "# a\n<<<<<<< HEAD\n# b\n=======\n>>>>>>> main\n"]
     ] as const
   ) {
     it.effect(`refuses a file with ${what}`, () =>
@@ -55,6 +56,18 @@ describe("addProposal", () => {
         assert.isNotEmpty(error.issue)
       }))
   }
+
+  it.effect("starts the list of a file that says nothing, and keeps its comments", () =>
+    Effect.gen(function*() {
+      const files = ["", "\n", " \n\n", "# ours", "# ours\n", "# ours\r\n", "# ours\n\n# and theirs\n"]
+      for (const before of [...files, "---\n", "# ours\n---\n", "{}\n", "null\n", "\ufeff# ours\n"]) {
+        const text = (yield* addProposal(bytes(before), ada))!
+        const { problems, signers } = yield* parseProposedSigners(bytes(text))
+        assert.deepStrictEqual([signers, problems], [[ada], []], JSON.stringify(before))
+        for (const comment of before.match(/# .+/g) ?? []) assert.include(text, comment.trim())
+        assert.isUndefined(yield* addProposal(bytes(text), ada))
+      }
+    }))
 
   it.effect("adds to an empty list", () =>
     Effect.gen(function*() {

@@ -2,6 +2,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer, Stdio, Stream } from "effect"
 import { PassThrough } from "node:stream"
+import type { KernelOptionInvalid } from "../../../src/layers/kernelOptions.ts"
 import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import { type KernelServices, runKiwi } from "../../../src/programs/cli/kiwi.ts"
 import { type Pipe, Shell } from "../../../src/programs/cli/Shell.ts"
@@ -17,7 +18,7 @@ export interface CliOptions {
   readonly columns?: number
   /** What a person answers on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
-  readonly kernel?: Layer.Layer<KernelServices, HomeRefused>
+  readonly kernel?: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid>
 }
 
 export interface CliRun {

@@ -54,8 +54,8 @@ export const identityCommand = Command.make("identity", {}, () =>
     )
     if (output.json) return
     yield* output.say(
-      `\nSomebody who wants what you sign to count for them types:\n  ${
-        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} ${nameFlag(signer.name)}`)
+      `\nA teammate for whom what you sign should run as their own types, in the project that you share:\n  ${
+        output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} ${nameFlag(signer.name)} --as me`)
       }`
     )
   })).pipe(

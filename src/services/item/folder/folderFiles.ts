@@ -17,6 +17,7 @@ const leftBehind: ReadonlySet<string> = new Set([
   ".trashes",
   "desktop.ini",
   "ehthumbs.db",
+  "icon\r",
   "thumbs.db",
   // Version control, to keep a folder that is empty.
   ".gitkeep",

@@ -1,0 +1,98 @@
+// The version of an item that somebody has signed whose signature is as good as yours: a person who signs a change of
+// it is shown the difference to that. It is verified anew, and nothing of a project that is not trusted is read. What is
+// signed by somebody who counts as another does not run, so that nobody has accepted it: it is no version to start from.
+import { Effect, Option, Result } from "effect"
+import { dirname } from "node:path"
+import { GitTree } from "../../services/git/GitTree.ts"
+import type { CommitFiles } from "../../services/git/GitTree.ts"
+import type { Before } from "../../services/integrity/SigningPlan.ts"
+import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
+import { isYours, Verifier } from "../../services/integrity/Verifier.ts"
+import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import { detachedSuffix } from "../../services/item/ItemPath.ts"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { sha256 } from "../identity/sha256.ts"
+import { shownName } from "../identity/shownName.ts"
+import { fileSnapshot, folderSnapshot } from "../item/makeSnapshot.ts"
+
+export interface OthersVersion {
+  readonly before: Before
+  /** "bob's", "your". */
+  readonly whose: string
+}
+
+/** Finds it for one of the items that were named; `undefined`: there is none. */
+export type FindOthers = (snapshot: ItemSnapshot) => Effect.Effect<OthersVersion | undefined>
+
+/** From the project's folder, as git names it. */
+const pathOf = ({ file, root }: ItemLocation): string => `.ai/${file.slice(root.length + 1)}`
+
+const committedSnapshot = (location: ItemLocation, { files }: CommitFiles): ItemSnapshot | undefined => {
+  const path = pathOf(location)
+  const detached = files.get(path + detachedSuffix)?.bytes
+  if (location.kind === "file") {
+    const bytes = files.get(path)?.bytes
+    return bytes && Result.getOrUndefined(fileSnapshot(location, { bytes, executable: false, detached }))
+  }
+  const inside = [...files].flatMap(([at, { bytes }]) =>
+    at.startsWith(`${path}/`) && bytes !== undefined
+      ? [{ path: at.slice(path.length + 1), digest: sha256(bytes), bytes }]
+      : []
+  )
+  return Result.getOrUndefined(folderSnapshot(location, { files: inside, detached }))
+}
+
+const beforeOf = ({ bytes, files, location }: ItemSnapshot): Before =>
+  location.kind === "folder" ? { _tag: "Folder", files } : { _tag: "File", bytes }
+
+export const make = Effect.gen(function*() {
+  const copies = yield* VerifiedCopies
+  const tree = yield* GitTree
+  const trust = yield* ProjectTrust
+  const verifier = yield* Verifier
+
+  const judge = Effect.fnUntraced(function*(snapshot: ItemSnapshot | undefined) {
+    if (snapshot === undefined) return undefined
+    const by = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))?.by
+    if (by?._tag !== "Signer" || by.standing._tag === "Unknown" || !isYours(by)) return undefined
+    const whose = by.standing._tag === "You" ? "your" : `${shownName(by.standing.signer.name)}'s`
+    return { before: beforeOf(snapshot), whose } satisfies OthersVersion as OthersVersion
+  })
+
+  /** What the item's own signature was made for, as it was kept when it ran here. */
+  const keptSnapshot = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+    const { claim, location } = snapshot
+    if (claim._tag !== "Claim") return undefined
+    const { digest } = claim.claim
+    if (location.kind === "folder") {
+      const files = yield* copies.recallFolder(digest)
+      return files && { ...snapshot, digest, files }
+    }
+    const bytes = yield* copies.recall(digest, location.path.slice(location.path.lastIndexOf("/") + 1))
+    return bytes && { ...snapshot, digest, bytes }
+  })
+
+  /** Reads the last commit once for all of them, when the first is asked for. */
+  return Effect.fnUntraced(function*(locations: ReadonlyArray<ItemLocation>) {
+    const [first] = locations
+    const paths = new Set(locations.map(pathOf))
+    /** An item, its signature beside it, or what is in the folder of one. */
+    const isWanted = (path: string): boolean =>
+      paths.has(path) || (path.endsWith(detachedSuffix) && paths.has(path.slice(0, -detachedSuffix.length))) ||
+      path.split("/").some((_, index, parts) => paths.has(parts.slice(0, index).join("/")))
+    const head = yield* Effect.cached(
+      first === undefined
+        ? Effect.undefined
+        : Effect.orElseSucceed(tree.read(dirname(first.root), "HEAD", isWanted), () => undefined)
+    )
+    const find: FindOthers = Effect.fnUntraced(function*(snapshot) {
+      const { location } = snapshot
+      if (location.tier !== "project" || (yield* trust.state)._tag !== "Trusted") return undefined
+      const kept = yield* judge(yield* keptSnapshot(snapshot))
+      if (kept !== undefined) return kept
+      const commit = yield* head
+      return commit && (yield* judge(committedSnapshot(location, commit)))
+    })
+    return find
+  })
+})
