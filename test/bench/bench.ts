@@ -5,11 +5,16 @@ import { parseArgs } from "node:util"
 import { version } from "../../src/programs/version.ts"
 import { person } from "../support/person.ts"
 import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
+import { findingRows } from "./finding.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
 import type { Report, Row } from "./Report.ts"
 import { startRows } from "./start.ts"
 import { toolRows } from "./toolRun.ts"
+
+const { values } = parseArgs({
+  options: { only: { type: "string", multiple: true }, quick: { type: "boolean" }, data: { type: "string" } }
+})
 
 const suites = {
   start: startRows,
@@ -19,12 +24,12 @@ const suites = {
   lockfile: lockRows,
   opening: openingRows,
   resolve: resolvingRows,
-  search: bigRows
+  search: bigRows,
+  finding: (quick: boolean) => findingRows(quick, values.data)
 }
 type Suite = keyof typeof suites
 const names = Object.keys(suites) as Array<Suite>
 
-const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, quick: { type: "boolean" } } })
 const quick = values.quick === true
 const unknown = (values.only ?? []).filter((name) => !names.some((suite) => suite === name))
 if (unknown.length > 0) {
