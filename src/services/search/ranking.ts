@@ -39,7 +39,9 @@ export const meanings = (
 /** A question of so few words is a command, each of whose words counts; a longer one is padded. */
 const shortQuestion = 4
 /** How much of a short question a hit has to cover. */
-const shortCoverage = 0.3
+const shortCoverage = 0.34
+/** How much of it a common word has to be that stands for the whole. */
+const mostOfIt = 0.6
 
 /** What of a question an item has. */
 export interface Evidence {
@@ -51,7 +53,7 @@ export interface Evidence {
 
 /** Whether an item that has these words is an answer. One common word is none, unless it is most of the question. */
 export const isAnswer = (question: ParsedQuery, { coverage, telling, words }: Evidence): boolean =>
-  (telling > 0 || words > 1 || coverage >= 0.5) &&
+  (telling > 0 || words > 1 || coverage >= mostOfIt) &&
   (question.words.length > shortQuestion || coverage >= shortCoverage)
 
 export const limitOf = (query: SearchQuery): number => Math.min(100, Math.max(1, Math.floor(query.limit ?? 10)))

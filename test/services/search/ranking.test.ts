@@ -73,7 +73,7 @@ describe("what is an answer", () => {
 
   it("a short question is a command, of which enough has to be covered; a long one is padded", () => {
     assert.isFalse(answers("rotate database password staging", 1, 1, 0.2))
-    assert.isTrue(answers("rotate database password staging", 1, 1, 0.3))
+    assert.isTrue(answers("rotate database password staging", 1, 1, 0.35))
     assert.isTrue(answers("please rotate the database password of our staging cluster before dawn", 1, 1, 0.1))
   })
 })
