@@ -220,7 +220,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     filter: Filter,
     limit: number
   ) {
-    const meaning = meanings.reduce((sum, one) => sum + one, 0)
+    const whole = meanings.reduce((sum, one) => sum + one, 0)
     const found = new Map<number, Candidate>()
     const count = ({ meaning, word }: Found, row: number, saturated: number) => {
       const candidate = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
@@ -263,14 +263,17 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const answers = new Map<number, Pick<RankedHit, "relevance" | "coverage">>()
     for (const row of best) {
       const { covered, score, telling, words } = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
-      const coverage = covered / meaning
-      if (isAnswer(parsed, { words, telling, coverage })) answers.set(row, { relevance: score / meaning, coverage })
+      const coverage = covered / whole
+      if (isAnswer(parsed, { words, telling, coverage })) answers.set(row, { relevance: score / whole, coverage })
     }
     if (answers.size === 0) return []
     const rows = yield* database.rows(
       `SELECT ${fields}, i.rowid FROM items i WHERE i.rowid IN (${[...answers.keys()].join(", ")})`
     )
-    return rows.flatMap((row) => hits([row], "words").map((hit) => ({ ...hit, ...answers.get(Number(row.at(-1))) })))
+    return rows.flatMap((row) => {
+      const [hit] = hits([row], "words")
+      return hit === undefined ? [] : [{ ...hit, ...answers.get(Number(row.at(-1))) }]
+    })
   })
 
   const search = Effect.fnUntraced(function*(
