@@ -30,7 +30,9 @@ const schema = [
   "CREATE TABLE tags (tag TEXT NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (tag, item)) STRICT, WITHOUT ROWID",
   "CREATE INDEX tags_item ON tags (item)",
   // No content is kept, and words were cut and folded before: every byte above 127 is part of one.
-  `CREATE VIRTUAL TABLE words USING fts5(${columns.join(", ")}, content='', contentless_delete=1, tokenize='porter ascii')`,
+  `CREATE VIRTUAL TABLE words USING fts5(${
+    columns.join(", ")
+  }, content='', contentless_delete=1, tokenize='porter ascii')`,
   "CREATE VIRTUAL TABLE grams USING fts5(id, content='', contentless_delete=1, tokenize='trigram', detail='none')",
   `PRAGMA application_id = ${applicationId}`,
   `PRAGMA user_version = ${schemaVersion}`

@@ -206,7 +206,9 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const all = words.map(({ match }) => match).join(" AND ")
     for (const wanted of words.length === 1 ? [all] : [all, words[0]!.match]) {
       for (const scope of ["name : ", "{name title description labels} : ", ""]) {
-        for (const [row] of yield* matching(`${scope}(${wanted})`, filter, "0", `LIMIT ${rankable}`)) rows.add(Number(row))
+        for (const [row] of yield* matching(`${scope}(${wanted})`, filter, "0", `LIMIT ${rankable}`)) {
+          rows.add(Number(row))
+        }
         if (rows.size >= limit) return rows
       }
     }

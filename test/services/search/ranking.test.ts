@@ -28,7 +28,12 @@ describe("rank", () => {
   })
 
   it("breaks ties by tier, then name, in whatever order they were found", () => {
-    const hits = [hit("b", "words", 1), hit("a", "words", 1, "user"), hit("a", "words", 1), hit("a", "words", 1, "system")]
+    const hits = [
+      hit("b", "words", 1),
+      hit("a", "words", 1, "user"),
+      hit("a", "words", 1),
+      hit("a", "words", 1, "system")
+    ]
     const expected = ["project:a", "project:b", "user:a", "system:a"]
     assert.deepStrictEqual(order(hits), expected)
     assert.deepStrictEqual(order(hits.toReversed()), expected)
@@ -51,7 +56,10 @@ describe("what words mean", () => {
     assert.isAbove(frequent!, 0)
     assert.isAbove(rare!, frequent!)
     assert.isAbove(absent!, rare!)
-    assert.isTrue(meanings(parseQuery("zebra"), [{ items: 1, having: 5 }])[0]! > 0, "also where an index grew meanwhile")
+    assert.isTrue(
+      meanings(parseQuery("zebra"), [{ items: 1, having: 5 }])[0]! > 0,
+      "also where an index grew meanwhile"
+    )
   })
 
   it("a common word, in any form, means half of what its frequency says", () => {
