@@ -13,7 +13,9 @@ export type Quantiles = typeof Quantiles.Type
 export const Target = Schema.Struct({
   /** `ratio` is this row's p50 over its rival's. */
   of: Schema.Literals(["p50", "p99", "ratio"]),
-  most: Schema.Finite,
+  /** One of the two. */
+  most: Schema.optionalKey(Schema.Finite),
+  least: Schema.optionalKey(Schema.Finite),
   met: Schema.Boolean
 })
 
@@ -21,7 +23,8 @@ export const Row = Schema.Struct({
   /** `<suite>.<what>`; `--only` takes the suite. */
   name: Schema.String,
   what: Schema.String,
-  unit: Schema.Literals(["ms", "MB"]),
+  /** `share`: from 0 to 1, the more the better. */
+  unit: Schema.Literals(["ms", "MB", "share"]),
   measured: Quantiles,
   /** The same done without Kiwi, in turns with it. */
   rival: Schema.NullOr(Schema.Struct({ what: Schema.String, measured: Quantiles })),
@@ -94,4 +97,26 @@ export const makeRow = ({ name, rival, target = {}, times, unit = "ms", what }: 
     targets,
     met: targets.length === 0 ? null : targets.every((one) => one.met)
   }
+}
+
+export interface ScoreInput {
+  readonly name: string
+  readonly what: string
+  readonly score: number
+  readonly rival: { readonly what: string; readonly score: number }
+  readonly least: { readonly p50?: number; readonly ratio?: number }
+}
+
+/** A row of what was counted once: from 0 to 1, the more the better. */
+export const makeScore = ({ least, name, rival, score, what }: ScoreInput): Row => {
+  const measured = quantiles([score])
+  const other = { what: rival.what, measured: quantiles([rival.score]) }
+  const ratio = rival.score === 0 ? null : round(score / rival.score)
+  const got = { p50: measured.p50, ratio }
+  const targets = (["p50", "ratio"] as const).flatMap((of) => {
+    const wanted = least[of]
+    const value = got[of]
+    return wanted === undefined || value === null ? [] : [{ of, least: wanted, met: value >= wanted }]
+  })
+  return { name, what, unit: "share", measured, rival: other, ratio, targets, met: targets.every((one) => one.met) }
 }

@@ -5,12 +5,17 @@ import { parseArgs } from "node:util"
 import { version } from "../../src/programs/version.ts"
 import { person } from "../support/person.ts"
 import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
+import { findingRows } from "./finding.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
 import type { Report, Row } from "./Report.ts"
 import { signRows } from "./signRows.ts"
 import { startRows } from "./start.ts"
 import { toolRows } from "./toolRun.ts"
+
+const { values } = parseArgs({
+  options: { only: { type: "string", multiple: true }, quick: { type: "boolean" }, data: { type: "string" } }
+})
 
 const suites = {
   start: startRows,
@@ -21,12 +26,12 @@ const suites = {
   opening: openingRows,
   resolve: resolvingRows,
   search: bigRows,
-  sign: signRows
+  sign: signRows,
+  finding: (quick: boolean) => findingRows(quick, values.data)
 }
 type Suite = keyof typeof suites
 const names = Object.keys(suites) as Array<Suite>
 
-const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, quick: { type: "boolean" } } })
 const quick = values.quick === true
 const unknown = (values.only ?? []).filter((name) => !names.some((suite) => suite === name))
 if (unknown.length > 0) {

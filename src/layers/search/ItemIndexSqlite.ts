@@ -10,7 +10,7 @@ import { tiers } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { IndexUnavailable, ItemIndex, type SearchQuery } from "../../services/search/ItemIndex.ts"
 import { nearest } from "../../services/search/near.ts"
-import { limitOf, rank } from "../../services/search/ranking.ts"
+import { type Frequency, limitOf, meanings, rank } from "../../services/search/ranking.ts"
 import { fold, parseQuery } from "../../services/search/searchText.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type LockError, ProcessLock } from "../../services/workspace/ProcessLock.ts"
@@ -57,6 +57,11 @@ const unavailable = (error: SqlError | LockError | IndexUnavailable): IndexUnava
     ? error
     : new IndexUnavailable({ detail: error.message, ...(error._tag === "SqlError" ? {} : { cause: error }) })
 
+const together = (frequencies: ReadonlyArray<Frequency | undefined>): Frequency => ({
+  items: frequencies.reduce((sum, one) => sum + (one?.items ?? 0), 0),
+  having: frequencies.reduce((sum, one) => sum + (one?.having ?? 0), 0)
+})
+
 /** Files by tier. The path of a space is part of its file's, so that two of them never take turns in one index. */
 const filesOf = (home: KiwiHome["Service"], workspace: Workspace["Service"]): Readonly<Record<Tier, string>> => ({
   project: join(workspace.state, "search.db"),
@@ -66,19 +71,19 @@ const filesOf = (home: KiwiHome["Service"], workspace: Workspace["Service"]): Re
   system: join(home.home, "system", digest(home.systemSpace), "search.db")
 })
 
-export const make = Effect.gen(function*() {
+/** `files`: where each tier's index is kept; undefined: in memory. */
+export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, string>> | undefined) {
   const store = yield* ItemStore
   const parser = yield* ItemParser
   const lock = yield* ProcessLock
   const layerScope = yield* Effect.scope
-  const files = filesOf(yield* KiwiHome, yield* Workspace)
 
   const states = tiers.filter((tier) => Option.isSome(store.rootOf(tier))).map((tier): TierState => ({
     tier,
-    filename: files[tier],
+    filename: files?.[tier] ?? tier,
     turns: Semaphore.makeUnsafe(1),
     open: undefined,
-    refresh: makeRefreshTier(tier, files[tier], { store, parser, lock }),
+    refresh: makeRefreshTier(tier, files?.[tier] ?? tier, { store, parser, lock }),
     looked: 0,
     last: { items: 0, changed: 0, millis: 0 },
     dirty: true,
@@ -126,7 +131,11 @@ export const make = Effect.gen(function*() {
   const open = Effect.fnUntraced(function*(state: TierState) {
     if (state.open !== undefined) return state.open
     const [searchDatabase, { makeSearchTier }] = yield* modules
-    const attempt = Effect.provideService(searchDatabase.open(state.filename), Scope.Scope, layerScope)
+    const attempt = Effect.provideService(
+      files === undefined ? searchDatabase.openMemory : searchDatabase.open(state.filename),
+      Scope.Scope,
+      layerScope
+    )
     // Only one process at a time may find that a file has to go.
     const again = lock.withLock(join(state.filename, ".."), "search-open.lock")(Effect.gen(function*() {
       const other = yield* attempt
@@ -226,9 +235,16 @@ export const make = Effect.gen(function*() {
       tags: query.tags?.map(fold)
     }
     yield* watch
+    const searched = selected(query.tier)
+    // In a small tier every word is frequent: what a word means is taken from all of them together.
+    const frequencies = yield* Effect.forEach(
+      searched,
+      (state) => withFresh(state, (current) => current.tier.frequencies(parsed))
+    )
+    const all = meanings(parsed, parsed.words.map((_, index) => together(frequencies.map((tier) => tier[index]))))
     const found = yield* Effect.forEach(
-      selected(query.tier),
-      (state) => withFresh(state, (current) => current.tier.search(normal, parsed, limit))
+      searched,
+      (state) => withDatabase(state, (current) => current.tier.search(normal, parsed, all, limit), fresh(state))
     )
     return rank(found.flat(), limit)
   })
@@ -267,6 +283,10 @@ export const make = Effect.gen(function*() {
   })
 
   return ItemIndex.of({ search, near, refresh })
+})
+
+export const make = Effect.gen(function*() {
+  return yield* makeIn(filesOf(yield* KiwiHome, yield* Workspace))
 })
 
 export const layer = Layer.effect(ItemIndex, make)

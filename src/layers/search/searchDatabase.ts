@@ -12,7 +12,7 @@ import * as SqliteNode from "../sqlite/SqliteNode.ts"
 
 /** "kiwi"; and the schema below together with how `searchText` cuts words: raise it with either. */
 const applicationId = 0x6b697769
-const schemaVersion = 1
+const schemaVersion = 2
 
 const schema = [
   `CREATE TABLE items (
@@ -30,7 +30,9 @@ const schema = [
   "CREATE TABLE tags (tag TEXT NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (tag, item)) STRICT, WITHOUT ROWID",
   "CREATE INDEX tags_item ON tags (item)",
   // No content is kept, and words were cut and folded before: every byte above 127 is part of one.
-  `CREATE VIRTUAL TABLE words USING fts5(${columns.join(", ")}, content='', contentless_delete=1, tokenize='ascii')`,
+  `CREATE VIRTUAL TABLE words USING fts5(${
+    columns.join(", ")
+  }, content='', contentless_delete=1, tokenize='porter ascii')`,
   "CREATE VIRTUAL TABLE grams USING fts5(id, content='', contentless_delete=1, tokenize='trigram', detail='none')",
   `PRAGMA application_id = ${applicationId}`,
   `PRAGMA user_version = ${schemaVersion}`
@@ -144,7 +146,8 @@ const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
 const ftsColumns = columns.join(", ")
 const ftsValues = columns.map(() => "?").join(", ")
 
-const makeDatabase = (reader: Connection, writer: Connection): SearchDatabase => {
+/** `version`: a statement whose answer changes whenever anybody wrote to the database. */
+const makeDatabase = (reader: Connection, writer: Connection, version: string): SearchDatabase => {
   const write = (sql: string, params: ReadonlyArray<unknown>) => run(writer, sql, params)
   const remove = Effect.fnUntraced(function*(row: number) {
     yield* write("DELETE FROM words WHERE rowid = ?", [row])
@@ -169,7 +172,7 @@ const makeDatabase = (reader: Connection, writer: Connection): SearchDatabase =>
   })
   return {
     rows: (sql, params = []) => patiently(run(reader, sql, params)),
-    version: Effect.map(run(reader, "PRAGMA data_version"), number),
+    version: Effect.map(run(reader, version), number),
     transaction: (effect) => atomically(writer, effect),
     remove,
     add,
@@ -193,7 +196,7 @@ export const open = Effect.fnUntraced(function*(filename: string) {
     yield* Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) => run(writer, sql))
     if (!(yield* ensureSchema(writer))) return undefined
     const reader = yield* patiently(connect(filename))
-    return { database: makeDatabase(reader, writer), scope }
+    return { database: makeDatabase(reader, writer, "PRAGMA data_version"), scope }
   }).pipe(
     Effect.provideService(Scope.Scope, scope),
     Effect.catchIf(isDamage, () => Effect.undefined),
@@ -201,4 +204,12 @@ export const open = Effect.fnUntraced(function*(filename: string) {
       exit._tag === "Success" && exit.value !== undefined ? Effect.void : Scope.close(scope, exit)
     )
   )
+})
+
+/** An index that nobody else sees, and that is gone with its scope. */
+export const openMemory = Effect.gen(function*() {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const connection = yield* Effect.provideService(connect(":memory:"), Scope.Scope, scope)
+  yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
+  return { database: makeDatabase(connection, connection, "SELECT total_changes()"), scope }
 })

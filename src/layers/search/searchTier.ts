@@ -1,13 +1,13 @@
-// Finding in one tier's database. Ranking costs about a microsecond for each row that matches, so a query is planned by
-// how many rows each of its words has: frequent words are left to the rare ones, and where all are frequent, matches
-// in names are ranked before those in bodies.
+// Finding in one tier's database. Ranking costs about a microsecond for each row that matches, so all rows of a word are
+// ranked where it has few of them. Of a frequent word it is only asked whether the best rows have it, and where every
+// word is frequent, rows that have them in their names are looked at first.
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { isItemId, type ItemType, type Tier } from "../../services/item/ItemId.ts"
 import type { SearchQuery } from "../../services/search/ItemIndex.ts"
 import { tolerance } from "../../services/search/near.ts"
-import { inverseFrequency, isNamed, type Match, type RankedHit, tellingWords } from "../../services/search/ranking.ts"
-import type { ParsedQuery, QueryWord, Term } from "../../services/search/searchText.ts"
+import { type Frequency, isAnswer, type Match, type RankedHit } from "../../services/search/ranking.ts"
+import { type ParsedQuery, type QueryWord, type Term, weights } from "../../services/search/searchText.ts"
 import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
 /** How many rows are ranked at most by one statement. */
@@ -42,18 +42,47 @@ const filterOf = (query: SearchQuery): Filter => {
   return { sql, params }
 }
 
+/** A word of a question, as this tier has it. */
 interface Found {
   readonly word: QueryWord
   readonly match: string
   /** An upper bound of the number of rows that have it. */
   readonly rows: number
+  readonly meaning: number
+}
+
+/** What of a question a row has so far. */
+interface Candidate {
+  score: number
+  covered: number
+  words: number
+  telling: number
 }
 
 export interface SearchTier {
-  readonly search: (query: SearchQuery, parsed: ParsedQuery, limit: number) => Effect.Effect<Array<RankedHit>, SqlError>
+  /** How many items have each word of the question. */
+  readonly frequencies: (parsed: ParsedQuery) => Effect.Effect<ReadonlyArray<Frequency>, SqlError>
+  /** `meanings`: of each word, over all tiers that are searched. */
+  readonly search: (
+    query: SearchQuery,
+    parsed: ParsedQuery,
+    meanings: ReadonlyArray<number>,
+    limit: number
+  ) => Effect.Effect<Array<RankedHit>, SqlError>
   /** Ids that share enough with a mistyped one to be worth comparing. */
   readonly candidates: (id: string, type: ItemType | undefined) => Effect.Effect<ReadonlyArray<string>, SqlError>
 }
+
+/** FTS5's own, to the letter: what it multiplies a term's saturation with. */
+const inverseFrequency = (documents: number, having: number): number => {
+  const idf = Math.log((documents - having + 0.5) / (having + 0.5))
+  return idf <= 0 ? 1e-6 : idf
+}
+
+/** BM25's bound of how often a word counts: FTS5's k1 of 1.2, and 1. */
+const saturation = 2.2
+/** How much of it a word has that stands once in a column of this weight, in a text of average length. */
+const once = (weight: number): number => weight / (weight + 1.2)
 
 export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier => {
   // Statistics hold for one version of the file.
@@ -81,54 +110,42 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return count
   })
 
-  /** Where a whole word has rows enough, what merely begins with it only costs: SQLite merges all of that first. */
+  /** What merely begins with a word counts where nothing has it whole. */
   const settle = Effect.fnUntraced(function*(term: Term) {
     if (!term.prefix) return term
     const whole: Term = { token: term.token, prefix: false }
-    return (yield* rowsHaving(whole)) >= rankable ? whole : term
+    return (yield* rowsHaving(whole)) > 0 ? whole : term
   })
 
-  const look = Effect.fnUntraced(function*(given: QueryWord) {
+  const look = Effect.fnUntraced(function*(given: QueryWord, meaning: number) {
     const alternatives: Array<ReadonlyArray<Term>> = []
     for (const terms of given.alternatives) {
       const settled: Array<Term> = []
       for (const term of terms) settled.push(yield* settle(term))
       alternatives.push(settled)
     }
-    const word: QueryWord = { alternatives }
+    const word: QueryWord = { ...given, alternatives }
     let rows = 0
     for (const terms of word.alternatives) {
       let least = Infinity
       for (const term of terms) least = Math.min(least, yield* rowsHaving(term))
       rows += least
     }
-    return { word, match: wordExpression(word), rows } satisfies Found
+    return { word, match: wordExpression(word), rows, meaning } satisfies Found
   })
 
-  /** The sum by which BM25 is divided to become a quality. */
-  const mass = Effect.fnUntraced(function*(words: ReadonlyArray<Found>) {
+  /** What FTS5's BM25 of a word is divided by to leave its saturation. */
+  const weightOf = Effect.fnUntraced(function*({ word }: Found) {
     let sum = 0
-    for (const { word } of words) {
-      for (const terms of word.alternatives) {
-        for (const term of terms) sum += inverseFrequency(items, yield* rowsHaving(term))
-      }
-    }
+    for (const term of word.alternatives.flat()) sum += inverseFrequency(items, yield* rowsHaving(term))
     return sum
   })
 
-  const hits = (rows: ReadonlyArray<ReadonlyArray<unknown>>, match: Match, divisor = 1): Array<RankedHit> =>
-    rows.flatMap(([type, id, category, path, score]) =>
+  const hits = (rows: ReadonlyArray<ReadonlyArray<unknown>>, match: Match): Array<RankedHit> =>
+    rows.flatMap(([type, id, category, path]) =>
       // A file that somebody else wrote may say anything.
       isItemId(id) && (type === "directive" || type === "tool" || type === "knowledge")
-        ? [{
-          type,
-          id,
-          tier,
-          category: String(category),
-          path: String(path),
-          match,
-          quality: -Number(score ?? 0) / divisor
-        }]
+        ? [{ type, id, tier, category: String(category), path: String(path), match, relevance: 0, coverage: 0 }]
         : []
     )
 
@@ -137,7 +154,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
   const byName = Effect.fnUntraced(function*(parsed: ParsedQuery, filter: Filter, limit: number) {
     const where = (match: Match, condition: string, ...params: ReadonlyArray<unknown>) =>
       Effect.map(
-        database.rows(`SELECT ${fields}, 0 FROM items i WHERE ${condition}${filter.sql} ORDER BY i.id LIMIT ?`, [
+        database.rows(`SELECT ${fields} FROM items i WHERE ${condition}${filter.sql} ORDER BY i.id LIMIT ?`, [
           ...params,
           ...filter.params,
           limit
@@ -167,71 +184,120 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
   const listing = Effect.fnUntraced(function*(parsed: ParsedQuery, filter: Filter, limit: number) {
     if (filter.sql === "" || (parsed.literal !== "" && parsed.literal !== "*")) return []
     const rows = yield* database.rows(
-      `SELECT ${fields}, 0 FROM items i WHERE 1${filter.sql} ORDER BY i.id, i.path LIMIT ?`,
+      `SELECT ${fields} FROM items i WHERE 1${filter.sql} ORDER BY i.id, i.path LIMIT ?`,
       [...filter.params, limit]
     )
-    return hits(rows, "all")
+    return hits(rows, "words")
   })
 
-  const ranked = Effect.fnUntraced(function*(
-    match: Match,
-    words: ReadonlyArray<Found>,
-    operator: "AND" | "OR",
-    filter: Filter,
-    limit: number,
-    bounded: boolean
-  ) {
-    const divisor = yield* mass(words)
-    // Some more than asked for, so that ties at the end are broken by name and not by row.
-    const count = limit + 50
-    const statement = (rows: string) =>
+  /** Rows of `words` that match and pass the filter, with what `score` says of each. */
+  const matching = (match: string, filter: Filter, score: string, bound: string) =>
+    database.rows(
       filter.sql === ""
-        ? `SELECT ${fields}, m.s FROM (SELECT r, s FROM (${rows}) ORDER BY s, r LIMIT ?) m JOIN items i ON i.rowid = m.r`
-        : `SELECT ${fields}, m.s FROM (${rows}) m JOIN items i ON i.rowid = m.r WHERE 1${filter.sql} ORDER BY m.s LIMIT ?`
-    const expressionOf = words.map((word) => word.match).join(` ${operator} `)
-    const select = `SELECT rowid AS r, ${bm25} AS s FROM words WHERE words MATCH ?`
-    if (!bounded) {
-      return hits(
-        yield* database.rows(statement(select), [expressionOf, ...filter.params, count]),
-        match,
-        divisor
-      )
+        ? `SELECT rowid, ${score} FROM words WHERE words MATCH ? ${bound}`
+        : `SELECT r, s FROM (SELECT rowid AS r, ${score} AS s FROM words WHERE words MATCH ?) m
+            JOIN items i ON i.rowid = m.r WHERE 1${filter.sql} ${bound}`,
+      [match, ...filter.params]
+    )
+
+  /** Where every word is frequent: rows that have all of them, first those in whose name or head they stand. */
+  const seeds = Effect.fnUntraced(function*(words: ReadonlyArray<Found>, filter: Filter, limit: number) {
+    const rows = new Set<number>()
+    const all = words.map(({ match }) => match).join(" AND ")
+    for (const wanted of words.length === 1 ? [all] : [all, words[0]!.match]) {
+      for (const scope of ["name : ", "{name title description labels} : ", ""]) {
+        for (const [row] of yield* matching(`${scope}(${wanted})`, filter, "0", `LIMIT ${rankable}`)) {
+          rows.add(Number(row))
+        }
+        if (rows.size >= limit) return rows
+      }
     }
-    const found: Array<RankedHit> = []
-    for (const scope of ["name : ", "{name title description labels} : ", ""]) {
-      const rows = yield* database.rows(statement(`${select} LIMIT ${rankable}`), [
-        `${scope}(${expressionOf})`,
-        ...filter.params,
-        count
-      ])
-      found.push(...hits(rows, match, divisor))
-      if (rows.length >= limit) break
-    }
-    return found
+    return rows
   })
 
-  const search = Effect.fnUntraced(function*(query: SearchQuery, parsed: ParsedQuery, limit: number) {
+  const byWords = Effect.fnUntraced(function*(
+    parsed: ParsedQuery,
+    present: ReadonlyArray<Found>,
+    meanings: ReadonlyArray<number>,
+    filter: Filter,
+    limit: number
+  ) {
+    const whole = meanings.reduce((sum, one) => sum + one, 0)
+    const found = new Map<number, Candidate>()
+    const count = ({ meaning, word }: Found, row: number, saturated: number) => {
+      const candidate = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
+      candidate.score += meaning * saturated
+      candidate.covered += meaning
+      candidate.words++
+      if (!word.common) candidate.telling++
+      found.set(row, candidate)
+    }
+    let budget = 4 * rankable
+    const frequent: Array<Found> = []
+    for (const word of present) {
+      if (word.rows > rankable || word.rows > budget) {
+        frequent.push(word)
+        continue
+      }
+      budget -= word.rows
+      const weight = (yield* weightOf(word)) * saturation
+      for (const [row, score] of yield* matching(word.match, filter, bm25, "")) {
+        count(word, Number(row), -Number(score) / weight)
+      }
+    }
+    const best = found.size > 0
+      ? [...found].toSorted(([, a], [, b]) => b.score - a.score).slice(0, limit + 50).map(([row]) => row)
+      : frequent.length > 0
+      ? [...yield* seeds(frequent, filter, limit)].slice(0, limit + 50)
+      : []
+    if (best.length === 0) return []
+    const ofBest = (match: string) =>
+      Effect.map(
+        database.rows(`SELECT rowid FROM words WHERE words MATCH ? AND rowid IN (${best.join(", ")})`, [match]),
+        (rows) => rows.map(([row]) => Number(row))
+      )
+    for (const word of frequent) {
+      const named = new Set(yield* ofBest(`name : (${word.match})`))
+      for (const row of yield* ofBest(word.match)) {
+        count(word, row, once(named.has(row) ? weights.name : weights.body))
+      }
+    }
+    const answers = new Map<number, Pick<RankedHit, "relevance" | "coverage">>()
+    for (const row of best) {
+      const { covered, score, telling, words } = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
+      const coverage = covered / whole
+      if (isAnswer(parsed, { words, telling, coverage })) answers.set(row, { relevance: score / whole, coverage })
+    }
+    if (answers.size === 0) return []
+    const rows = yield* database.rows(
+      `SELECT ${fields}, i.rowid FROM items i WHERE i.rowid IN (${[...answers.keys()].join(", ")})`
+    )
+    return rows.flatMap((row) => {
+      const [hit] = hits([row], "words")
+      return hit === undefined ? [] : [{ ...hit, ...answers.get(Number(row.at(-1))) }]
+    })
+  })
+
+  const search = Effect.fnUntraced(function*(
+    query: SearchQuery,
+    parsed: ParsedQuery,
+    meanings: ReadonlyArray<number>,
+    limit: number
+  ) {
     yield* statistics
     const filter = filterOf(query)
     if (parsed.words.length === 0) return yield* listing(parsed, filter, limit)
-    const found = yield* byName(parsed, filter, limit)
     const words: Array<Found> = []
-    for (const word of parsed.words) words.push(yield* look(word))
+    for (const [index, word] of parsed.words.entries()) words.push(yield* look(word, meanings[index] ?? 0))
     const present = words.filter((word) => word.rows > 0).toSorted((a, b) => a.rows - b.rows)
-    if (present.length === 0) return found
-    const [rarest] = present
-    if (present.length === words.length) {
-      found.push(...yield* ranked("all", present, "AND", filter, limit, rarest!.rows > rankable))
-    }
-    if (words.length === 1 || found.length >= limit || found.some(isNamed)) return found
-    const chosen: Array<Found> = []
-    let rows = 0
-    for (const word of tellingWords(present, (one) => one.rows, items)) {
-      if (chosen.length > 0 && rows + word.rows > rankable) break
-      chosen.push(word)
-      rows += word.rows
-    }
-    found.push(...yield* ranked("any", chosen, "OR", filter, limit, rows > rankable))
+    const named = yield* byName(parsed, filter, limit)
+    return present.length === 0 ? named : [...named, ...yield* byWords(parsed, present, meanings, filter, limit)]
+  })
+
+  const frequencies = Effect.fnUntraced(function*(parsed: ParsedQuery) {
+    yield* statistics
+    const found: Array<Frequency> = []
+    for (const word of parsed.words) found.push({ items, having: (yield* look(word, 0)).rows })
     return found
   })
 
@@ -280,5 +346,5 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return ids
   })
 
-  return { search, candidates }
+  return { frequencies, search, candidates }
 }

@@ -1,6 +1,7 @@
 // Text to words, for documents and queries alike, so that what SQLite stores and what a query asks for cannot drift
 // apart: the FTS5 tables hold words that were folded and split here. Runs of scripts that write no spaces become pairs.
 import type { Item, ItemLocation } from "../item/Item.ts"
+import { isCommon, isFiller } from "./commonWords.ts"
 
 /** The indexed columns, heaviest first, and what a match in each counts. */
 export const weights = { name: 5, title: 5, description: 2, labels: 1.5, body: 1 } as const
@@ -9,7 +10,7 @@ export const columns: ReadonlyArray<Column> = ["name", "title", "description", "
 
 export type SearchDocument = Readonly<Record<Column, ReadonlyArray<string>>>
 
-/** One word that a document has to contain, or begin a word with. */
+/** One word that a document has to contain; with `prefix`, where no document has it whole, or begin a word with. */
 export interface Term {
   readonly token: string
   readonly prefix: boolean
@@ -18,6 +19,8 @@ export interface Term {
 /** A word of a query: one of its alternatives must match, each with all of its terms. */
 export interface QueryWord {
   readonly alternatives: ReadonlyArray<ReadonlyArray<Term>>
+  /** Whether it stands in questions about anything. */
+  readonly common: boolean
 }
 
 export interface ParsedQuery {
@@ -25,14 +28,14 @@ export interface ParsedQuery {
   readonly literal: string
   /** Without any separators: `send email` finds `send_email`. */
   readonly squashed: string
-  /** Words that say something; never more than 16. */
+  /** Words that say something; never more than 24. */
   readonly words: ReadonlyArray<QueryWord>
 }
 
 const maxToken = 64
 const maxBody = 64 * 1024
 const maxQuery = 1000
-const maxWords = 16
+const maxWords = 24
 
 const wordPattern = /[\p{L}\p{N}\p{M}\p{Co}]+/gu
 // oxlint-disable-next-line no-control-regex
@@ -41,12 +44,6 @@ const compound = /[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]|[^\0-\x7f
 const boundary = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{Nd})|(?<=\p{Nd})(?=\p{L})/u
 const unspaced =
   /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]+)/u
-
-// Words that say nothing beside others. English only: what is frequent in another corpus, its own statistics tell.
-const stopWords: ReadonlySet<string> = new Set(
-  ("a an and are as at be by can do does for from how i in into is it its me my of on or that the this to use using " +
-    "want what when where which with you").split(" ")
-)
 
 /** Lower case, compatibility forms and Latin, Greek and Cyrillic accents removed. */
 export const fold = (text: string): string =>
@@ -96,7 +93,10 @@ const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
     if (i % 2 === 1) {
       const run = fold(segment)
       const single = Array.from(run).length === 1
-      return [{ alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))] }]
+      return [{
+        alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))],
+        common: false
+      }]
     }
     const whole = token(segment)
     // One letter begins too many words to mean anything.
@@ -106,31 +106,30 @@ const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
       alternatives: [
         [{ token: whole, prefix }],
         ...(parts.length === 0 ? [] : [parts.map((t, n) => n === parts.length - 1 ? { token: t, prefix } : exactly(t))])
-      ]
+      ],
+      common: parts.length === 0 && isCommon(whole)
     }]
   })
 
 const exactly = (text: string): Term => ({ token: text, prefix: false })
 
-const isStopWord = (word: QueryWord): boolean => {
-  const [only, ...others] = word.alternatives
-  return others.length === 0 && only!.length === 1 && stopWords.has(only![0]!.token)
-}
+const saysNothing = ({ alternatives: [first, ...others] }: QueryWord): boolean =>
+  others.length === 0 && first?.length === 1 && isFiller(first[0]?.token ?? "")
 
 /** A text of separators only (`*`, quotes, `-`) has no words, and finds nothing. */
 export const parseQuery = (query: string): ParsedQuery => {
   const text = query.slice(0, maxQuery).trim()
-  const raw = rawWords(text).slice(0, maxWords)
+  const raw = rawWords(text)
   const seen = new Set<string>()
   const words = raw.flatMap((word, i) => queryWord(word, i === raw.length - 1)).filter((word) => {
-    const key = JSON.stringify(word)
+    const key = JSON.stringify(word.alternatives.map((terms) => terms.map((term) => term.token)))
     return !seen.has(key) && seen.add(key)
-  }).slice(0, maxWords)
-  const telling = words.filter((word) => !isStopWord(word))
+  })
+  const telling = words.filter((word) => !saysNothing(word))
   return {
     literal: text.toLowerCase(),
     squashed: fold(raw.join("")),
-    words: telling.length === 0 ? words : telling
+    words: (telling.length === 0 ? words : telling).slice(0, maxWords)
   }
 }
 
