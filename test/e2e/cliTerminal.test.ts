@@ -44,6 +44,18 @@ describeWith(["python3"], "the command line on a terminal", () => {
     })
   }
 
+  for (const [ahead, reply] of [["y\r", "\r"], ["y", "\r"], ["y\ry\ry\r", "n\r"], ["yes\r", "\u0004"]] as const) {
+    it(`what was typed before the question (${JSON.stringify(ahead)}) is no answer to it`, async () => {
+      const { code, shown, unasked } = await runOnTerminal(
+        ["/bin/sh", "-c", `echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool hello`],
+        { env: machine.env, cwd: machine.site, answers: [["READY", `x\r${ahead}`], [ask, reply]] }
+      )
+      assert.deepStrictEqual([code, unasked], [1, 0], shown)
+      assert.include(shown, "HUMAN_DECLINED")
+      assert.isFalse(isSigned())
+    })
+  }
+
   it("Ctrl-C at the question signs nothing and leaves the terminal alone", async () => {
     const { code } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "\u0003"]] })
     assert.strictEqual(code, 130)
@@ -194,12 +206,25 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
 
   it("is made by an agent's init in a new home alone", async () => {
     const env = { CLAUDECODE: "1" }
-    const here = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
-    assert.deepStrictEqual([here.trust, here.signed.length], ["trusted", 5], "the key is there already")
+    const used = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
+    assert.deepStrictEqual([used.trust, used.signed, used.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
     renameSync(join(machine.env.KIWI_HOME, "identity.json"), join(machine.folder, "aside"))
     const made = JSON.parse((await machine.kiwi(["init", "third", "--json"], { env })).stdout)
     assert.deepStrictEqual([made.trust, made.signed, made.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
     assert.isFalse(existsSync(join(machine.env.KIWI_HOME, "identity.json")))
+    const empty = { ...env, KIWI_HOME: join(machine.folder, "empty") }
+    const fresh = JSON.parse((await machine.kiwi(["init", "fourth", "--json"], { env: empty })).stdout)
+    assert.deepStrictEqual([fresh.trust, fresh.signed.length], ["trusted", 5])
+  })
+
+  it("trusts no restricted project by an agent's init, after its .ai was moved away", async () => {
+    machine.write("clone/.ai/tools/x/hello.py", python("hello", `print("hello")`))
+    await machine.onTerminal(["sign", "tool", "hello", "--yes"])
+    const clone = join(machine.site, "clone")
+    renameSync(join(clone, ".ai"), join(clone, "aside"))
+    await machine.kiwi(["init", "clone"], { env: { CLAUDECODE: "1" } })
+    const { stdout } = await machine.kiwi(["run", "tool", "add", "--params", `{"a":1,"b":2}`, "--json"], { cwd: clone })
+    assert.strictEqual(JSON.parse(stdout).error.code, "PROJECT_RESTRICTED")
   })
 })
 
@@ -223,6 +248,18 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
       "KIWI_PASSPHRASE",
       "done"
     ])
+  })
+
+  it("is asked for once by init, which trusts nothing without it", async () => {
+    const unasked = JSON.parse((await machine.kiwi(["init", "other", "--json"])).stdout)
+    assert.deepStrictEqual([unasked.trust, unasked.not_signed.code], ["restricted", "HUMAN_REQUIRED"])
+    const { code, shown } = await machine.onTerminal(["init", "third"], {
+      answers: [["Passphrase: ", `${passphrase}\r`]]
+    })
+    assert.strictEqual(code, 0, shown)
+    assert.include(shown, "It is trusted")
+    assert.include(shown, "5 items are signed")
+    assert.strictEqual(shown.split("Passphrase: ").length, 2)
   })
 
   it("is used for every act, by who types it", async () => {

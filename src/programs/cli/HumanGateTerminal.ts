@@ -43,8 +43,8 @@ export interface GateOptions {
   /** Whether the command asks for what the act needs at the same terminal, so that there is no question before. */
   readonly asksItself?: boolean
   /**
-   * Whether the act is about bytes that come with Kiwi, or a key that is not there yet: then nobody is needed, unless an
-   * agent would make a key for a home that is somebody's already.
+   * Whether the act is about bytes that come with Kiwi, or a key that is not there yet: then nobody is needed, but where
+   * the key has a passphrase, and where an agent would do it in a home that is somebody's already.
    */
   readonly ownBytes?: boolean
 }
@@ -56,14 +56,17 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   const output = yield* Output
   const { home } = yield* KiwiHome
   // Before the command changes anything: `init` trusts the project that it makes, and signs then.
-  const mayMakeKey = yield* Effect.cached(
+  const isNewHome = yield* Effect.cached(
     Effect.gen(function*() {
-      return (yield* identity.current) !== undefined || !(yield* isHomeInUse(home))
+      return (yield* identity.current) === undefined && !(yield* isHomeInUse(home))
     }).pipe(Effect.provide(yield* Effect.context<FileSystem.FileSystem | Path.Path>()))
   )
   const lineage = yield* Lineage
   const paint = output.talkPaint === uncolored ? uncolored : colored
   const given = variable(env, "KIWI_PASSPHRASE")
+
+  /** By which `init` asks once for its two acts. */
+  let opened: { readonly seen: string; readonly passphrase: Redacted.Redacted<string> } | undefined
 
   const agreed = ({ digest, kind }: HumanRequest, by: HumanAct["by"], seen: string): HumanAct => ({
     kind,
@@ -76,8 +79,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
 
   const askYes = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
     if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
-    yield* terminal.write(`\n${paint.bold("Go ahead?")} [y/N] `)
-    const answer = yield* terminal.readLine
+    const answer = yield* terminal.readLine(`\n${paint.bold("Go ahead?")} [y/N] `)
     return /^\s*y(es)?\s*$/i.test(answer ?? "")
       ? `answered at ${terminal.name}`
       : yield* declinedAt(terminal, request, "no")
@@ -92,7 +94,8 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
       if (typed === undefined || typed === "") return yield* declinedAt(terminal, request, "nothing")
       const passphrase = Redacted.make(typed)
       if ((yield* identity.opensWith(passphrase)) === true) {
-        return { ...agreed(request, "passphrase", `typed at ${terminal.name}`), passphrase }
+        opened = { seen: `typed at ${terminal.name}`, passphrase }
+        return { ...agreed(request, "passphrase", opened.seen), passphrase }
       }
       yield* terminal.write("That is not it.\n")
     }
@@ -121,7 +124,12 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         if (call !== undefined) return yield* required(request, call)
         const agent = agentSeen(env, above)
         if (options.ownBytes === true) {
-          const isSafe = agent === undefined || (yield* mayMakeKey)
+          if (opened !== undefined) {
+            return { ...agreed(request, "passphrase", opened.seen), passphrase: opened.passphrase }
+          }
+          const isSafe = agent === undefined
+            ? (yield* identity.opensWith(noPassphrase)) === undefined
+            : yield* isNewHome
           if (isSafe) return agreed(request, "init", agent ?? "what comes with Kiwi")
         }
         const why = whyNotTyped({

@@ -1,7 +1,7 @@
 // The terminal that a person sits at, whatever stdin and stdout are: a pipe can be fed by anybody, the controlling
 // terminal only by whoever types there.
 import { Context, Effect, Layer, Scope } from "effect"
-import { closeSync, constants, openSync, readlinkSync } from "node:fs"
+import { closeSync, constants, openSync, readlinkSync, readSync } from "node:fs"
 import { ReadStream, WriteStream } from "node:tty"
 
 export interface OpenTerminal {
@@ -10,8 +10,11 @@ export interface OpenTerminal {
   /** For the record: "/dev/pts/3". */
   readonly name: string
   readonly write: (text: string) => Effect.Effect<void>
-  /** One line without its end; `undefined` when the terminal is gone. */
-  readonly readLine: Effect.Effect<string | undefined>
+  /**
+   * One line without its end, after a prompt; `undefined` when the terminal is gone. What was typed before the prompt is
+   * shown is dropped: it answers something else.
+   */
+  readonly readLine: (prompt: string) => Effect.Effect<string | undefined>
   /** One key, without Enter and not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
   readonly readKey: Effect.Effect<string | undefined>
   /** One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
@@ -24,6 +27,26 @@ export class TerminalDevice extends Context.Service<TerminalDevice, {
 }>()("kiwi/programs/cli/TerminalDevice") {}
 
 const longestLine = 4096
+
+/** Takes what lies in the terminal's buffer, unfinished lines too. */
+const dropTyped = (device: string, input: ReadStream): void => {
+  let typed: number
+  try {
+    typed = openSync(device, constants.O_RDONLY | constants.O_NOCTTY | constants.O_NONBLOCK)
+  } catch {
+    return
+  }
+  try {
+    input.setRawMode(true)
+    const buffer = Buffer.alloc(longestLine)
+    while (readSync(typed, buffer) > 0);
+  } catch {
+    // EAGAIN: the buffer is empty.
+  } finally {
+    input.setRawMode(false)
+    closeSync(typed)
+  }
+}
 
 const readUntilEnd = (input: ReadStream) =>
   Effect.callback<string | undefined>((resume) => {
@@ -116,7 +139,12 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
       Effect.callback((resume) => {
         output.write(text, () => resume(Effect.void))
       }),
-    readLine: readUntilEnd(input),
+    readLine: (prompt) =>
+      Effect.suspend(() => {
+        dropTyped(device, input)
+        output.write(prompt)
+        return readUntilEnd(input)
+      }),
     readKey: readRaw(input, (character) => character),
     readSecret: (prompt) => readHidden(input, output, prompt),
     close: () => {

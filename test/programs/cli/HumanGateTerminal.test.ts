@@ -345,11 +345,12 @@ describe("what comes with Kiwi", () => {
     "init",
     "Claude Code runs this command (process 99)"
   )
-  agrees(
-    "nor where there is a key",
-    { ...own, above, home: used },
-    "init",
-    "Claude Code runs this command (process 99)"
+  needsPerson("but an agent trusts no folder where there is a key", { ...own, above }, "Claude Code runs")
+  needsPerson("nor where something was trusted", { ...own, above, home: used }, "Claude Code runs")
+  needsPerson(
+    "where the key has a passphrase, it is needed, without an agent too",
+    { ...own, stdin: false, passphrase: "correct horse" },
+    "your signing key has a passphrase"
   )
   agrees(
     "nor in a home where nothing was trusted",

@@ -56,7 +56,7 @@ export const device = (answers: ReadonlyArray<string> | undefined, show: (text: 
     name: "/dev/pts/7",
     size: () => ({ columns: 80, rows }),
     write: (text) => Effect.sync(() => show(text)),
-    readLine: next,
+    readLine: (prompt) => Effect.andThen(Effect.sync(() => show(prompt)), next),
     readKey: next,
     readSecret: () => next
   }

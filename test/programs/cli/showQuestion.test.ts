@@ -30,7 +30,7 @@ const show = (
       name: "/dev/pts/0",
       ...(size === undefined ? {} : { size: () => size }),
       write: (text) => Effect.sync(() => written.push(text)),
-      readLine: Effect.die("nobody is asked for a line here"),
+      readLine: () => Effect.die("nobody is asked for a line here"),
       readKey: Effect.sync(() => left.shift()),
       readSecret: () => Effect.die("nobody is asked for a secret here")
     }

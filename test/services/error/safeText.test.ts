@@ -32,6 +32,31 @@ const pieces = Schema.Array(Schema.Union([Schema.String, Schema.Literals(hostile
 const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\p{Noncharacter_Code_Point}/u
 
 describe("exactText", () => {
+  it("shows no two texts alike", () => {
+    const twins: ReadonlyArray<readonly [string, string]> = [
+      ["a\u200bb", "a\\u{200b}b"],
+      ["a\u00a0b", "a\\u{a0}b"],
+      ["a\u21e5b", "a\\u{21e5}b"],
+      ["\u037e", ";"],
+      ["\u212a", "K"],
+      ["\u212b", "\u00c5"],
+      ["\u2126", "\u03a9"],
+      ["\u00e9", "e\u0301"],
+      ["e\u0301", "e\\u{301}"],
+      ["\uf900", "\u8c48"],
+      ["\u0344", "\u0308\u0301"],
+      ["\u1fef", "`"]
+    ]
+    for (const [a, b] of twins) {
+      assert.notStrictEqual(exactText(a), exactText(b), JSON.stringify([a, b]))
+      assert.notStrictEqual(exactText(a).normalize("NFC"), exactText(b).normalize("NFC"), JSON.stringify([a, b]))
+    }
+    assert.strictEqual(
+      exactText("\\u{41} \\u{1f600} caf\u00e9 \u0e01\u0e34"),
+      "\\u{41} \\u{1f600} caf\u00e9 \u0e01\u0e34"
+    )
+  })
+
   it("shows a tab and other blanks as what they are", () => {
     assert.strictEqual(exactText("a\tb\t c"), "a\u21e5 b\u21e5  c")
     assert.strictEqual(exactText("a\u21e5 b"), "a\\u{21e5} b")

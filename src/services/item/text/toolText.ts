@@ -48,17 +48,33 @@ const coding = /^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)/
 const harmless: ReadonlySet<string> = new Set(["utf-8", "utf8", "ascii", "us-ascii"])
 
 /** The line, counted from 1, by which a program would read the text as something else than UTF-8. */
-const foreignCoding = (text: string): number | undefined => {
+const foreignCoding = (text: string, counts: (name: string) => boolean = () => true): number | undefined => {
   const lines = text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").split(/\r\n|\r|\n/, 2)
   const at = lines.findIndex((line) => {
     const name = coding.exec(line)?.[1]?.toLowerCase().replaceAll("_", "-")
-    return name !== undefined && !harmless.has(name)
+    return name !== undefined && !harmless.has(name) && counts(name)
   })
   return at === -1 ? undefined : at + 1
 }
 
-const codingIssue = (text: string): TextIssue | undefined => {
-  const line = foreignCoding(text)
+/** Names of Python's codecs that have no digit, without their separators; every other one has. */
+const wordyCodecs: ReadonlySet<string> = new Set(
+  ("ansi arabic charmap chinese cpgr cpis csisolatinarabic csisolatincyrillic csisolatingreek " +
+    "csisolatinhebrew csshiftjis cyrillic cyrillicasian dbcs ebcdiccpbe ebcdiccpca ebcdiccpch ebcdiccphe " +
+    "ebcdiccpnl ebcdiccpus ebcdiccpwt euccn eucjp euckr gbk greek hebrew hex hexcodec hkscs hz hzgb idna " +
+    "isoceltic johab korean kzt latin macarabic maccenteuro maccentraleurope maccroatian maccyrillic macfarsi " +
+    "macgreek maciceland macintosh macroman macromanian macturkish mbcs mskanji oem palmos punycode quopri " +
+    "quopricodec quotedprintable rawunicodeescape rot ruscii shiftjis sjis thai uhc ujis undefined " +
+    "unicodebigunmarked unicodeescape unicodelittleunmarked utf uu uucodec xmacjapanese xmackorean " +
+    "xmacsimpchinese xmactradchinese zip zlib zlibcodec")
+    .split(" ")
+)
+
+/** Prose says "coding: a guide" too. */
+const isCodec = (name: string): boolean => /\d/.test(name) || wordyCodecs.has(name.replaceAll(/[-_.]/g, ""))
+
+const codingIssue = (text: string, isProse: boolean): TextIssue | undefined => {
+  const line = foreignCoding(text, isProse ? isCodec : undefined)
   return line === undefined ? undefined : {
     line,
     column: 1,
@@ -97,8 +113,9 @@ export const toolFileIssue = (path: string, bytes: Uint8Array, runs = false): Te
   if (!runs && !mustBeText(path, bytes)) return undefined
   const text = normalize(bytes)
   if (Result.isFailure(text)) return text.failure
-  if (!runs && isMarkdown(path)) return undefined
-  return conflictIssue(text.success, path) ?? codingIssue(text.success)
+  // Prose may show a conflict in many ways; what names an encoding can be handed to Python, whatever its file is called.
+  const isProse = !runs && isMarkdown(path)
+  return (isProse ? undefined : conflictIssue(text.success, path)) ?? codingIssue(text.success, isProse)
 }
 
 /** Python prefers compiled code, which nobody can read, to the source beside it. */
