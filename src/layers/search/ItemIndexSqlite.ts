@@ -15,7 +15,14 @@ import { fold, parseQuery } from "../../services/search/searchText.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type LockError, ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { makeRefreshTier, type Refreshed, type RefreshTier, type Report } from "./refreshTier.ts"
+import {
+  fileIdentity,
+  type IdentityOf,
+  makeRefreshTier,
+  type Refreshed,
+  type RefreshTier,
+  type Report
+} from "./refreshTier.ts"
 import type { SearchDatabase } from "./searchDatabase.ts"
 import type { SearchTier } from "./searchTier.ts"
 
@@ -24,6 +31,9 @@ const always = Number.MAX_SAFE_INTEGER
 
 /** A tier of at most so many items is compared with the disk at every search: that takes a few milliseconds. */
 const smallTier = 500
+
+/** Items in memory are read at every look: their digest tells. */
+const unknown: IdentityOf = () => ["", 0]
 
 interface Open {
   readonly database: SearchDatabase
@@ -83,7 +93,11 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     filename: files?.[tier] ?? tier,
     turns: Semaphore.makeUnsafe(1),
     open: undefined,
-    refresh: makeRefreshTier(tier, files?.[tier] ?? tier, { store, parser, lock }),
+    refresh: makeRefreshTier(tier, files?.[tier] ?? tier, files === undefined ? unknown : fileIdentity, {
+      store,
+      parser,
+      lock
+    }),
     looked: 0,
     last: { items: 0, changed: 0, millis: 0 },
     dirty: true,

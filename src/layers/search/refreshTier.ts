@@ -41,8 +41,11 @@ const statIdentity = (file: string): readonly [string, number] => {
   return stat === undefined ? ["", 0] : [`${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`, stat.ctimeMs]
 }
 
-/** What tells whether a file is the one that was indexed; for a folder, that of its main file. */
-const identityOf = (location: ItemLocation): readonly [identity: string, changed: number] => {
+/** What tells whether an item is the one that was indexed, "" where nothing does, and when it changed: milliseconds. */
+export type IdentityOf = (location: ItemLocation) => readonly [identity: string, changed: number]
+
+/** By its file; for a folder, by that and its main file. */
+export const fileIdentity: IdentityOf = (location) => {
   try {
     const [own, changed] = statIdentity(location.file)
     if (location.kind === "file") return [own, changed]
@@ -74,6 +77,7 @@ interface Difference {
 export const makeRefreshTier = (
   tier: Tier,
   filename: string,
+  identityOf: IdentityOf,
   services: {
     readonly store: ItemStore["Service"]
     readonly parser: ItemParser["Service"]

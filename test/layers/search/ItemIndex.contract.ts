@@ -160,7 +160,7 @@ export const contract = (name: string, make: MakeIndex) =>
           "email*",
           "(email",
           "email)",
-          "NEAR(email customer, 2)",
+          "NEAR(email customer)",
           "email + customer",
           "email\u0000customer"
         ]
