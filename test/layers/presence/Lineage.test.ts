@@ -71,20 +71,23 @@ describe("Lineage", () => {
   }
 
   for (const script of ["./qwen-code/cli", "./qwen-code/cli.js", "./qwen-code", "./other/cli", "./other", "./linked"]) {
-    it.live.runIf(process.platform === "linux")(`by /proc sees the agent that was started as node ${script}`, () =>
-      Effect.gen(function*() {
-        const scope = `${yield* temporary}/@qwen-code`
-        mkdirSync(`${scope}/qwen-code`, { recursive: true })
-        writeFileSync(`${scope}/qwen-code/package.json`, JSON.stringify({ main: "cli.js" }))
-        writeFileSync(
-          `${scope}/qwen-code/cli.js`,
-          scriptOfParent("agentSeen", "agentSeen({}, lineage.slice(0, 2))?.split(\" \")[0]")
-        )
-        symlinkSync(`${scope}/qwen-code`, `${scope}/other`)
-        symlinkSync(`${scope}/qwen-code/cli.js`, `${scope}/linked.js`)
-        const said = execFileSync(process.execPath, [script], { cwd: scope, encoding: "utf8" })
-        assert.strictEqual(JSON.parse(said).sees, "Qwen")
-      }).pipe(Effect.scoped))
+    it.live.runIf(process.platform === "linux")(
+      `by /proc sees the agent that was started as node ${script}`,
+      () =>
+        Effect.gen(function*() {
+          const scope = `${yield* temporary}/@qwen-code`
+          mkdirSync(`${scope}/qwen-code`, { recursive: true })
+          writeFileSync(`${scope}/qwen-code/package.json`, JSON.stringify({ main: "cli.js" }))
+          writeFileSync(
+            `${scope}/qwen-code/cli.js`,
+            scriptOfParent("agentSeen", "agentSeen({}, lineage.slice(0, 2))?.split(\" \")[0]")
+          )
+          symlinkSync(`${scope}/qwen-code`, `${scope}/other`)
+          symlinkSync(`${scope}/qwen-code/cli.js`, `${scope}/linked.js`)
+          const said = execFileSync(process.execPath, [script], { cwd: scope, encoding: "utf8" })
+          assert.strictEqual(JSON.parse(said).sees, "Qwen")
+        }).pipe(Effect.scoped)
+    )
   }
 
   it.live.runIf(existsSync("/bin/ps"))("by ps says the same", () =>
