@@ -305,8 +305,11 @@ export const updateLocks = Effect.fn("updateLocks")(function*<E, R>(input: Updat
   const isChosen = (lock: StoredLock) =>
     (named === undefined || named(Report.toolOfLock(lock))) && (link === undefined || Report.hasLink(lock, link))
   if (id !== undefined && !isGlob(id)) {
-    const { locks } = yield* lockfiles.list({ scope, category })
-    if (!locks.some(isChosen)) return yield* new LockMissing({ tool: id, version: "in any version" })
+    const { invalid, locks } = yield* lockfiles.list({ scope, category })
+    if (!locks.some(isChosen)) {
+      return yield* invalid.find((lock) => Report.isOf(lock, id)) ??
+        new LockMissing({ tool: id, version: "in any version" })
+    }
   }
   const chosen = (yield* findOutdated({ scope, category })).map(({ lock }) => lock).filter(isChosen)
   return yield* freezeAll(targetsOf(chosen), { ask, command: commandOf("update", input), single: false, dryRun })

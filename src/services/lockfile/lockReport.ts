@@ -24,6 +24,10 @@ export const queryOfLock = (lock: StoredLock): LockQuery => {
   return { id: qualifiedId(tool), tier: tool.tier }
 }
 
+/** Whether a lock that cannot be used is of this tool, as far as its name says: `id` or `category/id`. */
+export const isOf = ({ lockfile, tool }: LockInvalid, id: string): boolean =>
+  tool !== "" && (id === tool || (id.endsWith(`/${tool}`) && lockfile.includes(`:lockfiles/${id}@`)))
+
 export const hasLink = ({ lockfile: { resolved_chain } }: StoredLock, id: string): boolean =>
   resolved_chain.slice(1).some((link) => link.tool_id === id)
 
