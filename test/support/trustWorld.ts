@@ -33,7 +33,11 @@ export const worldIn = (folders: { readonly home: string; readonly root: string 
     Layer.provideMerge(WorkspaceNode.layer(folders.root)),
     Layer.provideMerge(Layer.mergeAll(SafeFilesNode.layer, ProcessLockMemory.layer, identity)),
     Layer.provideMerge(
-      KiwiHomeNode.layerWith({ home: folders.home, userSpace: join(folders.home, "../user"), userHome: join(folders.home, "../person") })
+      KiwiHomeNode.layerWith({
+        home: folders.home,
+        userSpace: join(folders.home, "../user"),
+        userHome: join(folders.home, "../person")
+      })
     )
   )
   return {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
-import { updateLocks } from "../../../src/layers/lockfile/lockUses.ts"
+import { type Ask, updateLocks } from "../../../src/layers/lockfile/lockUses.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -170,9 +170,15 @@ describe("a call and its lock", () => {
   })
 })
 
+const asksNobody: Ask<never, never> = () => Effect.die("somebody was asked")
+
 describe("updating a lock that is there and cannot be used", () => {
   const broken: ReadonlyArray<readonly [what: string, change: (text: string) => string, issue: string]> = [
-    ["its chain_hash is wrong", (text) => text.replace(/("chain_hash": ")[0-9a-f]{12}/, "$1000000000000"), "chain_hash"],
+    [
+      "its chain_hash is wrong",
+      (text) => text.replace(/("chain_hash": ")[0-9a-f]{12}/, "$1000000000000"),
+      "chain_hash"
+    ],
     ["it is no JSON", () => "{", "JSON"],
     ["it is empty", () => "", "JSON"],
     ["it has another version", (text) => text.replace("\"lockfile_version\": 1", "\"lockfile_version\": 2"), "version"],
@@ -181,8 +187,7 @@ describe("updating a lock that is there and cannot be used", () => {
   for (const [what, change, issue] of broken) {
     it.effect(`says so, and what to do: ${what}`, () => {
       const { layer, lockfiles } = world({ "tools/text/echo.yaml": echo, "tools/other.yaml": echo })
-      const update = (id: string) =>
-        Effect.flip(updateLocks({ id }, () => Effect.die("nobody is asked")))
+      const update = (id: string) => Effect.flip(updateLocks({ id }, asksNobody))
       return Effect.gen(function*() {
         yield* signAndLock()
         const [name, text] = [...lockfiles.project].find(([path]) => path.startsWith("text/echo@"))!

@@ -123,7 +123,7 @@ it.effect("refuses a value with blanks or quotes around it, and says what to wri
         assert.include(error.message, `${variable} begins or ends with a blank or a quote`, JSON.stringify(value))
         assert.include(error.remediation, "~/some/folder")
       }
-      const fine = (yield* folders({ HOME: home, [variable]: "~/it's \"mine\" too/x" }))
+      const fine = yield* folders({ HOME: home, [variable]: "~/it's \"mine\" too/x" })
       assert.include([fine.home, fine.userSpace], join(home, "it's \"mine\" too/x"))
     }
   }))
