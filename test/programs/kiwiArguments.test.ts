@@ -67,7 +67,7 @@ describe("a Kiwi refuses what a method cannot take, and asks nobody", () => {
           ...more.flatMap((_, at) => {
             const before = [needed, ...Array.from({ length: at }, () => undefined)]
             const wrong = more[at] === "parameters" ? [null, 5, "x", [], new Date(0)] : always
-            return wrong.map((one) => [...before, one])
+            return wrong.map((one) => before.concat([one]))
           })
         ]
         for (const given of calls) {

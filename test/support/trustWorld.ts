@@ -26,7 +26,10 @@ export const trustProject = Effect.gen(function*() {
   return proposal
 })
 
-export const worldIn = (folders: { readonly home: string; readonly root: string }, you?: Signer) => {
+export const worldIn = (
+  folders: { readonly home: string; readonly root: string; readonly userHome?: string },
+  you?: Signer
+) => {
   const identity = Layer.mock(Identity, { current: Effect.succeed(you) })
   const layer = Layer.mergeAll(SettingsFile.layer, SignerTrustFile.layer).pipe(
     Layer.provideMerge(ProjectTrustFile.layer),
@@ -36,7 +39,7 @@ export const worldIn = (folders: { readonly home: string; readonly root: string 
       KiwiHomeNode.layerWith({
         home: folders.home,
         userSpace: join(folders.home, "../user"),
-        userHome: join(folders.home, "../person")
+        userHome: folders.userHome ?? join(folders.home, "../person")
       })
     )
   )
