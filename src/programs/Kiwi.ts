@@ -1,6 +1,6 @@
 // Kiwi for programs that are not written in Effect: promises over one runtime. A promise rejects with the same typed
 // errors that the Effect API has. The kernel below is whoever's: the real one, or one in memory.
-import { Cause, Effect, Exit, ManagedRuntime, Option, Schema } from "effect"
+import { Cause, Effect, Exit, ManagedRuntime, Option, Record, Schema } from "effect"
 import type { Layer } from "effect"
 import type { DiffLockInput, LockDifference } from "../layers/lockfile/lockDiff.ts"
 import { diffLock } from "../layers/lockfile/lockDiff.ts"
@@ -41,6 +41,7 @@ import type { Explanation } from "./explain.ts"
 import { explain } from "./explain.ts"
 import type { Followed } from "./follow.ts"
 import { follow } from "./follow.ts"
+import { argumentIssue, type KiwiMethod } from "./kiwiArguments.ts"
 import type { Loaded } from "./load.ts"
 import { load } from "./load.ts"
 import { freezeLocks, pruneLocks, updateLocks } from "./lockfile.ts"
@@ -127,6 +128,15 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
   return signal?.aborted === true ? signal.reason : new KiwiClosed()
 }
 
+type Method = (...given: ReadonlyArray<never>) => Promise<unknown>
+
+/** Methods that reject what they cannot take before they do anything. */
+const checked = <Methods extends object>(prefix: "" | "lockfile.", methods: Methods): Methods =>
+  Record.map(methods as Readonly<Record<string, Method>>, (method, name): Method => (...given) => {
+    const issue = argumentIssue(`${prefix}${name}` as KiwiMethod, given)
+    return issue === undefined ? method(...given) : Promise.reject(issue)
+  }) as Methods
+
 /** Promises over a kernel that somebody else composed. */
 export const makeKiwiOver = <E>(
   layer: Layer.Layer<KiwiServices, E>,
@@ -162,7 +172,7 @@ export const makeKiwiOver = <E>(
     return runtime.dispose()
   }
 
-  return {
+  const methods: Omit<Kiwi, "lockfile" | "close" | typeof Symbol.asyncDispose> = {
     run: (tool, parameters = {}, options = {}) => {
       const { onEvent, ...rest } = options
       const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { ...rest, client, session: id }))
@@ -185,19 +195,18 @@ export const makeKiwiOver = <E>(
     chain: (query, options) => run(chain(query), options),
     explainEnv: (tool, options) => runAs(({ caller }) => explainEnv(tool, caller), options),
     sign: (input, options) => runAs(({ caller }) => sign(input, caller), options),
-    lockfile: {
-      freeze: (input, options) => runAs(({ caller }) => freezeLocks(input, caller), options),
-      update: (input = {}, options) => runAs(({ caller }) => updateLocks(input, caller), options),
-      validate: (input, options) => run(validateLocks(input), options),
-      list: (filter = {}, options) => run(listLocks(filter), options),
-      prune: (input = {}, options) => runAs(({ caller }) => pruneLocks(input, caller), options),
-      diff: (input, options) => run(diffLock(input), options),
-      verify: (filter = {}, options) => run(verifyLocks(filter), options),
-      outdated: (input = {}, options) => run(outdatedLocks(input), options)
-    },
     trustProject: (options) => runAs(({ caller }) => Effect.asVoid(trustProject(caller)), options),
-    runPromise: run,
-    close,
-    [Symbol.asyncDispose]: close
+    runPromise: run
   }
+  const lockfile: Kiwi["lockfile"] = {
+    freeze: (input, options) => runAs(({ caller }) => freezeLocks(input, caller), options),
+    update: (input = {}, options) => runAs(({ caller }) => updateLocks(input, caller), options),
+    validate: (input, options) => run(validateLocks(input), options),
+    list: (filter = {}, options) => run(listLocks(filter), options),
+    prune: (input = {}, options) => runAs(({ caller }) => pruneLocks(input, caller), options),
+    diff: (input, options) => run(diffLock(input), options),
+    verify: (filter = {}, options) => run(verifyLocks(filter), options),
+    outdated: (input = {}, options) => run(outdatedLocks(input), options)
+  }
+  return { ...checked("", methods), lockfile: checked("lockfile.", lockfile), close, [Symbol.asyncDispose]: close }
 }

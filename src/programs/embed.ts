@@ -55,6 +55,7 @@ export { verifyFrozen } from "./verifyFrozen.ts"
 // Promises over one runtime.
 export type { CallOptions, Kiwi, RunToolOptions } from "./Kiwi.ts"
 export { KiwiClosed, makeKiwiOver } from "./Kiwi.ts"
+export { KiwiArgumentInvalid } from "./kiwiArguments.ts"
 export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 

@@ -26,14 +26,21 @@ export const trustProject = Effect.gen(function*() {
   return proposal
 })
 
-export const worldIn = (folders: { readonly home: string; readonly root: string }, you?: Signer) => {
+export const worldIn = (
+  folders: { readonly home: string; readonly root: string; readonly userHome?: string },
+  you?: Signer
+) => {
   const identity = Layer.mock(Identity, { current: Effect.succeed(you) })
   const layer = Layer.mergeAll(SettingsFile.layer, SignerTrustFile.layer).pipe(
     Layer.provideMerge(ProjectTrustFile.layer),
     Layer.provideMerge(WorkspaceNode.layer(folders.root)),
     Layer.provideMerge(Layer.mergeAll(SafeFilesNode.layer, ProcessLockMemory.layer, identity)),
     Layer.provideMerge(
-      KiwiHomeNode.layerWith({ home: folders.home, userSpace: join(folders.home, "../user"), userHome: folders.home })
+      KiwiHomeNode.layerWith({
+        home: folders.home,
+        userSpace: join(folders.home, "../user"),
+        userHome: folders.userHome ?? join(folders.home, "../person")
+      })
     )
   )
   return {

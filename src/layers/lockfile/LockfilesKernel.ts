@@ -37,6 +37,7 @@ import {
   type ScopeLocks,
   type StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
+import { type Quote, quoteAll } from "../../services/lockfile/lockQuote.ts"
 import { queryOfLock, showLock } from "../../services/lockfile/lockReport.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
@@ -226,9 +227,11 @@ export const make = Effect.gen(function*() {
     // What a variant would let run besides is as new as what a lock in the place of another lets run, and so is what a
     // lock of one scope would let run before the other's is asked.
     const against = lock ?? locks[0] ?? others.flatMap((s) => s.locks)[0]
-    const findings = against === undefined
-      ? []
-      : [...compareLock(against.lockfile, frozen), ...lockLosses(against.lockfile, frozen)]
+    const findingsWith = (quote?: Quote) =>
+      against === undefined
+        ? []
+        : [...compareLock(against.lockfile, frozen, quote), ...lockLosses(against.lockfile, frozen, quote)]
+    const findings = findingsWith()
     // Where locks are strict, the first one is what lets a tool run.
     const isFirstOfStrict = against === undefined && (yield* settings.current).lockfileMode === "strict"
     // What says the same as the lock beside it today still lets it run when that one is replaced.
@@ -246,7 +249,7 @@ export const make = Effect.gen(function*() {
           ...(invalid === undefined
             ? []
             : [`counts in the place of ${invalid.lockfile}, which cannot be used: ${invalid.issue}`]),
-          ...findings.map((finding) => `changes ${showFinding(finding)}`),
+          ...findingsWith(quoteAll).map((finding) => `changes ${showFinding(finding)}`),
           ...(isKept ? ["stays beside the lock of the version, whatever that says later"] : [])
         ].join("\n"),
         digest: sha256(JSON.stringify(["lock", scope, variant, frozen, against?.lockfile ?? null])),

@@ -14,6 +14,7 @@ import { Lockfiles, LockMissing } from "../../services/lockfile/Lockfiles.ts"
 import type { StoredLock } from "../../services/lockfile/LockfileStore.ts"
 import { LockInvalid } from "../../services/lockfile/LockfileStore.ts"
 import { readLockfile } from "../../services/lockfile/lockfileText.ts"
+import { type Quote, quoteAll, quoteKnown } from "../../services/lockfile/lockQuote.ts"
 import { showLock } from "../../services/lockfile/lockReport.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { readOwn } from "../settings/SettingsFile.ts"
@@ -71,14 +72,18 @@ const recall = Effect.fnUntraced(function*({ integrity, path }: LockedLink) {
 })
 
 /** A kept text in the place that a lock says it had. */
-const asSnapshot = ({ integrity, path, tier, tool_id }: LockedLink, text: Before): ItemSnapshot | undefined =>
+const asSnapshot = (
+  { integrity, path, tier, tool_id }: LockedLink,
+  text: Before,
+  quote: Quote
+): ItemSnapshot | undefined =>
   text._tag === "None" || !isItemId(tool_id) ? undefined : {
     location: {
       type: "tool",
       tier,
       id: tool_id,
       category: "",
-      path,
+      path: quote(path, "path"),
       file: "",
       root: "",
       kind: text._tag === "File" ? "file" : "folder"
@@ -92,8 +97,8 @@ const asSnapshot = ({ integrity, path, tier, tool_id }: LockedLink, text: Before
 
 const showLink = ({ path, tier }: LockedLink): string => `${tier}:tools/${path}`
 
-const compareSides = Effect.fnUntraced(function*(left: Side, right: Side) {
-  const findings = compareLock(left.frozen, right.frozen)
+const compareSides = Effect.fnUntraced(function*(left: Side, right: Side, quote: Quote) {
+  const findings = compareLock(left.frozen, right.frozen, quote)
   const [before, after] = [left.frozen.resolved_chain, right.frozen.resolved_chain]
   const links: Array<LinkDifference> = []
   for (let index = 0; index < Math.max(before.length, after.length); index++) {
@@ -102,12 +107,12 @@ const compareSides = Effect.fnUntraced(function*(left: Side, right: Side) {
     const own = findings.filter((finding) => finding.link === index)
     if (was?.integrity === is?.integrity && own.length === 0) continue
     const text = was === undefined ? undefined : yield* recall(was)
-    const now = is === undefined ? undefined : right.snapshots?.[index] ?? asSnapshot(is, yield* recall(is))
+    const now = is === undefined ? undefined : right.snapshots?.[index] ?? asSnapshot(is, yield* recall(is), quote)
     const differs = was?.integrity !== is?.integrity
     links.push({
-      tool_id: link.tool_id,
-      path: showLink(link),
-      differences: differencesOf(own, was, is),
+      tool_id: quote(link.tool_id, "tool"),
+      path: quote(showLink(link), "path"),
+      differences: differencesOf(own, was, is, quote),
       ...(differs && text !== undefined && text._tag !== "None" && now !== undefined && was?.tool_id === is?.tool_id
         ? { diff: diffItem(text, now).text }
         : {}),
@@ -121,11 +126,14 @@ const compareSides = Effect.fnUntraced(function*(left: Side, right: Side) {
 const differencesOf = (
   findings: ReadonlyArray<LockFinding>,
   was: LockedLink | undefined,
-  is: LockedLink | undefined
+  is: LockedLink | undefined,
+  quote: Quote
 ): LinkDifference["differences"] => {
   if (findings.length > 0) return findings.map(({ field, locked, now }) => ({ field, locked, now }))
   const show = (link: LockedLink | undefined) =>
-    link === undefined ? "none" : `${link.tool_id} ${link.version} (${link.integrity.slice(0, 12)})`
+    link === undefined
+      ? "none"
+      : `${quote(link.tool_id, "tool")} ${quote(link.version, "version")} (${link.integrity.slice(0, 12)})`
   return [{ field: "link", locked: show(was), now: show(is) }]
 }
 
@@ -144,7 +152,8 @@ const readFile = Effect.fnUntraced(function*(given: string, file: string, tool: 
 
 const sideOf = (lock: StoredLock): Side => ({ name: showLock(lock), frozen: lock.lockfile, snapshots: undefined })
 
-export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput) {
+/** `quotesAll`: for a person, who is shown what locks say in their own words too. */
+export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput, quotesAll = false) {
   const lockfiles = yield* Lockfiles
   const id = yield* withCategory(input.id, input.category)
   const { chain, now } = yield* lockfiles.validate({ id, tier: input.tier })
@@ -180,7 +189,7 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput) {
     return yield* broken ??
       new LockMissing({ tool, version: against ?? version, ...(against === undefined ? {} : { named: true }) })
   }
-  const { findings, links } = yield* compareSides(left, right)
+  const { findings, links } = yield* compareSides(left, right, quotesAll ? quoteAll : quoteKnown(now))
   return {
     tool_id: tool,
     lockfile: left.name,

@@ -75,9 +75,11 @@ export const validateLocks = Effect.fn("validateLocks")(function*(input: Validat
 
 export const listLocks = Effect.fn("listLocks")(function*(filter: LockFilter) {
   const lockfiles = yield* Lockfiles
+  const store = yield* ItemStore
   const { invalid, locks } = yield* lockfiles.list(filter)
+  const tools = new Set<string>((yield* store.list({ type: "tool" })).map(({ id }) => id))
   return {
-    locks: locks.map(Report.listed),
+    locks: locks.map((lock) => Report.listed(lock, tools)),
     invalid: invalid.map(Report.invalidOf)
   } satisfies Report.ListedLocks as Report.ListedLocks
 })
@@ -121,7 +123,7 @@ const findOutdated = Effect.fnUntraced(function*(input: OutdatedLocksInput) {
     locks.filter(({ variant }) => variant).map((lock) => Report.queryOfLock(lock).id)
   )
   const found = (yield* lockfiles.outdated(input)).filter(({ error, lock }) =>
-    error?._tag !== "ItemNotFound" && (error !== undefined || !lock.variant)
+    error === undefined ? !lock.variant : !Report.isGone(error)
   )
   const doubtful = found.filter(({ lock }) => severalChains.has(Report.queryOfLock(lock).id))
   const fine = new Set(
@@ -303,8 +305,11 @@ export const updateLocks = Effect.fn("updateLocks")(function*<E, R>(input: Updat
   const isChosen = (lock: StoredLock) =>
     (named === undefined || named(Report.toolOfLock(lock))) && (link === undefined || Report.hasLink(lock, link))
   if (id !== undefined && !isGlob(id)) {
-    const { locks } = yield* lockfiles.list({ scope, category })
-    if (!locks.some(isChosen)) return yield* new LockMissing({ tool: id, version: "in any version" })
+    const { invalid, locks } = yield* lockfiles.list({ scope, category })
+    if (!locks.some(isChosen)) {
+      return yield* invalid.find((lock) => Report.isOf(lock, id)) ??
+        new LockMissing({ tool: id, version: "in any version" })
+    }
   }
   const chosen = (yield* findOutdated({ scope, category })).map(({ lock }) => lock).filter(isChosen)
   return yield* freezeAll(targetsOf(chosen), { ask, command: commandOf("update", input), single: false, dryRun })

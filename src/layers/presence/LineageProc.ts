@@ -1,12 +1,13 @@
 // Linux: /proc, a few small files for each ancestor. One that cannot be read hides what is above it, so then nothing is
 // known.
 import { Effect, Layer } from "effect"
-import { closeSync, openSync, readFileSync, readlinkSync, readSync, realpathSync } from "node:fs"
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs"
 import { resolve } from "node:path"
 import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { attempt } from "../files/attempt.ts"
 import { readStat } from "../process/processTree.ts"
+import { realScript } from "./realScript.ts"
 
 const mostAncestors = 256
 /** Of its arguments: one whose end is not seen may be anything. */
@@ -46,8 +47,9 @@ const readProcess = (pid: number): Read | undefined => {
     group: stat.group,
     stdio: attempt(() => [0, 1].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).join(" "))
   }
+  const folder = attempt(() => readlinkSync(`/proc/${pid}/cwd`))
   const scripts = scriptsOf(info).map((script) =>
-    attempt(() => realpathSync(resolve(readlinkSync(`/proc/${pid}/cwd`), script))) ?? script
+    folder === undefined ? script : realScript(resolve(folder, script)) ?? script
   )
   return { parent: stat.parent, info: { ...info, scripts }, isCut }
 }

@@ -1,11 +1,11 @@
 // macOS: one list of all processes by ps. Arguments come joined by blanks; a path with a blank in it loses its end,
 // which costs no more than an agent that is kept there being told by its variables alone.
 import { Effect, Layer } from "effect"
-import { realpathSync } from "node:fs"
 import { isAbsolute } from "node:path"
 import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 import { runOwnChild } from "../process/ownChild.ts"
+import { realScript } from "./realScript.ts"
 
 const mostBytes = 8 * 1_048_576
 
@@ -31,13 +31,7 @@ const parseRow = (line: string): Row | undefined => {
 }
 
 /** Where its process is, is not told: a path that is not whole stays as it is. */
-const realPath = (path: string): string => {
-  try {
-    return isAbsolute(path) ? realpathSync(path) : path
-  } catch {
-    return path
-  }
-}
+const realPath = (path: string): string => isAbsolute(path) ? realScript(path) ?? path : path
 
 /** What `ps -o pid=,ppid=,pgid=,args=` says of `pid` and those above it; `undefined` where one is missing. */
 export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo> | undefined => {

@@ -11,19 +11,25 @@ import type { colored } from "./text.ts"
 const widthOf = (character: string): number =>
   character === "\t" ? 8 : character >= " " && character <= "~" ? 1 : displayWidth(character)
 
+/** Begins each row that goes on with a line, so that no text of an item's stands where Kiwi's own lines begin. */
+const goesOn = "… "
+/** Some terminals give the ellipsis two columns. */
+const goesOnWidth = 3
+
 /** Cuts a line where the terminal would wrap it. */
 const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   const rows: Array<string> = []
-  let [row, width] = ["", 0]
+  let [row, width, isEmpty] = ["", 0, true]
   for (const character of line) {
     const wide = widthOf(character)
-    if (width + wide > columns && row !== "") {
+    if (width + wide > columns && !isEmpty) {
       rows.push(row)
-      row = ""
-      width = 0
+      row = goesOn
+      width = goesOnWidth
     }
     row += character
     width += wide
+    isEmpty = false
   }
   return [...rows, row]
 }
@@ -54,15 +60,15 @@ export const showQuestion = Effect.fnUntraced(function*(
   terminal: OpenTerminal,
   paint: typeof colored
 ) {
-  const [title = "", ...rest] = verdictLines(request)
-  const verdict = [paint.bold(title), ...rest].join("\n")
-  const text = fullText(request)
   const size = terminal.size?.()
   const columns = size?.columns ?? 0
   const height = (size?.rows ?? 0) - 1
-  const rows = columns > 0 && height > 1 ? text.split("\n").flatMap((line) => rowsOf(line, columns)) : []
-  if (rows.length + 8 <= height || rows.length === 0) {
-    yield* terminal.write(`\n${verdict}\n\n${text}\n`)
+  const wrapped = (line: string) => columns > 0 ? rowsOf(line, columns) : [line]
+  const [title = "", ...rest] = verdictLines(request)
+  const verdict = [...wrapped(title).map(paint.bold), ...rest.flatMap(wrapped)].join("\n")
+  const rows = fullText(request).split("\n").flatMap(wrapped)
+  if (columns === 0 || height <= 1 || rows.length + 8 <= height) {
+    yield* terminal.write(`\n${verdict}\n\n${rows.join("\n")}\n`)
     return true
   }
   yield* terminal.write(`\n${verdict}\n\n`)

@@ -2,8 +2,12 @@
 import type { InstalledPackage } from "../dependency/InstalledPackage.ts"
 import { type InterpreterFile, isSameProgram } from "../env/ResolvedInterpreter.ts"
 import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
+import { type Quote, quoteKnown } from "./lockQuote.ts"
 
-/** One difference. `locked` and `now` are short texts for people; hashes are cut to 12 digits. */
+/**
+ * One difference. `locked` and `now` are short texts; hashes are cut to 12 digits. What a lock may not be quoted with is
+ * "another path", "another version".
+ */
 export interface LockFinding {
   /** Index of the link, leaf first; undefined for what concerns no single one. */
   readonly link: number | undefined
@@ -29,16 +33,32 @@ const short = (hash: string): string => hash.slice(0, 12)
 
 const linkFields = ["tool_id", "version", "integrity", "executor", "tier", "path"] as const
 
-const compareLink = (locked: LockedLink, now: LockedLink, link: number): ReadonlyArray<LockFinding> =>
+const showField = (link: LockedLink, field: (typeof linkFields)[number], quote: Quote): string => {
+  const text = link[field]
+  if (text === null) return "none"
+  return field === "integrity" ? short(text) : field === "tier" ? text : quote(text, field)
+}
+
+const compareLink = (
+  locked: LockedLink,
+  now: LockedLink,
+  link: number,
+  quote: Quote
+): ReadonlyArray<LockFinding> =>
   linkFields.filter((field) => locked[field] !== now[field]).map((field) => ({
     link,
     field,
-    tool: now.tool_id,
-    locked: field === "integrity" ? short(locked.integrity) : String(locked[field] ?? "none"),
-    now: field === "integrity" ? short(now.integrity) : String(now[field] ?? "none")
+    tool: quote(now.tool_id, "tool"),
+    locked: showField(locked, field, quote),
+    now: showField(now, field, quote)
   }))
 
-const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string): ReadonlyArray<LockFinding> => {
+const compareRuntime = (
+  locked: LockedRuntime,
+  now: LockedRuntime,
+  tool: string,
+  quote: Quote
+): ReadonlyArray<LockFinding> => {
   const findings: Array<LockFinding> = []
   const add = (field: LockFinding["field"], before: string, after: string) =>
     findings.push({ link: undefined, field, tool, locked: before, now: after })
@@ -46,12 +66,12 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
   if (a !== null && b !== null) {
     const isOther = a.variable !== b.variable || a.kind !== b.kind ||
       (a.version !== null && b.version !== null && a.version !== b.version) || isOtherProgram(a.program, b.program)
-    if (isOther) add("interpreter", showInterpreter(a), showInterpreter(b))
+    if (isOther) add("interpreter", showInterpreter(a, quote), showInterpreter(b, quote))
   }
   for (const field of ["commands", "variables"] as const) {
     const isSame = locked[field].length === now[field].length &&
       locked[field].every((name, i) => name === now[field][i])
-    if (!isSame) add(field, showNames(locked[field]), showNames(now[field]))
+    if (!isSame) add(field, showNames(locked[field], quote), showNames(now[field], quote))
   }
   return findings
 }
@@ -59,11 +79,16 @@ const compareRuntime = (locked: LockedRuntime, now: LockedRuntime, tool: string)
 const isOtherProgram = (a: InterpreterFile | undefined, b: InterpreterFile | undefined): boolean =>
   a !== undefined && b !== undefined && !isSameProgram(a, b)
 
-const showProgram = (program: InterpreterFile | undefined): string =>
-  typeof program === "object" ? ` (${program.path} ${short(program.sha256)})` : ""
+const showProgram = (program: InterpreterFile | undefined, quote: Quote): string =>
+  typeof program === "object" ? ` (${quote(program.path, "file")} ${short(program.sha256)})` : ""
 
-const showInterpreter = (i: NonNullable<LockedRuntime["interpreter"]>): string =>
-  `${i.variable} from ${i.kind}${i.version === null ? "" : ` ${i.version}`}${showProgram(i.program)}`
+const showInterpreter = (
+  { kind, program, variable, version }: NonNullable<LockedRuntime["interpreter"]>,
+  quote: Quote
+): string =>
+  `${quote(variable, "variable")} from ${kind}${version === null ? "" : ` ${quote(version, "version")}`}${
+    showProgram(program, quote)
+  }`
 
 /** More would be a text of its own. */
 const most = 8
@@ -71,7 +96,13 @@ const most = 8
 const firstOf = (names: ReadonlyArray<string>): string =>
   names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "")
 
-const showNames = (names: ReadonlyArray<string>): string => names.length === 0 ? "none" : firstOf(names)
+/** Those that may be quoted, and how many others there are. */
+const showNames = (names: ReadonlyArray<string>, quote: Quote): string => {
+  const quoted = names.filter((name) => quote(name, "name") === name)
+  const others = names.length - quoted.length
+  const shown = others === 0 ? quoted : [...quoted.slice(0, most - 1), `${others} other${others === 1 ? "" : "s"}`]
+  return shown.length === 0 ? "none" : firstOf(shown)
+}
 
 type Packages = ReadonlyArray<InstalledPackage>
 
@@ -85,38 +116,55 @@ const byText = (a: string, b: string): -1 | 0 | 1 => a < b ? -1 : a > b ? 1 : 0
 
 const isSameHash = (a: string | null, b: string | null): boolean => a === null || b === null || a === b
 
-const showPackages = (packages: Packages, withHash: boolean): string =>
-  packages.length === 0
-    ? "none"
-    : `${packages[0]!.name} ${
-      firstOf(
-        packages.map(({ hash, version }) => withHash && hash !== null ? `${version} (${hash.slice(0, 20)})` : version)
-      )
-    }`
+const showPackages = (packages: Packages, withHash: boolean, quote: Quote): string => {
+  if (packages.length === 0) return "none"
+  const { name } = packages[0]!
+  const versions = packages.map(({ hash, version }) =>
+    `${quote(version, "version")}${withHash && hash !== null ? ` (${quote(hash.slice(0, 20), "hash")})` : ""}`
+  )
+  return `${quote(name, "package")} ${firstOf(versions)}`
+}
+
+/** Packages that are gone: by name where that may be quoted, the others by their number alone. */
+const goneFrom = (
+  gone: ReadonlyArray<Packages>,
+  tool: string,
+  quote: Quote
+): ReadonlyArray<LockFinding> => {
+  const quoted = gone.filter(([one]) => one !== undefined && quote(one.name, "package") === one.name)
+  const others = gone.length - quoted.length
+  return [
+    ...quoted.map((packages) => showPackages(packages, false, quote)),
+    ...(others === 0 ? [] : [`${others} ${others === 1 ? "package" : "packages"} not named here`])
+  ].map((locked) => ({ link: undefined, field: "dependencies", tool, locked, now: "none" }))
+}
 
 const compareDependencies = (
   locked: LockedDependencies | null,
   now: LockedDependencies | null,
-  tool: string
+  tool: string,
+  quote: Quote
 ): ReadonlyArray<LockFinding> => {
   if (locked === null || now === null) return []
   const [before, after] = [byName(locked), byName(now)]
-  return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((key): ReadonlyArray<LockFinding> => {
+  const gone = [...before].filter(([key]) => !after.has(key)).toSorted(([a], [b]) => byText(a, b))
+  const others = [...after.keys()].toSorted().flatMap((key): ReadonlyArray<LockFinding> => {
     const [a, b] = [before.get(key) ?? [], after.get(key) ?? []]
     const sameVersions = a.length === b.length && a.every(({ version }, i) => version === b[i]!.version)
     return sameVersions && a.every(({ hash }, i) => isSameHash(hash, b[i]!.hash)) ? [] : [{
       link: undefined,
       field: "dependencies",
       tool,
-      locked: showPackages(a, sameVersions),
-      now: showPackages(b, sameVersions)
+      locked: showPackages(a, sameVersions, quote),
+      now: showPackages(b, sameVersions, quote)
     }]
   })
+  return [...goneFrom(gone.map(([, packages]) => packages), tool, quote), ...others]
 }
 
 /** Empty when the chain, its runtime and its packages are as they were locked. */
-export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFinding> => {
-  const tool = now.root.tool_id
+export const compareLock = (locked: Frozen, now: Frozen, quote = quoteKnown(now)): ReadonlyArray<LockFinding> => {
+  const tool = quote(now.root.tool_id, "tool")
   const [a, b] = [locked.resolved_chain, now.resolved_chain]
   if (a.length !== b.length) {
     return [{ link: undefined, field: "chain-length", tool, locked: `${a.length} links`, now: `${b.length} links` }]
@@ -124,10 +172,16 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
   return [
     ...(locked.root.category === now.root.category
       ? []
-      : [{ link: 0, field: "category" as const, tool, locked: locked.root.category, now: now.root.category }]),
-    ...b.flatMap((link, index) => compareLink(a[index]!, link, index)),
-    ...compareRuntime(locked.runtime, now.runtime, tool),
-    ...compareDependencies(locked.dependencies, now.dependencies, tool)
+      : [{
+        link: 0,
+        field: "category" as const,
+        tool,
+        locked: quote(locked.root.category, "category"),
+        now: quote(now.root.category, "category")
+      }]),
+    ...b.flatMap((link, index) => compareLink(a[index]!, link, index, quote)),
+    ...compareRuntime(locked.runtime, now.runtime, tool, quote),
+    ...compareDependencies(locked.dependencies, now.dependencies, tool, quote)
   ]
 }
 
@@ -135,21 +189,23 @@ export const compareLock = (locked: Frozen, now: Frozen): ReadonlyArray<LockFind
  * What a lock says and one of what is there now would no longer say, since it could not be told here. A call is not held
  * against what is not known; a lock in the place of another would forget it for everybody.
  */
-export const lockLosses = (locked: Frozen, now: Frozen): ReadonlyArray<LockFinding> => {
-  const tool = now.root.tool_id
+export const lockLosses = (locked: Frozen, now: Frozen, quote = quoteKnown(now)): ReadonlyArray<LockFinding> => {
+  const tool = quote(now.root.tool_id, "tool")
   const losses: Array<LockFinding> = []
-  const add = (field: LockFinding["field"], before: string, after: string) =>
-    losses.push({ link: undefined, field, tool, locked: before, now: after })
   const [was, is] = [locked.runtime.interpreter, now.runtime.interpreter]
   const isLess = was !== null && (is === null || (was.version !== null && is.version === null) ||
     (was.program !== undefined && is.program === undefined))
   if (isLess) {
-    add("interpreter", showInterpreter(was), is === null ? "none" : showInterpreter(is))
+    losses.push({
+      link: undefined,
+      field: "interpreter",
+      tool,
+      locked: showInterpreter(was, quote),
+      now: is === null ? "none" : showInterpreter(is, quote)
+    })
   }
   if (locked.dependencies !== null && now.dependencies === null) {
-    for (const packages of byName(locked.dependencies).values()) {
-      add("dependencies", showPackages(packages, false), "none")
-    }
+    losses.push(...goneFrom([...byName(locked.dependencies).values()], tool, quote))
   }
   return losses
 }
@@ -162,8 +218,10 @@ export const showFindings = (findings: ReadonlyArray<LockFinding>): string => {
 
 /** One line: "python_runtime: version 2.0.0 was locked, 2.1.0 is there". */
 export const showFinding = ({ field, locked, now, tool }: LockFinding): string => {
-  if (field !== "dependencies") return `${tool}: ${field} ${locked} was locked, ${now} is there`
-  if (now === "none") return `${tool}: the package ${locked} was locked and is not installed`
+  if (field !== "dependencies") {
+    return `${tool}: ${locked === `another ${field}` ? "" : `${field} `}${locked} was locked, ${now} is there`
+  }
+  if (now === "none") return `${tool}: locked and not installed: ${locked}`
   if (locked === "none") return `${tool}: the package ${now} is installed and was not locked`
   return `${tool}: the package ${locked} was locked, ${now} is installed`
 }

@@ -6,6 +6,7 @@ import type { LockFinding } from "./compareLock.ts"
 import { showFinding } from "./compareLock.ts"
 import type { LockQuery, LockState, Outdated } from "./Lockfiles.ts"
 import type { LockEntry, LockInvalid, LockScope, StoredLock } from "./LockfileStore.ts"
+import { isShortVersion } from "./lockQuote.ts"
 
 /** `project:lockfiles/math/add@1.0.0.lock.json` */
 export const showLock = ({ path, scope }: Pick<StoredLock, "path" | "scope">): string => `${scope}:lockfiles/${path}`
@@ -22,6 +23,10 @@ export const queryOfLock = (lock: StoredLock): LockQuery => {
   const tool = toolOfLock(lock)
   return { id: qualifiedId(tool), tier: tool.tier }
 }
+
+/** Whether a lock that cannot be used is of this tool, as far as its name says: `id` or `category/id`. */
+export const isOf = ({ lockfile, tool }: LockInvalid, id: string): boolean =>
+  tool !== "" && (id === tool || (id.endsWith(`/${tool}`) && lockfile.includes(`:lockfiles/${id}@`)))
 
 export const hasLink = ({ lockfile: { resolved_chain } }: StoredLock, id: string): boolean =>
   resolved_chain.slice(1).some((link) => link.tool_id === id)
@@ -98,7 +103,7 @@ export const isAsLocked = ({ state }: ValidatedLock): boolean => state === "lock
 
 export interface ListedLock extends LockSummary {
   readonly chain_hash: string
-  /** Ids and versions of the links, leaf first: `add@1.0.0`. */
+  /** Ids and versions of the links, leaf first: `add@1.0.0`; "another tool" where there is none of its id. */
   readonly chain: ReadonlyArray<string>
   readonly variant: boolean
   readonly generated_at: string
@@ -117,10 +122,12 @@ export interface ListedLocks {
   readonly invalid: ReadonlyArray<InvalidLock>
 }
 
-export const listed = (lock: LockEntry): ListedLock => ({
+export const listed = (lock: LockEntry, tools: ReadonlySet<string>): ListedLock => ({
   ...summaryOf(lock),
   chain_hash: lock.lockfile.chain_hash,
-  chain: lock.lockfile.resolved_chain.map(({ tool_id, version }) => `${tool_id}@${version}`),
+  chain: lock.lockfile.resolved_chain.map(({ tool_id, version }, i) =>
+    i === 0 || (tools.has(tool_id) && isShortVersion(version)) ? `${tool_id}@${version}` : "another tool"
+  ),
   variant: lock.variant,
   generated_at: lock.lockfile.generated_at,
   ...(lock.lastValidated === undefined ? {} : { last_validated: lock.lastValidated })
@@ -158,8 +165,12 @@ export const unusable = (lock: LockInvalid): VerifiedLock => ({
   error: toErrorObject(lock)
 })
 
+/** An id that nothing can have is the lock's own text, and is not told. */
+export const isGone = ({ _tag }: Pick<KiwiError, "_tag">): boolean =>
+  _tag === "ItemNotFound" || _tag === "ItemIdInvalid"
+
 export const unresolved = (lock: StoredLock, failure: KiwiError): VerifiedLock =>
-  failure._tag === "ItemNotFound"
+  isGone(failure)
     ? { lockfile: showLock(lock), state: "no tool", differences: [] }
     : { lockfile: showLock(lock), state: "error", differences: [], error: toErrorObject(failure) }
 

@@ -183,12 +183,13 @@ const interpreterOptions: ReadonlyArray<Options> = [
     switches: /^-i$/,
     code: /^(-p?e|-p|--eval|--print)(=|$)/
   },
+  // What takes a value is read before these, by `python`.
   {
     programs: /^(python|pypy)/,
-    withValue: words("-W -X"),
+    withValue: words(""),
     long: words(""),
     switches: /^-[A-Za-z]+$/,
-    code: /^-[A-Za-z]*c$/
+    code: /^-[^-]*c/
   },
   {
     programs: /./,
@@ -204,29 +205,50 @@ const optionsOf = (program: string): Options => interpreterOptions.find(({ progr
 /** What `bun` and `deno` want before a script. */
 const subcommands = words("run x exec")
 
+/**
+ * Python's options that have a value, which ends a group of letters: `-Im aider`, `-Imaider`, `-uXutf8`. Of two, the
+ * first has the other in its value.
+ */
+const pythonValue = (argument: string): { readonly option?: string; readonly value?: string } => {
+  const [, option, value] = /^-[A-Za-z]*?([cmWX])(.*)$/.exec(argument) ?? []
+  return option === undefined || value === undefined ? {} : { option, value }
+}
+
 interface Runs {
   /** What may be the script. More than one: an option is not known, which may have a value. */
   readonly scripts: ReadonlyArray<string>
-  readonly module: string | undefined
+  /** What may be the module that Python runs. */
+  readonly modules: ReadonlyArray<string>
 }
 
 /** What an interpreter runs. */
 const runs = (info: ProcessInfo): Runs => {
-  const none: Runs = { scripts: [], module: undefined }
+  const none: Runs = { scripts: [], modules: [] }
   if (!isInterpreter(info)) return none
   const { argv } = info
   const program = baseName(info.program ?? argv[0] ?? info.name)
+  const isPython = /^(python|pypy)/.test(program)
   const { code, long, switches, withValue } = optionsOf(program)
+  const modulesAt = (at: number): ReadonlyArray<string> => {
+    const { option, value } = isPython ? pythonValue(argv[at]!) : {}
+    return option === "m" ? [value || (argv[at + 1] ?? "")] : []
+  }
   for (let at = 1; at < argv.length; at++) {
     const argument = argv[at]!
-    if (/^(python|pypy)/.test(program) && /^-[A-Za-z]*m$/.test(argument)) return { ...none, module: argv[at + 1] }
-    if (code.test(argument) || (argument === "-e" && /^(ruby|perl)/.test(program))) return none
-    if (withValue.has(argument)) at++
+    const { option, value } = isPython ? pythonValue(argument) : {}
+    if (option === "m") return { ...none, modules: modulesAt(at) }
+    if (option === "W" || option === "X") at += value === "" ? 1 : 0
+    else if (code.test(argument) || (argument === "-e" && /^(ruby|perl)/.test(program))) return none
+    else if (withValue.has(argument)) at++
     else if (/^(bun|deno)/.test(program) && subcommands.has(argument)) continue
     else if (!/^[-+]/.test(argument)) return { ...none, scripts: [argument] }
-    // One that is not known may have the next argument as its value: then any may be the script.
+    // One that is not known may have the next argument as its value: then any may be the script, or name the module.
     else if (!argument.includes("=") && argument !== "--" && !long.has(argument) && !switches.test(argument)) {
-      return { ...none, scripts: argv.slice(at + 1).filter((one) => !one.startsWith("-")) }
+      const rest = argv.slice(at + 1)
+      return {
+        scripts: rest.filter((one) => !one.startsWith("-")),
+        modules: rest.flatMap((_, i) => modulesAt(at + 1 + i))
+      }
     }
   }
   return none
@@ -243,16 +265,21 @@ export const scriptOf = (info: ProcessInfo): string | undefined => {
 
 const withSlashes = (path: string): string => path.replaceAll("\\", "/")
 
+/** Where the package lies that Deno or Bun runs by its name: `npm:@google/gemini-cli@1/x`. */
+const packagePath = (script: string): string =>
+  script.replace(/^npm:\/?((?:@[^/@]+\/)?[^/@]+).*$/, "/node_modules/$1/.bin/$1")
+
 /** The agent that this process is. */
 export const agentOf = (info: ProcessInfo): CodingAgent | undefined => {
-  const { module, scripts } = runs(info)
+  const { modules, ...found } = runs(info)
+  const scripts = found.scripts.map(packagePath)
   const files = [info.program, info.argv[0], ...scripts, ...(info.scripts ?? [])]
     .filter((file) => file !== undefined).map(withSlashes)
   // A script that somebody has lying about may be called anything; one that a package manager put there is a command.
   const installed = scripts.filter((script) => /[/\\]\.?bin[/\\][^/\\.]+$/.test(script))
   const names = new Set([info.program, info.argv[0], ...installed].map((file) => baseName(file ?? "")))
   if (!isInterpreter(info)) names.add(info.name.toLowerCase())
-  if (module !== undefined) names.add(module.toLowerCase().replace(/\..*/, ""))
+  for (const module of modules) names.add(module.toLowerCase().replace(/\..*/, ""))
   return codingAgents.find((one) =>
     one.programs.some((program) => names.has(program)) ||
     one.paths.some((part) => files.some((path) => `${path}/`.includes(part)))

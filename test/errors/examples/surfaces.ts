@@ -104,6 +104,19 @@ export const examples: Examples = {
       })
     ).pipe(Effect.provide(NodeServices.layer))
   },
+  KiwiArgumentInvalid: {
+    when: "A program in plain JavaScript misspells what it wants signed",
+    produce: Effect.gen(function*() {
+      const { home, project: root, userSpace } = yield* project()
+      const kiwi = makeKiwi({ project: root, home, userSpace })
+      const sign: (input: never) => Promise<unknown> = kiwi.sign
+      const error = yield* Effect.promise(() =>
+        sign({ item_id: "add" } as never).then(() => undefined, (failure: unknown) => failure)
+      )
+      yield* Effect.promise(() => kiwi.close())
+      return error
+    })
+  },
   KiwiClosed: {
     when: "A program calls a tool after it closed its Kiwi",
     produce: Effect.gen(function*() {

@@ -39,7 +39,7 @@ const repository = Effect.map(temporary, (folder) => {
   git(["add", "-A", "-f"])
   git(["commit", "-q", "-m", "first"])
   const layer = GitTreeProcess.layer.pipe(
-    Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: home }))
+    Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: folder }))
   )
   const mark = join(folder, "mark")
   return {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import { type Ask, updateLocks } from "../../../src/layers/lockfile/lockUses.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -167,6 +168,43 @@ describe("a call and its lock", () => {
       assert.strictEqual(yield* whereRestricted, "LOCK_MISMATCH")
     })
   })
+})
+
+const asksNobody: Ask<never, never> = () => Effect.die("somebody was asked")
+
+describe("updating a lock that is there and cannot be used", () => {
+  const broken: ReadonlyArray<readonly [what: string, change: (text: string) => string, issue: string]> = [
+    [
+      "its chain_hash is wrong",
+      (text) => text.replace(/("chain_hash": ")[0-9a-f]{12}/, "$1000000000000"),
+      "chain_hash"
+    ],
+    ["it is no JSON", () => "{", "JSON"],
+    ["it is empty", () => "", "JSON"],
+    ["it has another version", (text) => text.replace("\"lockfile_version\": 1", "\"lockfile_version\": 2"), "version"],
+    ["a field is missing", (text) => text.replace("\"runtime\"", "\"other\""), "runtime"]
+  ]
+  for (const [what, change, issue] of broken) {
+    it.effect(`says so, and what to do: ${what}`, () => {
+      const { layer, lockfiles } = world({ "tools/text/echo.yaml": echo, "tools/other.yaml": echo })
+      const update = (id: string) => Effect.flip(updateLocks({ id }, asksNobody))
+      return Effect.gen(function*() {
+        yield* signAndLock()
+        const [name, text] = [...lockfiles.project].find(([path]) => path.startsWith("text/echo@"))!
+        lockfiles.project.set(name, change(text))
+        for (const id of ["echo", "text/echo"]) {
+          const error = toErrorObject(yield* update(id))
+          assert.strictEqual(error.code, "LOCK_INVALID")
+          assert.include(error.message, "project:lockfiles/text/echo@1.0.0.lock.json is no lockfile that can be used")
+          assert.include(error.message, issue)
+          assert.strictEqual(error.remediation, "kiwi lockfile freeze echo")
+        }
+        for (const id of ["none", "math/echo", "xt/echo", "text/ech"]) {
+          assert.strictEqual(toErrorObject(yield* update(id)).code, "LOCK_MISSING", id)
+        }
+      }).pipe(Effect.provide(layer))
+    })
+  }
 })
 
 describe("the packages that a lock names", () => {

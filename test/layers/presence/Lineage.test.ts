@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as LineageNode from "../../../src/layers/presence/LineageNode.ts"
 import * as LineagePs from "../../../src/layers/presence/LineagePs.ts"
@@ -32,6 +32,20 @@ describe("Lineage", () => {
       })
   )
 
+  /** A script whose child says what `expression` gives of the lineage that it reads. */
+  const scriptOfParent = (name: string, expression: string) => {
+    const own = (path: string) => new URL(`../../../src/${path}`, import.meta.url).href
+    return `const child = require("child_process").spawnSync(process.execPath, ["--input-type=module", "-e", ${
+      JSON.stringify(`
+            import * as Effect from "effect/Effect"
+            import { make } from ${JSON.stringify(own("layers/presence/LineageProc.ts"))}
+            import { ${name} } from ${JSON.stringify(own("services/presence/presence.ts"))}
+            const lineage = await Effect.runPromise(Effect.flatMap(make, (one) => one.read))
+            console.log(JSON.stringify(lineage === undefined ? {} : { sees: ${expression} }))`)
+    }], { cwd: ${JSON.stringify(process.cwd())}, encoding: "utf8" })
+          process.stdout.write(child.stdout || child.stderr)`
+  }
+
   for (
     const [name, options, sees] of [
       ["an option that is not known", ["--no-deprecation"], true],
@@ -46,24 +60,32 @@ describe("Lineage", () => {
         Effect.gen(function*() {
           const folder = `${yield* temporary}/kiwi/bin`
           mkdirSync(folder, { recursive: true })
-          const own = (path: string) => new URL(`../../../src/${path}`, import.meta.url).href
-          writeFileSync(
-            `${folder}/kiwi.cjs`,
-            `const child = require("child_process").spawnSync(process.execPath, ["--input-type=module", "-e", ${
-              JSON.stringify(`
-            import * as Effect from "effect/Effect"
-            import { make } from ${JSON.stringify(own("layers/presence/LineageProc.ts"))}
-            import { callSeen } from ${JSON.stringify(own("services/presence/presence.ts"))}
-            const lineage = await Effect.runPromise(Effect.flatMap(make, (one) => one.read))
-            console.log(JSON.stringify(lineage === undefined ? {} : { sees: callSeen({}, lineage) !== undefined }))`)
-            }], { cwd: ${JSON.stringify(process.cwd())}, encoding: "utf8" })
-          process.stdout.write(child.stdout || child.stderr)`
-          )
+          writeFileSync(`${folder}/kiwi.cjs`, scriptOfParent("callSeen", "callSeen({}, lineage) !== undefined"))
           const said = execFileSync(process.execPath, [...options, "kiwi.cjs", "serve"], {
             cwd: folder,
             encoding: "utf8"
           })
           assert.strictEqual(JSON.parse(said).sees, sees)
+        }).pipe(Effect.scoped)
+    )
+  }
+
+  for (const script of ["./qwen-code/cli", "./qwen-code/cli.js", "./qwen-code", "./other/cli", "./other", "./linked"]) {
+    it.live.runIf(process.platform === "linux")(
+      `by /proc sees the agent that was started as node ${script}`,
+      () =>
+        Effect.gen(function*() {
+          const scope = `${yield* temporary}/@qwen-code`
+          mkdirSync(`${scope}/qwen-code`, { recursive: true })
+          writeFileSync(`${scope}/qwen-code/package.json`, JSON.stringify({ main: "cli.js" }))
+          writeFileSync(
+            `${scope}/qwen-code/cli.js`,
+            scriptOfParent("agentSeen", "agentSeen({}, lineage.slice(0, 2))?.split(\" \")[0]")
+          )
+          symlinkSync(`${scope}/qwen-code`, `${scope}/other`)
+          symlinkSync(`${scope}/qwen-code/cli.js`, `${scope}/linked.js`)
+          const said = execFileSync(process.execPath, [script], { cwd: scope, encoding: "utf8" })
+          assert.strictEqual(JSON.parse(said).sees, "Qwen")
         }).pipe(Effect.scoped)
     )
   }

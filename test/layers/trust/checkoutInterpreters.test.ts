@@ -377,7 +377,7 @@ describe("an interpreter in the checkout around a project", () => {
           assert.notInclude(effects.join("\n"), ".nvmrc")
           at.put("home/tools/bin/python", "updated")
           assert.strictEqual((yield* standingOf(python))._tag, "Shown")
-        }).pipe(Effect.provide(worldIn({ home: at.at("home"), root }).layer))
+        }).pipe(Effect.provide(worldIn({ home: at.at("kiwi"), userHome: at.at("home"), root }).layer))
       }
     }))
 })

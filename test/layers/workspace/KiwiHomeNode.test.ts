@@ -34,7 +34,7 @@ it.effect("expands ~ and counts relative folders from the home folder, not from 
     const found = yield* folders({ HOME: home, KIWI_HOME: "~/deep/kiwi", USER_SPACE: "mine" })
     assert.strictEqual(found.home, join(home, "deep/kiwi"))
     assert.strictEqual(found.userSpace, join(home, "mine"))
-    assert.strictEqual((yield* folders({ HOME: home, KIWI_HOME: "~" })).home, home)
+    assert.strictEqual((yield* folders({ HOME: home, KIWI_HOME: "~/~" })).home, join(home, "~"))
   }))
 
 it.effect("takes empty variables as not set, and finds a home folder without HOME", () =>
@@ -76,11 +76,11 @@ it.effect("counts nothing from the working directory", () =>
     const listed = fs.realpathSync.native(userInfo().homedir)
     const cases: ReadonlyArray<readonly [env: Record<string, string>, home: string]> = [
       [{ HOME: home, KIWI_HOME: "~/.kiwi-work" }, join(home, ".kiwi-work")],
-      [{ HOME: home, KIWI_HOME: "~/" }, home],
+      [{ HOME: home, KIWI_HOME: "~/x/y/.." }, join(home, "x")],
       [{ HOME: home, KIWI_HOME: "./x" }, join(home, "x")],
       [{ HOME: home, KIWI_HOME: "a/../x//" }, join(home, "x")],
       [{ HOME: home, KIWI_HOME: "../x" }, join(home, "../x")],
-      [{ HOME: home, KIWI_HOME: "." }, home],
+      [{ HOME: home, KIWI_HOME: "./x/." }, join(home, "x")],
       [{ HOME: home, KIWI_HOME: "~/../x" }, join(home, "../x")],
       [{ HOME: home, KIWI_HOME: " " }, join(home, ".kiwi")],
       [{ HOME: `${home}/` }, join(home, ".kiwi")],
@@ -97,6 +97,52 @@ it.effect("counts nothing from the working directory", () =>
       const space = yield* folders({ ...(HOME === undefined ? {} : { HOME }), USER_SPACE: KIWI_HOME ?? ".kiwi" })
       assert.strictEqual(space.userSpace, KIWI_HOME === " " ? join(home, ".ai") : expected, JSON.stringify(env))
     }
+  }))
+
+it.effect("refuses a value with blanks or quotes around it, and says what to write", () =>
+  Effect.gen(function*() {
+    const home = yield* temporary
+    const wrong = [
+      "\"~/.kiwi\"",
+      "'~/.kiwi'",
+      "`~/.kiwi`",
+      " ~/.kiwi",
+      "~/.kiwi ",
+      "\u00a0~/.kiwi",
+      "\u2003/kiwi",
+      "\"/kiwi",
+      "/kiwi'",
+      "\u201c~/.kiwi\u201d",
+      "\u2018/kiwi\u2019",
+      "\u00ab/kiwi\u00bb",
+      " \"~/.kiwi\""
+    ]
+    for (const variable of ["KIWI_HOME", "USER_SPACE"]) {
+      for (const value of wrong) {
+        const error = yield* Effect.flip(folders({ HOME: home, [variable]: value }))
+        assert.include(error.message, `${variable} begins or ends with a blank or a quote`, JSON.stringify(value))
+        assert.include(error.remediation, "~/some/folder")
+      }
+      const fine = yield* folders({ HOME: home, [variable]: "~/it's \"mine\" too/x" })
+      assert.include([fine.home, fine.userSpace], join(home, "it's \"mine\" too/x"))
+    }
+  }))
+
+it.effect("refuses the home folder itself, and what it lies in", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporary
+    const home = join(folder, "me")
+    fs.mkdirSync(home)
+    fs.symlinkSync(home, join(folder, "link"))
+    const wrong = ["~", "~/", "~/.", ".", "./", "..", "~/..", "~/x/..", "/", "//", "/.", home, `${home}/`, folder]
+    for (const variable of ["KIWI_HOME", "USER_SPACE"]) {
+      for (const value of [...wrong, join(folder, "link"), userInfo().homedir]) {
+        const error = yield* Effect.flip(folders({ HOME: home, [variable]: value }))
+        assert.include(error.message, `${variable} is your home folder itself, or one that it lies in`, value)
+      }
+    }
+    assert.strictEqual((yield* folders({ HOME: "/", KIWI_HOME: "/kiwi" })).home, "/kiwi")
+    assert.strictEqual((yield* folders({ HOME: home, KIWI_HOME: `${home}2` })).home, `${home}2`)
   }))
 
 it.effect("refuses what names no folder of this user", () =>

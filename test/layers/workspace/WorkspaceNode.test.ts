@@ -15,7 +15,7 @@ const open = (home: string, dir: string | undefined) =>
     Workspace,
     WorkspaceNode.layer(dir).pipe(
       Layer.provide(SafeFilesNode.layer),
-      Layer.provide(KiwiHomeNode.layerWith({ home, userHome: home }))
+      Layer.provide(KiwiHomeNode.layerWith({ home, userHome: `${home}-person` }))
     )
   )
 

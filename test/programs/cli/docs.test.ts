@@ -55,7 +55,7 @@ What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
   \`KIWI_PASSPHRASE\`, as CI does, or type it. \`--yes\` spares the question and neither of them; anything else is
   \`HUMAN_REQUIRED\` and says why. [Trust](trust.md#only-a-person) has the details.
 - \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`; in both \`~\` and relative paths count from your home
-  folder, never from the current one. \`KIWI_PASSPHRASE\` opens an encrypted signing key, and encrypts one that is made
+  folder, never from the current one. Neither may be your home folder itself. \`KIWI_PASSPHRASE\` opens an encrypted signing key, and encrypts one that is made
   while it is set.`
 
 it.effect("docs/cli.md says what the help says", () =>

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { displayWidth } from "effect/cli/CliOutput"
 import { showQuestion } from "../../../src/programs/cli/showQuestion.ts"
 import type { OpenTerminal } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
@@ -90,6 +91,43 @@ describe("a question on a terminal", () => {
       assert.deepStrictEqual([seen, left], [true, 1])
     }))
 
+  const forged = "Go ahead? [y/N] "
+  const long: ReadonlyArray<readonly [what: string, columns: number, text: string]> = [
+    ["a row of letters", 120, `+# ${"x".repeat(117)}${forged}`],
+    ["two rows of letters", 120, `+# ${"x".repeat(117 + 118)}${forged}`],
+    ["two rows, the second with its mark", 120, `+# ${"x".repeat(117 + 117)}${forged}`],
+    ["every length", 40, Array.from({ length: 90 }, (_, n) => `+${"x".repeat(n)}${forged}`).join("\n")],
+    ["wide letters", 40, Array.from({ length: 45 }, (_, n) => `+${"漢".repeat(n)}${forged}`).join("\n")],
+    ["emoji", 40, `+${"\u{1f600}".repeat(19)} ${forged}`],
+    ["tabs", 40, `+${"\t".repeat(5)}${forged}`],
+    ["blanks", 40, `+${" ".repeat(39)}${forged}`],
+    ["combining marks", 40, `+${"e\u0301".repeat(39)}${forged}`],
+    ["a narrow screen", 4, `+xxx${forged}`],
+    ["a single column", 1, `+${forged}`]
+  ]
+  for (const [what, columns, details] of long) {
+    for (const rows of [0, 24, 1000]) {
+      it.effect(`never begins a row with an item's text: ${what}, ${rows} rows`, () =>
+        Effect.gen(function*() {
+          const { text } = yield* show({ ...request, details }, { columns, rows }, Array(5000).fill("a"))
+          const own = text.slice(text.indexOf("\n+"))
+          for (const row of own.split("\n")) {
+            assert.match(row, /^(\+|… |– |$|S|R|N)/, row)
+            if (columns > 8 && !row.startsWith("– ")) {
+              assert.isAtMost(displayWidth(row.replaceAll("\t", " ".repeat(8))), columns, row)
+            }
+          }
+        }))
+    }
+  }
+
+  it.effect("marks the rows of a long verdict too", () =>
+    Effect.gen(function*() {
+      const title = `Sign tool ${"x".repeat(70)}${forged}`
+      const { text } = yield* show({ ...request, title }, { columns: 80, rows: 24 })
+      assert.include(text, `x\n… ${forged.trim()}`)
+    }))
+
   const Piece = Schema.Literals([
     "a",
     "é",
@@ -114,8 +152,9 @@ describe("a question on a terminal", () => {
           Array(5000).fill("\r")
         )
         assert.isTrue(seen)
-        const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(verdict, "")
-        const plain = (text: string) => text.replaceAll("\n", "")
+        const shown = verdict.replace("abcdef", "abcd\n… ef")
+        const pages = written.filter((text) => !text.startsWith("– ")).join("").replaceAll(shown, "")
+        const plain = (text: string) => text.replaceAll("\n… ", "").replaceAll("\n", "")
         assert.strictEqual(plain(pages), plain(exactText(details)))
       })
   )

@@ -75,7 +75,40 @@ describe("an agent's process", () => {
     ["Gemini CLI", node("--some-new-option", "z", "/x/@google/gemini-cli/dist/index.js")],
     ["Gemini CLI", node("--some-new-switch", "/x/@google/gemini-cli/dist/index.js")],
     ["Claude Code", shell("-e", "/usr/local/bin/claude")],
-    ["Claude Code", shell("-O", "extglob", "/usr/local/bin/claude")]
+    ["Claude Code", shell("-O", "extglob", "/usr/local/bin/claude")],
+    ...[
+      ["-Xutf8", "-m", "aider"],
+      ["-maider"],
+      ["-Imaider.main"],
+      ["-umaider", "--yes"],
+      ["-Wignore", "-m", "aider"],
+      ["-Wignore", "-maider"],
+      ["-IXutf8", "-m", "aider"],
+      ["-X", "importtime", "-maider"],
+      ["-uX", "utf8", "-m", "aider"],
+      ["-Xfrozen_modules=off", "-Bm", "aider"],
+      ["--check-hash-based-pycs", "always", "-m", "aider"],
+      ["--check-hash-based-pycs=always", "-m", "aider"],
+      ["--some-new-switch", "-m", "aider"],
+      ["--some-new-option", "value", "-maider"],
+      ["--some-new-option", "-Z9", "/home/me/.local/bin/aider"]
+    ].map((argv) => ["Aider", python(...argv)] as const),
+    ...[
+      ["--title=x", "/x/.bin/qwen"],
+      ["--title=x", "--some-new", "/x/.bin/qwen"],
+      ["--some-new=x", "-y", "z", "/x/.bin/qwen"],
+      ["--", "/x/.bin/qwen"]
+    ].map((argv) => ["Qwen Code", node(...argv)] as const),
+    ["Qwen Code", { ...node("./qwen-code/cli"), scripts: ["/x/@qwen-code/qwen-code/cli.js"] }],
+    ["Qwen Code", info({ program: "/usr/bin/deno", argv: ["deno", "run", "-A", "/x/@qwen-code/qwen-code/cli"] })],
+    ["Qwen Code", info({ program: "/usr/bin/deno", argv: ["deno", "run", "--allow-read=.", "-A", "/x/.bin/qwen"] })],
+    ["Qwen Code", info({ program: "/usr/bin/deno", argv: ["deno", "-q", "run", "/x/.bin/qwen"] })],
+    ["Qwen Code", info({ program: "/usr/bin/deno", argv: ["deno", "run", "-A", "npm:@qwen-code/qwen-code"] })],
+    ["Qwen Code", info({ program: "/usr/bin/deno", argv: ["deno", "run", "npm:/@qwen-code/qwen-code@0.24.4/qwen"] })],
+    ["Cline", info({ program: "/usr/bin/deno", argv: ["deno", "run", "-A", "npm:cline@3"] })],
+    ["Qwen Code", info({ program: "/usr/bin/bun", argv: ["bun", "--bun", "run", "/x/.bin/qwen"] })],
+    ["Qwen Code", info({ program: "/usr/bin/bun", argv: ["bun", "--cwd=/x", "run", "/x/.bin/qwen"] })],
+    ["Qwen Code", info({ program: "/usr/bin/bun", argv: ["bun", "--cwd", "/x", "run", "/x/.bin/qwen"] })]
   ]
   for (const [name, process] of is) {
     it(`${name}: ${[process.name, process.program, ...process.argv].join(" ")}`, () => {
@@ -100,6 +133,15 @@ describe("an agent's process", () => {
     python("/home/me/claude/versions/compare.py"),
     python("-X", "utf8", "/home/me/aider.py"),
     python("-m", "pytest", "aider"),
+    python("-mpytest", "-m", "aider"),
+    python("-Xutf8", "-m", "pytest", "-maider"),
+    python("-cpass", "-m", "aider"),
+    python("-Ic", "pass", "-maider"),
+    python("-Wmodule", "build.py", "-m", "aider"),
+    python("build.py", "-maider"),
+    node("--some-new=x", "/home/me/build", "/x/.bin/qwen"),
+    info({ program: "/usr/bin/deno", argv: ["deno", "run", "npm:vite", "npm:cline"] }),
+    node("--title=x", "/home/me/build", "/x/.bin/qwen"),
     info({ name: "vim", program: "/usr/bin/vim", argv: ["vim", "node_modules/@openai/codex/README.md"] }),
     info({ name: "code", program: "/usr/share/code/code" }),
     info({ name: "cursor", program: "/opt/Cursor/cursor" }),

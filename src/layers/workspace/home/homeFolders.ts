@@ -4,6 +4,7 @@
 import { existsSync, realpathSync } from "node:fs"
 import { userInfo } from "node:os"
 import { dirname, isAbsolute, join, resolve, sep } from "node:path"
+import { isInside } from "../../files/isInside.ts"
 import { errorCode } from "../../process/errorCode.ts"
 
 const projectMarks = [".ai", ".git", ".hg", ".jj", ".svn", ".bzr"]
@@ -45,6 +46,9 @@ export const listedHome = (): string | undefined => {
 
 const issueOf = (path: string): string | undefined => {
   if (/\p{Cc}/u.test(path)) return "has a control character in it"
+  if (/^[\s\p{Quotation_Mark}`]|[\s\p{Quotation_Mark}`]$/u.test(path)) {
+    return "begins or ends with a blank or a quote, which a shell would have taken away"
+  }
   if (path.length > longest) return "is longer than any path may be"
   if (path.startsWith("~") && path.length > 1 && path[1] !== "/" && path[1] !== sep) {
     return "begins with ~ and a name, and Kiwi does not look up other users' folders"
@@ -54,6 +58,12 @@ const issueOf = (path: string): string | undefined => {
 
 const below = (userHome: string, path: string): string =>
   /^~(?:$|[/\\])/.test(path) ? join(userHome, path.slice(1)) : resolve(userHome, path)
+
+/** Whether Kiwi's own folders would lie among the person's, or the system's. */
+const holdsHome = (path: string, userHome: string): boolean => {
+  const real = realOrPlanned(path)
+  return [userHome, listedHome()].some((home) => home !== undefined && isInside(real, realOrPlanned(home)))
+}
 
 /** A HOME that is not absolute says nothing: it would be the folder that Kiwi was started in. */
 export const homeFolders = (variables: HomeVariables): HomeFolders => {
@@ -74,6 +84,9 @@ export const homeFolders = (variables: HomeVariables): HomeFolders => {
     const issue = issueOf(path)
     if (issue !== undefined) return { _tag: "Refused", variable, issue }
     found[folder] = below(userHome, path)
+    if (holdsHome(found[folder], userHome)) {
+      return { _tag: "Refused", variable, issue: "is your home folder itself, or one that it lies in" }
+    }
   }
   return { _tag: "Found", userHome, ...found }
 }

@@ -181,7 +181,7 @@ export const lockfileDiffCommand = Command.make("diff", {
         tier: Option.getOrUndefined(input.tier),
         against,
         file: against === undefined ? undefined : path.resolve(shell.cwd, against)
-      })
+      }, true)
     )
     yield* output.answer(found, (paint) => diffText(found, paint))
   })).pipe(

@@ -21,17 +21,35 @@ export const parseAllowedHost = (given: string): string | undefined => {
 
 const hasPort = (host: string): boolean => /:\d+$/.test(host)
 
+/** `host`, and its name alone where the port is one that clients leave out. */
+const asSent = (host: string, port: 80 | 443): ReadonlyArray<string> =>
+  host.endsWith(`:${port}`) ? [host.slice(0, -`:${port}`.length), host] : [host]
+
+interface Named {
+  /** As a Host header has them. */
+  readonly hosts: ReadonlySet<string>
+  /** As a browser sends them. */
+  readonly origins: ReadonlySet<string>
+}
+
 /**
- * The `host:port` forms under which a request may name this server at its own port. A name that a person allows without
- * a port counts alone too, as a proxy hands it on from a standard port.
+ * Under which names a request may reach this server at its own port. A name that a person allows without a port counts
+ * alone too, as a proxy hands it on from a standard port. Kiwi speaks no TLS; a proxy before it may, under a name that a
+ * person allowed.
  */
-export const hostsOf = (host: string, port: number, allowed: ReadonlyArray<string>): ReadonlySet<string> => {
-  const own = isLoopback(host) || isEveryAddress(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
-  const withPort = (name: string) => port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]
-  return new Set([
-    ...own.map(bracketed).flatMap(withPort),
-    ...allowed.flatMap((name) => hasPort(name) ? [name] : [name, ...withPort(name)])
-  ])
+export const namesOf = (host: string, port: number, allowed: ReadonlyArray<string>): Named => {
+  const names = isLoopback(host) || isEveryAddress(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
+  const atPort = (name: string) => asSent(`${name}:${port}`, 80)
+  const own = names.map(bracketed).flatMap(atPort)
+  const plain = allowed.flatMap((name) => hasPort(name) ? asSent(name, 80) : [name, ...atPort(name)])
+  const secure = allowed.flatMap((name) => asSent(name, 443))
+  return {
+    hosts: new Set([...own, ...plain, ...secure]),
+    origins: new Set([
+      ...[...own, ...plain].map((one) => `http://${one}`),
+      ...secure.map((one) => `https://${one}`)
+    ])
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ import { createServer, IncomingMessage } from "node:http"
 import type { Server } from "node:http"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
-import { answersTo, bracketed, hostsOf, isLoopback } from "./hosts.ts"
+import { answersTo, bracketed, isLoopback, namesOf } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
 
@@ -219,12 +219,7 @@ export const layer = <RE, RR>(
       yield* HttpServer.HttpServer
       const address = server.address()
       const port = typeof address === "object" && address !== null ? address.port : options.port
-      const hosts = hostsOf(options.host, port, options.allowedHosts)
-      // Kiwi speaks no TLS; a proxy before it may, under a name that a person allowed.
-      const origins = new Set([
-        ...[...hosts].map((host) => `http://${host}`),
-        ...options.allowedHosts.map((host) => `https://${host}`)
-      ])
+      const { hosts, origins } = namesOf(options.host, port, options.allowedHosts)
       const mcp = McpServer.layerHttp({
         ...served.info,
         path,

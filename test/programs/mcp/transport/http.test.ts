@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { connect, createServer } from "node:net"
-import { hostsOf, isLoopback, parseAllowedHost } from "../../../../src/programs/mcp/transport/hosts.ts"
+import { isLoopback, namesOf, parseAllowedHost } from "../../../../src/programs/mcp/transport/hosts.ts"
 import * as Http from "../../../../src/programs/mcp/transport/http.ts"
 import * as Notices from "../../../../src/programs/mcp/transport/notices.ts"
 import { httpProtocols } from "../../../../src/programs/mcp/transport/protocols.ts"
@@ -209,6 +209,46 @@ it.live("answers to localhost at a port that was mapped, if a person allows it",
     assert.strictEqual(yield* statusOf(mapped, ["Host: localhost:8080", "Origin: http://localhost:8080"]), 403)
   }).pipe(Effect.scoped))
 
+it.live("answers to a name with a scheme's own port as clients write it: without the port", () =>
+  Effect.gen(function*() {
+    const allowedHosts = ["secure.example:443", "plain.example:80", "other.example:8443", "[2001:db8::7]:443"]
+    const port = Number(new URL(yield* served({ host: "127.0.0.1", port: 0, token, allowedHosts })).port)
+    const hosts: ReadonlyArray<readonly [host: string, status: number]> = [
+      ["secure.example", 401],
+      ["SECURE.example", 401],
+      ["secure.example:443", 401],
+      ["plain.example", 401],
+      ["plain.example:80", 401],
+      ["[2001:db8::7]", 401],
+      ["[2001:db8::7]:443", 401],
+      ["other.example:8443", 401],
+      ["other.example", 403],
+      ["secure.example:80", 403],
+      ["plain.example:443", 403],
+      ["secure.example:4430", 403],
+      [`secure.example:${port}`, 403],
+      ["evil.secure.example", 403]
+    ]
+    for (const [host, status] of hosts) assert.strictEqual(yield* statusOf(port, [`Host: ${host}`]), status, host)
+    const origins: ReadonlyArray<readonly [origin: string, status: number]> = [
+      ["https://secure.example", 401],
+      ["https://secure.example:443", 401],
+      ["http://plain.example", 401],
+      ["http://plain.example:80", 401],
+      ["https://[2001:db8::7]", 401],
+      ["https://other.example:8443", 401],
+      ["http://secure.example", 403],
+      ["https://plain.example", 403],
+      ["https://other.example", 403],
+      ["http://[2001:db8::7]", 403],
+      ["https://secure.example:8443", 403],
+      [`http://secure.example:${port}`, 403]
+    ]
+    for (const [origin, status] of origins) {
+      assert.strictEqual(yield* statusOf(port, ["Host: secure.example", `Origin: ${origin}`]), status, origin)
+    }
+  }).pipe(Effect.scoped))
+
 it.live("names the flag that lets a Host in", () =>
   Effect.gen(function*() {
     const url = yield* served({ host: "127.0.0.1", port: 0, token })
@@ -268,5 +308,5 @@ it("takes a host as a Host header has it, and nothing wider", () => {
       "x".repeat(300)
     ]
   ) assert.isUndefined(parseAllowedHost(wrong), wrong)
-  assert.isTrue(hostsOf("::", 80, []).has("[::1]"))
+  assert.isTrue(namesOf("::", 80, []).hosts.has("[::1]"))
 })
