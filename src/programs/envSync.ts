@@ -7,8 +7,7 @@ import type { Declared } from "../services/dependency/declaredDependencies.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import type { SyncOutcome } from "../services/dependency/Dependencies.ts"
 import type { InstalledPackage, InstalledSet } from "../services/dependency/InstalledPackage.ts"
-import { interpreterOnly } from "../services/dependency/interpreterOnly.ts"
-import { EnvResolver } from "../services/env/EnvResolver.ts"
+import { EnvResolver, type InterpreterAnswer, RequirementsMissing } from "../services/env/EnvResolver.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { showLocation } from "../services/item/Item.ts"
@@ -134,13 +133,30 @@ const audited = <A, E extends KiwiError, R>(
     return yield* exit
   }))
 
+/** The path of what packages are installed for; undefined where the chain's runtime asks for no interpreter. */
+const interpreterOf = (
+  chain: Chain,
+  answer: InterpreterAnswer
+): Effect.Effect<string | undefined, RequirementsMissing> =>
+  answer._tag !== "Missing"
+    ? Effect.succeed(answer._tag === "Found" ? answer.interpreter.path : undefined)
+    : Effect.fail(
+      new RequirementsMissing({
+        tool: chain.leaf.tool.location.id,
+        commands: [],
+        variables: [],
+        interpreter: answer.why,
+        ...(answer.remedy === undefined ? {} : { interpreterRemedy: answer.remedy })
+      })
+    )
+
 const install = Effect.fnUntraced(
   function*(location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) {
     const dependencies = yield* Dependencies
     const lockfiles = yield* Lockfiles
     const environments = yield* EnvResolver
     const { chain } = ready
-    const env = yield* environments.resolve(interpreterOnly(chain))
+    const interpreter = yield* interpreterOf(chain, yield* environments.interpreter(chain))
     const outcome = yield* audited(
       location,
       ready,
@@ -148,7 +164,7 @@ const install = Effect.fnUntraced(
       caller,
       dependencies.sync({
         chain,
-        interpreter: env.interpreter?.path,
+        interpreter,
         pins: yield* lockfiles.packagesOf(chain),
         upgrade: input.upgrade,
         allowBuild: input.allowBuild,
@@ -241,9 +257,11 @@ const wantedDigests = Effect.fnUntraced(function*(caller: Caller) {
     const candidate = yield* candidateOf(location, caller)
     if (candidate._tag !== "Ready") continue
     const { chain } = candidate.ready
-    const env = yield* Effect.option(environments.resolve(interpreterOnly(chain)))
-    if (env._tag === "None") continue
-    const interpreter = env.value.interpreter?.path
+    const path = yield* Effect.option(
+      Effect.flatMap(environments.interpreter(chain), (answer) => interpreterOf(chain, answer))
+    )
+    if (path._tag === "None") continue
+    const interpreter = path.value
     for (const pins of [undefined, yield* lockfiles.packagesOf(chain)]) {
       const digest = yield* Effect.option(dependencies.digest({ chain, interpreter, pins }))
       if (digest._tag === "Some" && digest.value !== undefined) found.add(digest.value)

@@ -199,11 +199,10 @@ export const make = Effect.gen(function*() {
     )
     if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
     for (const link of chain.links) yield* verifier.verify(link.snapshot)
-    const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))
-    const installed = packages === undefined
-      ? yield* installedFor(chain, env?.interpreter?.path)
-      : asLocked(packages)
-    return { chain, now: frozenOf(chain, env?.interpreter, installed) }
+    const answer = yield* Effect.option(environments.interpreter(chain))
+    const interpreter = Option.isSome(answer) && answer.value._tag === "Found" ? answer.value.interpreter : undefined
+    const installed = packages === undefined ? yield* installedFor(chain, interpreter?.path) : asLocked(packages)
+    return { chain, now: frozenOf(chain, interpreter, installed) }
   })
 
   const resolve = ({ id, tier }: LockQuery, packages?: InstalledSet) => prove(chains.resolve({ id, tier }), packages)

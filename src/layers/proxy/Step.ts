@@ -1,8 +1,8 @@
 // The steps of a call and what they hand on. A step says by its type which facts it needs and which it adds; a list
 // takes it only where those before it have added what it needs.
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import type { Schema } from "effect"
-import type { Chain } from "../../services/chain/Chain.ts"
+import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
@@ -33,13 +33,17 @@ export interface Resolved extends Begun {
   readonly rule: string
 }
 
+export type Packages =
+  | { readonly _tag: "Installed"; readonly set: InstalledSet }
+  | { readonly _tag: "Missing"; readonly reason: DependenciesMissing; readonly link: ChainLink }
+
 /** Everything that the primitive is given. */
 export interface Prepared extends Resolved {
   /** Validated, with the schema's defaults. */
   readonly parameters: Schema.JsonObject
   readonly interpreter: InterpreterAnswer
   /** The packages that the chain declares; undefined where it declares none. */
-  readonly packages: InstalledSet | DependenciesMissing | undefined
+  readonly packages: Packages | undefined
   readonly env: ResolvedEnv
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation
@@ -61,23 +65,26 @@ export type Facts<Names extends keyof Done> = Pick<Done, Names>
 
 export type Run<in Needs, out Adds> = (facts: Needs) => Effect.Effect<Adds, ToolCallError>
 
-interface NamedStep {
+export interface Step {
   readonly name: string
+  /** Whether `trace` takes it too: it needs no parameters, causes nothing and writes nothing. */
   readonly isTraced: boolean
   readonly run: Run<never, object | void>
 }
 
 type With<Known, Adds> = Adds extends object ? Omit<Known, keyof Adds> & Adds : Known
 
-/** A list that is made step by step. `Known`: what a call knows after them; `Traced`: what `trace` does. */
+/** A list that is made step by step. `Known`: what is known after all of them; `Traced`: after those of `trace`. */
 export class Steps<Known, Traced> {
   static readonly from: Steps<Begun, Begun> = new Steps([])
-  readonly list: ReadonlyArray<NamedStep>
-  private constructor(list: ReadonlyArray<NamedStep>) {
+  declare readonly known: Known
+  declare readonly traceKnows: Traced
+  readonly list: ReadonlyArray<Step>
+  private constructor(list: ReadonlyArray<Step>) {
     this.list = list
   }
 
-  /** Part of `trace` too: needs no parameters, causes nothing, writes nothing. */
+  /** Part of `trace` and of a call. */
   traced<Adds extends object | void>(
     name: string,
     run: Run<Traced, Adds>
@@ -85,7 +92,25 @@ export class Steps<Known, Traced> {
     return new Steps([...this.list, { name, isTraced: true, run }])
   }
 
+  /** Part of a call alone. */
   called<Adds extends object | void>(name: string, run: Run<Known, Adds>): Steps<With<Known, Adds>, Traced> {
     return new Steps([...this.list, { name, isTraced: false, run }])
   }
 }
+
+/** What is known of a call that is under way, or that stopped. */
+export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
+
+export const begin = (call: ToolCall): SoFar => ({ call, warnings: [], secrets: [] })
+
+/** Takes one step: what it adds is known from then on. */
+export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
+  // What it needs is there: the list was made so.
+  Effect.map(run(known as never), (added) => {
+    if (added !== undefined) Object.assign(known, added)
+  })
+
+export const takeAll = Effect.fnUntraced(function*(steps: Steps<Done, unknown>, known: SoFar) {
+  for (const step of steps.list) yield* take(step, known)
+  return known as Done
+})

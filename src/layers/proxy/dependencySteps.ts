@@ -1,6 +1,6 @@
 // The packages that a chain declares: there, or named together with everything else that is missing. They are never
 // installed by a call. Where they are there, they are what the tool runs with.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
@@ -28,12 +28,17 @@ export const make = Effect.gen(function*() {
     if (plan === undefined) return { packages: undefined }
     const pins = lockMode === "off" ? undefined : yield* lockfiles.packagesOf(chain)
     const path = interpreter._tag === "Found" ? interpreter.interpreter.path : undefined
-    const packages = yield* dependencies.installed({ chain, interpreter: path, pins }).pipe(
-      Effect.catchTag("DependenciesMissing", Effect.succeed),
-      Effect.mapError((reason) => failedIn(facts, linkOf(chain, plan.links[0]), reason))
-    )
-    if (packages !== undefined && !("_tag" in packages) && !call.dryRun) yield* dependencies.used(packages)
-    return { packages }
+    const link = linkOf(chain, plan.links[0])
+    const found = yield* Effect.result(dependencies.installed({ chain, interpreter: path, pins }))
+    if (Result.isFailure(found)) {
+      const reason = found.failure
+      if (reason._tag !== "DependenciesMissing") return yield* failedIn(facts, link, reason)
+      return { packages: { _tag: "Missing" as const, reason, link } }
+    }
+    const set = found.success
+    if (set === undefined) return { packages: undefined }
+    if (!call.dryRun) yield* dependencies.used(set)
+    return { packages: { _tag: "Installed" as const, set } }
   })
 
   return { findPackages }

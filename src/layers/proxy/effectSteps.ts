@@ -85,12 +85,14 @@ export const make = Effect.gen(function*() {
   })
 
   /** Every check sees the real config; what is shown is made from one in which secrets are only named. */
-  const planPrimitive = Effect.fnUntraced(function*({ shownConfig }: Facts<"shownConfig">, id: string, input: PrimitiveInput) {
-    const plan = yield* primitives.plan(id, input)
-    if (shownConfig === undefined) return plan
-    const shown = yield* Effect.option(primitives.plan(id, { ...input, config: shownConfig }))
-    return Option.getOrElse(shown, () => plan)
-  })
+  const planPrimitive = Effect.fnUntraced(
+    function*({ shownConfig }: Facts<"shownConfig">, id: string, input: PrimitiveInput) {
+      const plan = yield* primitives.plan(id, input)
+      if (shownConfig === undefined) return plan
+      const shown = yield* Effect.option(primitives.plan(id, { ...input, config: shownConfig }))
+      return Option.getOrElse(shown, () => plan)
+    }
+  )
 
   const runPrimitive = Effect.fnUntraced(function*(run: Prepared) {
     const { chain } = run
