@@ -1,14 +1,14 @@
 // The packages that a chain declares: there, or named together with everything else that is missing. They are never
 // installed by a call. Where they are there, they are what the tool runs with.
 import { Effect, Redacted } from "effect"
-import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { interpreterOnly } from "../../services/dependency/interpreterOnly.ts"
 import type { EnvVariable, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import { EnvResolver, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
-import { chainOf, failedIn } from "./Run.ts"
+import { blame } from "./blame.ts"
+import { chainOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 /** The same environment with another interpreter in every variable that named the one that was found. */
@@ -40,13 +40,8 @@ export const make = Effect.gen(function*() {
   const environments = yield* EnvResolver
   const lockfiles = yield* Lockfiles
 
-  const linkOf = (chain: Chain, id: string | undefined): ChainLink =>
-    chain.links.find((link) => link.tool.location.id === id) ?? chain.leaf
-
   const declared = (run: Run) =>
-    dependencies.declared(chainOf(run)).pipe(
-      Effect.mapError((reason) => failedIn(run, linkOf(chainOf(run), reason.link), reason))
-    )
+    Effect.mapError(dependencies.declared(chainOf(run)), (reason) => blame(chainOf(run), reason))
 
   const pinsOf = (run: Run) => run.lockMode === "off" ? Effect.undefined : lockfiles.packagesOf(chainOf(run))
 
@@ -57,7 +52,7 @@ export const make = Effect.gen(function*() {
     const chain = chainOf(run)
     const pins = yield* pinsOf(run)
     const set = yield* dependencies.installed({ chain, interpreter: run.env?.interpreter?.path, pins }).pipe(
-      Effect.mapError((reason) => failedIn(run, linkOf(chain, plan.links[0]), reason))
+      Effect.mapError((reason) => blame(chain, reason))
     )
     if (set === undefined) return
     run.dependencies = set

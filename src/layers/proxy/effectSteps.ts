@@ -1,7 +1,6 @@
 // The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
-import type { ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { EnvVariable } from "../../services/env/EnvResolver.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
@@ -12,7 +11,8 @@ import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
+import { blame } from "./blame.ts"
+import { chainOf } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 const noVariables: ReadonlyMap<string, EnvVariable> = new Map()
@@ -22,27 +22,6 @@ const stderrTail = 4_096
 
 const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Run["secrets"]) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
-
-/** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
-const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
-  const chain = chainOf(run)
-  switch (error._tag) {
-    case "PrimitiveConfigInvalid":
-      return setterOfIssues(chain, error.issues).link
-    case "ToolUnstartable":
-    case "UploadRefused":
-      return setterOf(chain, error.field)
-    case "ResponsePathMissing":
-      return setterOf(chain, "response_path")
-    case "RequestFailed":
-    case "RequestRefused":
-      return setterOf(chain, "url")
-    case "PrimitiveUnknown":
-      return chain.primitive
-    default:
-      return chain.leaf
-  }
-}
 
 export const make = Effect.gen(function*() {
   const history = yield* ItemHistory
@@ -101,7 +80,7 @@ export const make = Effect.gen(function*() {
     const chain = chainOf(run)
     const input = inputOf(run, (yield* emitOf)(run))
     const id = chain.primitive.tool.location.id
-    const failed = (reason: PrimitiveError) => failedIn(run, linkOf(run, reason), reason)
+    const failed = (reason: PrimitiveError) => blame(chain, reason)
     if (run.call.dryRun) {
       run.primitive = { data: yield* Effect.mapError(planPrimitive(run, id, input), failed), metadata: {} }
       return
@@ -110,7 +89,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.location.tier === "system") continue
       yield* Effect.mapError(
         history.ran(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(run, link, reason)
+        (reason) => blame(chain, reason, link)
       )
     }
     run.primitive = yield* Effect.mapError(primitives.run(id, input), failed)

@@ -3,7 +3,7 @@ import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import { mergeConfig } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
-import type { EnvConfigInvalid, EnvVariable, RequirementsMissing } from "../../services/env/EnvResolver.ts"
+import type { EnvVariable } from "../../services/env/EnvResolver.ts"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
 import { namesSecret, secretsOf } from "../../services/env/secretVariables.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
@@ -16,9 +16,10 @@ import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
+import { blame, linkNaming, setterOf } from "./blame.ts"
 import * as DependencySteps from "./dependencySteps.ts"
 import { copiesBelow, withInterpreter } from "./dependencySteps.ts"
-import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
+import { chainOf, isRecord } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
@@ -50,24 +51,6 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
 
-/** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
-const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
-  chain.links.find(({ tool }) => {
-    const named = Template.compile(tool.config, []).variables
-    return variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
-  }) ?? chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-
-/** The link that asks for what is not there. */
-const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): ChainLink => {
-  const declaring = chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-  if (reason._tag === "EnvConfigInvalid") {
-    return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
-  }
-  if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) => tool.requires.commands.some((name) => reason.commands.includes(name))) ??
-    linkNaming(chain, reason.variables)
-}
-
 export const make = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
   const environments = yield* EnvResolver
@@ -85,9 +68,9 @@ export const make = Effect.gen(function*() {
       value: run.call.parameters,
       closed: true,
       origin: { _tag: "verified", digest: leaf.tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(run, leaf, reason)))
+    }).pipe(Effect.mapError((reason) => blame(chainOf(run), reason)))
     if (issues.length > 0 || !isRecord(value)) {
-      return yield* failedIn(run, leaf, new ParametersInvalid({ tool: id, issues: [...issues] }))
+      return yield* blame(chainOf(run), new ParametersInvalid({ tool: id, issues: [...issues] }))
     }
     run.parameters = value
   })
@@ -96,13 +79,11 @@ export const make = Effect.gen(function*() {
     const chain = chainOf(run)
     for (const link of chain.links) {
       const denied = deniedIn(link)
-      if (denied !== undefined) return yield* failedIn(run, link, denied)
+      if (denied !== undefined) return yield* blame(chain, denied, link)
     }
     const env = yield* environments.resolve(chain).pipe(
       Effect.catchTag("RequirementsMissing", (reason) => Effect.flatMap(withDependencies(run, reason), Effect.fail)),
-      Effect.mapError((reason) =>
-        reason._tag === "ToolChainError" ? reason : failedIn(run, linkOf(chain, reason), reason)
-      )
+      Effect.mapError((reason) => reason._tag === "ToolChainError" ? reason : blame(chain, reason))
     )
     run.env = env
     run.secrets = secretsOf(env)
@@ -124,15 +105,15 @@ export const make = Effect.gen(function*() {
       const variables = [...new Set([...env.declared.values(), ...env.child.values()])]
         .filter(({ secret }) => secret === name).map((one) => one.name)
       const link = linkNaming(chain, variables)
-      const value = yield* Effect.mapError(secrets.get(name), (reason) => failedIn(run, link, reason))
+      const value = yield* Effect.mapError(secrets.get(name), (reason) => blame(chain, reason, link))
       if (value === undefined) {
-        return yield* failedIn(run, link, new SecretMissing({ name, variables: [...new Set(variables)] }))
+        return yield* blame(chain, new SecretMissing({ name, variables: [...new Set(variables)] }), link)
       }
       opened.set(name, value)
     }
     const resolved = yield* Effect.mapError(
       environments.resolve(chain, undefined, opened),
-      (reason) => failedIn(run, linkOf(chain, reason), reason)
+      (reason) => blame(chain, reason)
     )
     // What packages and lock were judged by is what runs, whatever has changed on disk since.
     run.env = env.interpreter === undefined ? resolved : {
@@ -149,7 +130,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.entrypoint === undefined || verified === undefined) continue
       const copy = yield* Effect.mapError(
         copies.materialize(verified, link.tool.entrypoint, copiesBelow(run.dependencies)),
-        (reason) => failedIn(run, link, reason)
+        (reason) => blame(chainOf(run), reason, link)
       )
       run.toolFile = copy.file
       return
@@ -177,7 +158,7 @@ export const make = Effect.gen(function*() {
     const input = inputOf(run)
     const rendered = Template.render(template, input)
     if (Result.isFailure(rendered)) {
-      return Effect.fail(failedIn(run, setterOf(chain, rendered.failure.at), rendered.failure))
+      return Effect.fail(blame(chain, rendered.failure))
     }
     const { config, substituted } = rendered.success
     const isSecret = (name: string) => namesSecret(run.env, name)
@@ -222,21 +203,19 @@ export const make = Effect.gen(function*() {
       value: config,
       closed: false,
       origin: { _tag: "verified", digest: tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(run, link, reason)))
+    }).pipe(Effect.mapError((reason) => blame(chainOf(run), reason, link)))
     if (issues.length === 0 && isRecord(value)) return value
-    const { link: setter, own } = setterOfIssues(chainOf(run), issues, link)
-    return yield* failedIn(
-      run,
-      setter,
-      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own })
-    )
+    const chain = chainOf(run)
+    const setter = setterOf(chain, issues[0]?.field ?? "", link)
+    const own = issues.filter(({ field }) => setterOf(chain, field, link) === setter)
+    return yield* blame(chain, new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own }), setter)
   })
 
   const validateConfig = Effect.fnUntraced(function*(run: Run) {
     const chain = chainOf(run)
     for (const { link, template } of askingIn(chain)) {
       const rendered = Template.render(template, inputOf(run))
-      if (Result.isFailure(rendered)) return yield* failedIn(run, link, rendered.failure)
+      if (Result.isFailure(rendered)) return yield* blame(chain, rendered.failure, link)
       yield* validateAgainst(run, link, rendered.success.config)
     }
     if (chain.primitive.tool.configSchema === undefined) return

@@ -2,13 +2,13 @@
 // interpreter; nothing has run by then.
 import { Effect } from "effect"
 import { codeOf } from "../../services/error/KiwiError.ts"
-import type { LockProblem } from "../../services/lockfile/Lockfiles.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
 import { Settings } from "../../services/settings/Settings.ts"
+import { blame } from "./blame.ts"
 import type { Run } from "./Run.ts"
-import { chainOf, failedIn } from "./Run.ts"
+import { chainOf } from "./Run.ts"
 
 export const make = Effect.gen(function*() {
   const lockfiles = yield* Lockfiles
@@ -18,18 +18,12 @@ export const make = Effect.gen(function*() {
   const modeOf = (asked: LockMode | undefined) =>
     Effect.map(settings.current, ({ lockfileMode }) => stricter(lockfileMode, asked))
 
-  const linkOf = (run: Run, problem: LockProblem) => {
-    const { leaf, links } = chainOf(run)
-    const at = problem._tag === "LockMismatch" ? problem.findings[0]?.link : undefined
-    return links[at ?? 0] ?? leaf
-  }
-
   const checkLock = Effect.fnUntraced(function*(run: Run) {
     if (run.lockMode === "off") return
     const found = yield* lockfiles.check(chainOf(run), run.env, run.dependencies)
     if (found._tag !== "Problem") return
     const { problem } = found
-    if (run.lockMode === "strict") return yield* failedIn(run, linkOf(run, problem), problem)
+    if (run.lockMode === "strict") return yield* blame(chainOf(run), problem)
     run.warnings = [...run.warnings, { code: codeOf(problem), message: `${problem.message}. ${problem.remediation}` }]
   })
 

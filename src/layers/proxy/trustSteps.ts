@@ -14,7 +14,8 @@ import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { HidesItem, SandboxUnavailable, ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import * as AcceptChildren from "../chain/acceptChildren.ts"
-import { chainOf, failedIn, isRecord, isStrict, setterOf } from "./Run.ts"
+import { blame } from "./blame.ts"
+import { chainOf, isRecord, isStrict } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
 export const make = Effect.gen(function*() {
@@ -56,7 +57,7 @@ export const make = Effect.gen(function*() {
     const verified: Array<Verified> = []
     const { links } = chainOf(run)
     for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {
-      if (Result.isFailure(result)) return yield* failedIn(run, links[index] ?? chainOf(run).leaf, result.failure)
+      if (Result.isFailure(result)) return yield* blame(chainOf(run), result.failure, links[index])
       verified.push(result.success)
     }
     run.verified = verified
@@ -67,7 +68,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.location.tier === "system") continue
       yield* Effect.mapError(
         history.checkForward(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(run, link, reason)
+        (reason) => blame(chainOf(run), reason, link)
       )
     }
   })
@@ -75,12 +76,10 @@ export const make = Effect.gen(function*() {
   const refuseHiding = Effect.fnUntraced(function*(run: Run) {
     const hidden = run.resolved?.hides.filter((location) => location.tier === "user") ?? []
     if (hidden.length === 0) return
-    const { leaf } = chainOf(run)
-    const { digest, location } = leaf.tool
+    const { digest, location } = chainOf(run).leaf.tool
     if (yield* history.acceptedHiding(location, digest)) return
-    return yield* failedIn(
-      run,
-      leaf,
+    return yield* blame(
+      chainOf(run),
       new HidesItem({
         item: showLocation(location),
         hidden: hidden.map(showLocation),
@@ -91,10 +90,10 @@ export const make = Effect.gen(function*() {
 
   const acceptChildren = Effect.fnUntraced(function*(run: Run) {
     const { refused: refusal, silent } = yield* acceptance(chainOf(run))
-    if (refusal !== undefined) return yield* failedIn(run, refusal.link, refusal.reason)
+    if (refusal !== undefined) return yield* blame(chainOf(run), refusal.reason, refusal.link)
     const first = silent[0]
     if (first === undefined) return
-    if (isStrict(run)) return yield* failedIn(run, chainOf(run).leaf, first)
+    if (isStrict(run)) return yield* blame(chainOf(run), first)
     run.warnings = [...run.warnings, ...silent.map((missing) => ({ code: codeOf(missing), message: missing.message }))]
   })
 
@@ -118,11 +117,7 @@ export const make = Effect.gen(function*() {
     const chain = chainOf(run)
     const field = choiceIn(chain)
     if (field !== undefined) {
-      return yield* failedIn(
-        run,
-        setterOf(chain, field),
-        new SandboxUnavailable({ tool: chain.leaf.tool.location.id, field })
-      )
+      return yield* blame(chain, new SandboxUnavailable({ tool: chain.leaf.tool.location.id, field }))
     }
     run.isolation = run.verified.every((v) => v.by._tag === "System") ? "trusted" : "standard"
   })
