@@ -56,6 +56,15 @@ export interface Explanation {
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
 
+/** What each check of an explanation says, in words. */
+export const checkWords = Effect.map(ToolProxy, ({ checks }): ReadonlyMap<string, string> =>
+  new Map([
+    ...checks,
+    ["verify", "it is what was signed, by somebody who counts"],
+    ["parse", "its text is well formed"],
+    ["dryRun", "its parameters and settings are valid"]
+  ]))
+
 const shownInterpreter = ({ kind, path, variable, version }: ResolvedInterpreter) => ({
   variable,
   path,

@@ -41,8 +41,8 @@ export interface Run {
 
 export interface Step {
   readonly name: string
-  /** Part of `trace`: needs no parameters, causes nothing, writes nothing. */
-  readonly traced: boolean
+  /** What is so once it has passed. Such a step is part of `trace`: needs no parameters, causes and writes nothing. */
+  readonly says?: string
   readonly run: (run: Run) => Effect.Effect<void, ToolCallError>
 }
 

@@ -31,24 +31,32 @@ export const make = Effect.gen(function*() {
 
   /** Between the audit's two entries. */
   const steps: ReadonlyArray<Step> = [
-    { name: "resolveChain", traced: true, run: trust.resolveChain },
-    { name: "requireTrustedProject", traced: true, run: trust.requireTrustedProject },
-    { name: "verifyLinks", traced: true, run: trust.verifyLinks },
-    { name: "refuseGoingBack", traced: true, run: trust.refuseGoingBack },
-    { name: "refuseHiding", traced: true, run: trust.refuseHiding },
-    { name: "permit", traced: true, run: trust.permit },
-    { name: "acceptChildren", traced: true, run: trust.acceptChildren },
-    { name: "isolate", traced: true, run: trust.isolate },
-    { name: "validateParameters", traced: false, run: input.validateParameters },
-    { name: "resolveEnvironment", traced: true, run: input.resolveEnvironment },
-    { name: "requireDependencies", traced: true, run: input.requireDependencies },
-    { name: "checkLock", traced: true, run: lock.checkLock },
-    { name: "resolveSecrets", traced: false, run: input.resolveSecrets },
-    { name: "pinCopies", traced: false, run: input.pinCopies },
-    { name: "renderConfig", traced: false, run: input.renderConfig },
-    { name: "validateConfig", traced: false, run: input.validateConfig },
-    { name: "runPrimitive", traced: false, run: effect.runPrimitive },
-    { name: "shapeResult", traced: false, run: effect.shapeResult }
+    { name: "resolveChain", says: "everything that it is built on is there", run: trust.resolveChain },
+    { name: "requireTrustedProject", says: "the project is trusted", run: trust.requireTrustedProject },
+    {
+      name: "verifyLinks",
+      says: "it and all that it is built on are what was signed, by somebody who counts",
+      run: trust.verifyLinks
+    },
+    { name: "refuseGoingBack", says: "it is not older than what ran before", run: trust.refuseGoingBack },
+    { name: "refuseHiding", says: "it hides no other item unasked", run: trust.refuseHiding },
+    { name: "permit", says: "a rule lets you run it", run: trust.permit },
+    { name: "acceptChildren", says: "each runtime runs such a tool", run: trust.acceptChildren },
+    { name: "isolate", says: "nobody but its signer chooses what it runs", run: trust.isolate },
+    { name: "validateParameters", run: input.validateParameters },
+    {
+      name: "resolveEnvironment",
+      says: "its interpreter, commands and variables are there",
+      run: input.resolveEnvironment
+    },
+    { name: "requireDependencies", says: "the packages that it needs are installed", run: input.requireDependencies },
+    { name: "checkLock", says: "its lockfile does not refuse it", run: lock.checkLock },
+    { name: "resolveSecrets", run: input.resolveSecrets },
+    { name: "pinCopies", run: input.pinCopies },
+    { name: "renderConfig", run: input.renderConfig },
+    { name: "validateConfig", run: input.validateConfig },
+    { name: "runPrimitive", run: effect.runPrimitive },
+    { name: "shapeResult", run: effect.shapeResult }
   ]
 
   // Once the request stands, nothing but a failing disk or a killed process keeps its result out of the audit.
@@ -67,7 +75,7 @@ export const make = Effect.gen(function*() {
     }))
   })
 
-  const traced = steps.filter((step) => step.traced)
+  const traced = steps.filter(({ says }) => says !== undefined)
 
   const trace = Effect.fnUntraced(function*(
     caller: ToolCall["caller"],
@@ -111,6 +119,7 @@ export const make = Effect.gen(function*() {
   return ToolProxy.of({
     call,
     trace,
+    checks: new Map(steps.flatMap(({ name, says }) => says === undefined ? [] : [[name, says]])),
     steps: ["auditRequest", ...steps.map((step) => step.name), "auditResult"]
   })
 })

@@ -185,6 +185,8 @@ export class ToolProxy extends Context.Service<ToolProxy, {
     caller: Caller,
     query: { readonly item: string; readonly tier?: Tier | undefined }
   ) => Effect.Effect<Trace>
+  /** The steps that `trace` walks, each with what is so once it has passed: "the project is trusted". */
+  readonly checks: ReadonlyMap<string, string>
   /** Names of the steps of a call, in order. The last one is taken whatever became of those before it. */
   readonly steps: ReadonlyArray<string>
 }>()("kiwi/services/proxy/ToolProxy") {}

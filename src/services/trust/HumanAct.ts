@@ -68,6 +68,8 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   }
 }
 
+const otherAct = "what was agreed to is something else, or has changed since it was shown"
+
 /** Fails unless a person agreed to exactly this: what is about to be done, as it is now. */
 export const requireAct = (
   { command, digest, kind, title }: HumanRequest,
@@ -75,7 +77,7 @@ export const requireAct = (
 ): Effect.Effect<void, HumanRequired> =>
   act?.kind === kind && act.digest === digest
     ? Effect.void
-    : Effect.fail(new HumanRequired({ kind, title, command, why: "nobody has agreed to it as it is now" }))
+    : Effect.fail(new HumanRequired({ kind, title, command, ...(act === undefined ? {} : { why: otherAct }) }))
 
 const ofClients = {
   decline: "the client answered that the question was declined",
