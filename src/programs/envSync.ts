@@ -8,7 +8,7 @@ import { Dependencies } from "../services/dependency/Dependencies.ts"
 import type { SyncOutcome } from "../services/dependency/Dependencies.ts"
 import type { InstalledPackage, InstalledSet } from "../services/dependency/InstalledPackage.ts"
 import { EnvResolver, type InterpreterAnswer, RequirementsMissing } from "../services/env/EnvResolver.ts"
-import { toErrorObject } from "../services/error/KiwiError.ts"
+import { stateOf, toErrorObject } from "../services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
@@ -53,9 +53,6 @@ export interface Synced {
   readonly error?: ErrorObject
 }
 
-/** What a tool may lack and still have its packages installed: these, and what is no package. */
-const curable: ReadonlySet<string> = new Set(["RequirementsMissing", "DependenciesMissing"])
-
 const nameOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
 
 interface Ready extends Planned {
@@ -82,8 +79,8 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   const { chain } = resolved
   const declared = yield* Effect.result(dependencies.declared(chain))
   if (Result.isSuccess(declared) && declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
-  const reason = blocked?.error._tag === "ToolChainError" ? blocked.error.reason : blocked?.error
-  if (reason !== undefined && blocked !== undefined && !curable.has(reason._tag)) {
+  // A tool may lack its packages, and what is no package.
+  if (blocked !== undefined && stateOf(blocked.error) !== "missing_command") {
     return { _tag: "Refused", error: blocked.error, declares: true } satisfies Candidate
   }
   if (Result.isFailure(declared)) {

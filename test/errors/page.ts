@@ -98,11 +98,18 @@ const again: Readonly<Record<ErrorClass["retryable"], string>> = {
   never: "The same call fails again until somebody changes something."
 }
 
+const refused = ({ refuses, state }: ErrorClass): string =>
+  state === undefined
+    ? ""
+    : refuses
+    ? ` The audit records \`denied\`, and search shows the item as \`${state}\`.`
+    : ` Search shows the item as \`${state}\`.`
+
 const chapter = (found: ErrorClass, fields: Readonly<Record<string, Schema.Top>>, { error, when }: Produced): string =>
   [
     `## \`${found.code}\``,
     found.doc,
-    `${again[found.retryable]} What to do, here: ${
+    `${again[found.retryable]}${refused(found)} What to do, here: ${
       error.remediation === undefined ? "nothing" : normalize(escape(error.remediation)).replaceAll("\n", " ")
     }`,
     ...(found.fields.length === 0

@@ -40,7 +40,7 @@ import {
 import { type Quote, quoteAll } from "../../services/lockfile/lockQuote.ts"
 import { queryOfLock, showLock } from "../../services/lockfile/lockReport.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -272,9 +272,7 @@ export const make = Effect.gen(function*() {
   })
 
   const agreed = (request: HumanRequest | undefined, act: HumanAct | undefined) =>
-    request === undefined || (act?.kind === request.kind && act.digest === request.digest)
-      ? Effect.void
-      : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
+    request === undefined ? Effect.void : requireAct(request, act)
 
   const save = Effect.fn("Lockfiles.freeze")(function*(
     { frozen, scope, variant }: FreezePlan,

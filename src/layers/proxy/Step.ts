@@ -2,7 +2,7 @@
 // takes it only where those before it have added what it needs.
 import { Effect } from "effect"
 import type { Schema } from "effect"
-import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
+import type { Chain } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
@@ -35,7 +35,7 @@ export interface Resolved extends Begun {
 
 export type Packages =
   | { readonly _tag: "Installed"; readonly set: InstalledSet }
-  | { readonly _tag: "Missing"; readonly reason: DependenciesMissing; readonly link: ChainLink }
+  | { readonly _tag: "Missing"; readonly reason: DependenciesMissing }
 
 /** Everything that the primitive is given. */
 export interface Prepared extends Resolved {
@@ -69,31 +69,40 @@ export interface Step {
   readonly name: string
   /** Whether `trace` takes it too: it needs no parameters, causes nothing and writes nothing. */
   readonly isTraced: boolean
+  /** What is so once it has passed. */
+  readonly says?: string
   readonly run: Run<never, object | void>
 }
 
-type With<Known, Adds> = Adds extends object ? Omit<Known, keyof Adds> & Adds : Known
+/** What a step is sure to add: one that may add nothing only changes what is there. */
+type Added<Adds> = undefined extends Adds ? never : void extends Adds ? never : keyof Adds & keyof Done
+
+type Beginning = keyof Begun
 
 /** A list that is made step by step. `Known`: what is known after all of them; `Traced`: after those of `trace`. */
-export class Steps<Known, Traced> {
-  static readonly from: Steps<Begun, Begun> = new Steps([])
-  declare readonly known: Known
-  declare readonly traceKnows: Traced
+export class Steps<Known extends keyof Done, Traced extends keyof Done> {
+  static readonly from: Steps<Beginning, Beginning> = new Steps([])
+  /** Never called: who needs a fact after all steps asks by its type. */
+  declare readonly knows: (fact: Known) => void
   readonly list: ReadonlyArray<Step>
   private constructor(list: ReadonlyArray<Step>) {
     this.list = list
   }
 
-  /** Part of `trace` and of a call. */
-  traced<Adds extends object | void>(
+  /** Part of `trace` and of a call. `says`: what is so once it has passed, where it checks something. */
+  traced<Adds extends Partial<Done> | void>(
     name: string,
-    run: Run<Traced, Adds>
-  ): Steps<With<Known, Adds>, With<Traced, Adds>> {
-    return new Steps([...this.list, { name, isTraced: true, run }])
+    run: Run<Facts<Traced>, Adds>,
+    says?: string
+  ): Steps<Known | Added<Adds>, Traced | Added<Adds>> {
+    return new Steps([...this.list, { name, isTraced: true, run, ...(says === undefined ? {} : { says }) }])
   }
 
   /** Part of a call alone. */
-  called<Adds extends object | void>(name: string, run: Run<Known, Adds>): Steps<With<Known, Adds>, Traced> {
+  called<Adds extends Partial<Done> | void>(
+    name: string,
+    run: Run<Facts<Known>, Adds>
+  ): Steps<Known | Added<Adds>, Traced> {
     return new Steps([...this.list, { name, isTraced: false, run }])
   }
 }
@@ -110,7 +119,11 @@ export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallE
     if (added !== undefined) Object.assign(known, added)
   })
 
-export const takeAll = Effect.fnUntraced(function*(steps: Steps<Done, unknown>, known: SoFar) {
+/** Takes all of a list that ends with everything known. */
+export const takeAll = Effect.fnUntraced(function*(
+  steps: Pick<Steps<keyof Done, never>, "knows" | "list">,
+  known: SoFar
+) {
   for (const step of steps.list) yield* take(step, known)
   return known as Done
 })

@@ -29,19 +29,27 @@ export const make = Effect.gen(function*() {
   /** Between the audit's two entries. */
   const steps = Steps.from
     .traced("chooseLockMode", lock.chooseLockMode)
-    .traced("resolveChain", trust.resolveChain)
-    .traced("requireTrustedProject", trust.requireTrustedProject)
-    .traced("verifyLinks", trust.verifyLinks)
-    .traced("refuseGoingBack", trust.refuseGoingBack)
-    .traced("refuseHiding", trust.refuseHiding)
-    .traced("acceptChildren", trust.acceptChildren)
+    .traced("resolveChain", trust.resolveChain, "everything that it is built on is there")
+    .traced("requireTrustedProject", trust.requireTrustedProject, "the project is trusted")
+    .traced(
+      "verifyLinks",
+      trust.verifyLinks,
+      "it and all that it is built on are what was signed, by somebody who counts"
+    )
+    .traced("refuseGoingBack", trust.refuseGoingBack, "it is not older than what ran before")
+    .traced("refuseHiding", trust.refuseHiding, "it hides no other item unasked")
+    .traced("acceptChildren", trust.acceptChildren, "each runtime runs such a tool")
     .called("validateParameters", input.validateParameters)
-    .traced("permit", trust.permit)
+    .traced("permit", trust.permit, "a rule lets you run it")
     .traced("findInterpreter", input.findInterpreter)
     .traced("findPackages", dependency.findPackages)
-    .traced("resolveEnvironment", input.resolveEnvironment)
-    .traced("checkLock", lock.checkLock)
-    .traced("isolate", trust.isolate)
+    .traced(
+      "resolveEnvironment",
+      input.resolveEnvironment,
+      "its interpreter, packages, commands and variables are there"
+    )
+    .traced("checkLock", lock.checkLock, "its lockfile does not refuse it")
+    .traced("isolate", trust.isolate, "nobody but its signer chooses what it runs")
     .called("resolveSecrets", input.resolveSecrets)
     .called("pinCopies", input.pinCopies)
     .called("renderConfig", input.renderConfig)
@@ -88,7 +96,7 @@ export const make = Effect.gen(function*() {
         blocked = { step: step.name, error: redactError(outcome.failure, facts.secrets) }
         break
       }
-      passed.push(step.name)
+      if (step.says !== undefined) passed.push(step.name)
     }
     const { dependencies, env, isolation, resolved, rule, verified = [], warnings } = facts
     return {
@@ -107,6 +115,7 @@ export const make = Effect.gen(function*() {
   return ToolProxy.of({
     call,
     trace,
+    checks: new Map(steps.list.flatMap(({ name, says }) => says === undefined ? [] : [[name, says]])),
     steps: ["auditRequest", ...steps.list.map((step) => step.name), "auditResult"]
   })
 })

@@ -1,7 +1,6 @@
 // The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
-import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
@@ -11,7 +10,7 @@ import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { failedIn, setterOf, setterOfIssues } from "./links.ts"
+import { blame } from "./blame.ts"
 import type { Secrets } from "./secrets.ts"
 import type { Begun, Done, Facts, Prepared } from "./Step.ts"
 
@@ -20,26 +19,6 @@ const stderrTail = 4_096
 
 const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secrets) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
-
-/** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
-const linkOf = (chain: Chain, error: PrimitiveError): ChainLink => {
-  switch (error._tag) {
-    case "PrimitiveConfigInvalid":
-      return setterOfIssues(chain, error.issues).link
-    case "ToolUnstartable":
-    case "UploadRefused":
-      return setterOf(chain, error.field)
-    case "ResponsePathMissing":
-      return setterOf(chain, "response_path")
-    case "RequestFailed":
-    case "RequestRefused":
-      return setterOf(chain, "url")
-    case "PrimitiveUnknown":
-      return chain.primitive
-    default:
-      return chain.leaf
-  }
-}
 
 export const make = Effect.gen(function*() {
   const history = yield* ItemHistory
@@ -98,7 +77,7 @@ export const make = Effect.gen(function*() {
     const { chain } = run
     const input = inputOf(run, (yield* emitOf)(run))
     const id = chain.primitive.tool.location.id
-    const failed = (reason: PrimitiveError) => failedIn(run, linkOf(chain, reason), reason)
+    const failed = (reason: PrimitiveError) => blame(chain, reason)
     if (run.call.dryRun) {
       const data = yield* Effect.mapError(planPrimitive(run, id, input), failed)
       return { primitive: { data, metadata: {} } }
@@ -107,7 +86,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.location.tier === "system") continue
       yield* Effect.mapError(
         history.ran(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(run, link, reason)
+        (reason) => blame(chain, reason, link)
       )
     }
     return { primitive: yield* Effect.mapError(primitives.run(id, input), failed) }

@@ -4,7 +4,7 @@ import type { Schema } from "effect"
 import { mergeConfig } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
-import type { EnvConfigInvalid, InterpreterAnswer } from "../../services/env/EnvResolver.ts"
+import type { InterpreterAnswer } from "../../services/env/EnvResolver.ts"
 import { EnvResolver, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { fillSecrets } from "../../services/env/fillSecrets.ts"
 import { namesSecret, secretsOf } from "../../services/env/secretVariables.ts"
@@ -16,15 +16,16 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { places } from "../../services/primitive/places.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
+import { blame, linkNaming, setterOf } from "./blame.ts"
 import { copiesBelow } from "./dependencySteps.ts"
-import { failedIn, isRecord, setterOf, setterOfIssues } from "./links.ts"
 import type { Facts } from "./Step.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
   const properties = schema["properties"]
-  return isRecord(properties) ? properties : {}
+  return isJsonObject(properties) ? properties : {}
 }
 
 /** What `${VAR}` in config may name: what the chain declares, and the verified file. */
@@ -39,7 +40,7 @@ const variablesOf = (
 /** Variables that decide what a program loads are set by system items alone, in config as in ENV_CONFIG. */
 const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
   const env = tool.config["env"]
-  if (tool.location.tier === "system" || !isRecord(env)) return undefined
+  if (tool.location.tier === "system" || !isJsonObject(env)) return undefined
   const denied = Object.keys(env).filter(isDeniedVariable)
   return denied.length === 0 ? undefined : new ConfigInvalid({
     link: tool.location.id,
@@ -50,24 +51,6 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
 /** Whether a tool's config_schema is what its call parameters are validated against, for want of an input_schema. */
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
-
-/** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
-const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
-  chain.links.find(({ tool }) => {
-    const named = Template.compile(tool.config, []).variables
-    return variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
-  }) ?? chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-
-/** The link that asks for what is not there. */
-const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): ChainLink => {
-  const declaring = chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-  if (reason._tag === "EnvConfigInvalid") {
-    return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
-  }
-  if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) => tool.requires.commands.some((name) => reason.commands.includes(name))) ??
-    linkNaming(chain, reason.variables)
-}
 
 /** Packages come with an interpreter of their own, where that is Python. */
 const withPackages = (answer: InterpreterAnswer, set: InstalledSet | undefined): InterpreterAnswer =>
@@ -91,9 +74,9 @@ export const make = Effect.gen(function*() {
       value: facts.call.parameters,
       closed: true,
       origin: { _tag: "verified", digest: leaf.tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(facts, leaf, reason)))
-    if (issues.length > 0 || !isRecord(value)) {
-      return yield* failedIn(facts, leaf, new ParametersInvalid({ tool: id, issues: [...issues] }))
+    }).pipe(Effect.mapError((reason) => blame(facts.chain, reason)))
+    if (issues.length > 0 || !isJsonObject(value)) {
+      return yield* blame(facts.chain, new ParametersInvalid({ tool: id, issues: [...issues] }))
     }
     return { parameters: value }
   })
@@ -101,7 +84,7 @@ export const make = Effect.gen(function*() {
   const findInterpreter = (facts: Facts<"chain">) =>
     environments.interpreter(facts.chain).pipe(
       Effect.mapBoth({
-        onFailure: (reason) => failedIn(facts, linkOf(facts.chain, reason), reason),
+        onFailure: (reason) => blame(facts.chain, reason),
         onSuccess: (interpreter) => ({ interpreter })
       })
     )
@@ -113,23 +96,21 @@ export const make = Effect.gen(function*() {
     const { chain, interpreter, packages, secrets: known, warnings } = facts
     for (const link of chain.links) {
       const denied = deniedIn(link)
-      if (denied !== undefined) return yield* failedIn(facts, link, denied)
+      if (denied !== undefined) return yield* blame(chain, denied)
     }
     const dependencies = packages?._tag === "Installed" ? packages.set : undefined
     const missing = packages?._tag === "Missing" ? packages : undefined
     const env = yield* environments.resolve(chain, { interpreter: withPackages(interpreter, dependencies) }).pipe(
       Effect.mapError((reason) => {
-        const link = linkOf(chain, reason)
-        return failedIn(
-          facts,
-          link,
+        return blame(
+          chain,
           missing === undefined || reason._tag !== "RequirementsMissing"
             ? reason
             : new RequirementsMissing({ ...reason, dependencies: missing.reason.requirements })
         )
       })
     )
-    if (missing !== undefined) return yield* failedIn(facts, missing.link, missing.reason)
+    if (missing !== undefined) return yield* blame(chain, missing.reason)
     return {
       env,
       dependencies,
@@ -153,9 +134,9 @@ export const make = Effect.gen(function*() {
       const variables = [...new Set([...env.declared.values(), ...env.child.values()])]
         .filter(({ secret }) => secret === name).map((one) => one.name)
       const link = linkNaming(chain, variables)
-      const value = yield* Effect.mapError(secrets.get(name), (reason) => failedIn(facts, link, reason))
+      const value = yield* Effect.mapError(secrets.get(name), (reason) => blame(facts.chain, reason, link))
       if (value === undefined) {
-        return yield* failedIn(facts, link, new SecretMissing({ name, variables: [...new Set(variables)] }))
+        return yield* blame(chain, new SecretMissing({ name, variables: [...new Set(variables)] }))
       }
       opened.set(name, value)
     }
@@ -170,7 +151,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.entrypoint === undefined || verified === undefined) continue
       const copy = yield* Effect.mapError(
         copies.materialize(verified, link.tool.entrypoint, copiesBelow(facts.dependencies)),
-        (reason) => failedIn(facts, link, reason)
+        (reason) => blame(facts.chain, reason, link)
       )
       return { toolFile: copy.file }
     }
@@ -200,7 +181,7 @@ export const make = Effect.gen(function*() {
     const input = inputOf(facts)
     const rendered = Template.render(template, input)
     if (Result.isFailure(rendered)) {
-      return Effect.fail(failedIn(facts, setterOf(chain, rendered.failure.at), rendered.failure))
+      return Effect.fail(blame(chain, rendered.failure))
     }
     const { config, substituted } = rendered.success
     const isSecret = (name: string) => namesSecret(env, name)
@@ -244,13 +225,15 @@ export const make = Effect.gen(function*() {
         value: config,
         closed: false,
         origin: { _tag: "verified", digest: tool.digest }
-      }).pipe(Effect.mapError((reason) => failedIn(facts, link, reason)))
-      if (issues.length === 0 && isRecord(value)) return value
-      const { link: setter, own } = setterOfIssues(facts.chain, issues, link)
-      return yield* failedIn(
-        facts,
-        setter,
-        new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own })
+      }).pipe(Effect.mapError((reason) => blame(facts.chain, reason, link)))
+      if (issues.length === 0 && isJsonObject(value)) return value
+      const { chain } = facts
+      const setter = setterOf(chain, issues[0]?.field ?? "", link)
+      const own = issues.filter(({ field }) => setterOf(chain, field, link) === setter)
+      return yield* blame(
+        chain,
+        new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own }),
+        setter
       )
     }
   )
@@ -260,7 +243,7 @@ export const make = Effect.gen(function*() {
       const { chain, config } = facts
       for (const { link, template } of askingIn(chain)) {
         const rendered = Template.render(template, inputOf(facts))
-        if (Result.isFailure(rendered)) return yield* failedIn(facts, link, rendered.failure)
+        if (Result.isFailure(rendered)) return yield* blame(chain, rendered.failure, link)
         yield* validateAgainst(facts, link, rendered.success.config)
       }
       if (chain.primitive.tool.configSchema === undefined) return

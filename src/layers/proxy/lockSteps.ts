@@ -1,13 +1,11 @@
 // Whether the chain is the one that was locked. Asked when the environment is known, since a lock is also about the
 // interpreter; nothing has run by then.
 import { Effect } from "effect"
-import type { Chain } from "../../services/chain/Chain.ts"
 import { codeOf } from "../../services/error/KiwiError.ts"
-import type { LockProblem } from "../../services/lockfile/Lockfiles.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { failedIn } from "./links.ts"
+import { blame } from "./blame.ts"
 import type { Facts } from "./Step.ts"
 
 export const make = Effect.gen(function*() {
@@ -18,11 +16,6 @@ export const make = Effect.gen(function*() {
   const chooseLockMode = ({ call }: Facts<"call">) =>
     Effect.map(settings.current, (current) => ({ lockMode: stricter(current.lockfileMode, call.lockfileMode) }))
 
-  const linkOf = ({ leaf, links }: Chain, problem: LockProblem) => {
-    const at = problem._tag === "LockMismatch" ? problem.findings[0]?.link : undefined
-    return links[at ?? 0] ?? leaf
-  }
-
   const checkLock = Effect.fnUntraced(
     function*(facts: Facts<"chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
       const { chain, dependencies, env, lockMode, warnings } = facts
@@ -30,7 +23,7 @@ export const make = Effect.gen(function*() {
       const found = yield* lockfiles.check(chain, env, dependencies)
       if (found._tag !== "Problem") return
       const { problem } = found
-      if (lockMode === "strict") return yield* failedIn(facts, linkOf(chain, problem), problem)
+      if (lockMode === "strict") return yield* blame(chain, problem)
       return {
         warnings: [...warnings, { code: codeOf(problem), message: `${problem.message}. ${problem.remediation}` }]
       }

@@ -12,9 +12,10 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { callerChoice } from "../../services/primitive/callerChoice.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { HidesItem, SandboxUnavailable, ToolChainError } from "../../services/proxy/ToolProxy.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import * as AcceptChildren from "../chain/acceptChildren.ts"
-import { failedIn, isRecord, setterOf } from "./links.ts"
+import { blame } from "./blame.ts"
 import type { Facts } from "./Step.ts"
 
 export const make = Effect.gen(function*() {
@@ -55,9 +56,9 @@ export const make = Effect.gen(function*() {
 
   const verifyLinks = Effect.fnUntraced(function*(facts: Facts<"chain">) {
     const verified: Array<Verified> = []
-    const { leaf, links } = facts.chain
+    const { links } = facts.chain
     for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {
-      if (Result.isFailure(result)) return yield* failedIn(facts, links[index] ?? leaf, result.failure)
+      if (Result.isFailure(result)) return yield* blame(facts.chain, result.failure, links[index])
       verified.push(result.success)
     }
     return { verified }
@@ -68,7 +69,7 @@ export const make = Effect.gen(function*() {
       if (link.tool.location.tier === "system") continue
       yield* Effect.mapError(
         history.checkForward(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(facts, link, reason)
+        (reason) => blame(facts.chain, reason, link)
       )
     }
   })
@@ -79,9 +80,8 @@ export const make = Effect.gen(function*() {
     const { leaf } = facts.chain
     const { digest, location } = leaf.tool
     if (yield* history.acceptedHiding(location, digest)) return
-    return yield* failedIn(
-      facts,
-      leaf,
+    return yield* blame(
+      facts.chain,
       new HidesItem({
         item: showLocation(location),
         hidden: hidden.map(showLocation),
@@ -92,10 +92,10 @@ export const make = Effect.gen(function*() {
 
   const acceptChildren = Effect.fnUntraced(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
     const { refused: refusal, silent } = yield* acceptance(facts.chain)
-    if (refusal !== undefined) return yield* failedIn(facts, refusal.link, refusal.reason)
+    if (refusal !== undefined) return yield* blame(facts.chain, refusal.reason, refusal.link)
     const first = silent[0]
     if (first === undefined) return
-    if (facts.lockMode === "strict") return yield* failedIn(facts, facts.chain.leaf, first)
+    if (facts.lockMode === "strict") return yield* blame(facts.chain, first)
     const told = silent.map((missing) => ({ code: codeOf(missing), message: missing.message }))
     return { warnings: [...facts.warnings, ...told] }
   })
@@ -108,7 +108,7 @@ export const make = Effect.gen(function*() {
     const known = choices.get(chain)
     if (known !== undefined) return known.field
     const properties = chain.leaf.tool.parameters["properties"]
-    const hasParameters = isRecord(properties) && Object.keys(properties).length > 0
+    const hasParameters = isJsonObject(properties) && Object.keys(properties).length > 0
     const field = callerChoice(chain.primitive.tool.location.id, chain.config, hasParameters)
     choices.set(chain, { field })
     return field
@@ -120,7 +120,7 @@ export const make = Effect.gen(function*() {
     const field = choiceIn(chain)
     if (field !== undefined) {
       const tool = chain.leaf.tool.location.id
-      return yield* failedIn(facts, setterOf(chain, field), new SandboxUnavailable({ tool, field }))
+      return yield* blame(chain, new SandboxUnavailable({ tool, field }))
     }
     return { isolation: verified.every(({ by }) => by._tag === "System") ? "trusted" as const : "standard" as const }
   })

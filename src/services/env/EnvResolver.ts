@@ -47,6 +47,9 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
       ...(this.interpreter === "" ? [] : [{ field: "env_config.interpreter", error: this.interpreter }])
     ]
   }
+  get itemState() {
+    return "missing_command" as const
+  }
 }
 
 /** What a link declares about its environment is not what `ENV_CONFIG` may hold. */

@@ -1,6 +1,6 @@
 // Acts that only a person performs. A surface that can reach a person provides HumanGate; whoever performs the act
 // takes the HumanAct that it returned and checks that it was given for exactly these bytes.
-import { Context, type Effect, type Redacted, Schema } from "effect"
+import { Context, Effect, type Redacted, Schema } from "effect"
 
 export const HumanActKind = Schema.Literals([
   "sign",
@@ -63,7 +63,21 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   get remediation() {
     return this.remedy ?? `Ask the person to type: ${this.command}`
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
+
+const otherAct = "what was agreed to is something else, or has changed since it was shown"
+
+/** Fails unless a person agreed to exactly this: what is about to be done, as it is now. */
+export const requireAct = (
+  { command, digest, kind, title }: HumanRequest,
+  act: HumanAct | undefined
+): Effect.Effect<void, HumanRequired> =>
+  act?.kind === kind && act.digest === digest
+    ? Effect.void
+    : Effect.fail(new HumanRequired({ kind, title, command, ...(act === undefined ? {} : { why: otherAct }) }))
 
 const ofClients = {
   decline: "the client answered that the question was declined",
