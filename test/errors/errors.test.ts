@@ -141,7 +141,7 @@ describe("only the class knows", () => {
 
   it("what a step is called: nothing but the pipeline lists steps", () => {
     const pipeline = "src/layers/proxy/ToolProxyPipeline.ts"
-    const steps = [...sources.get(pipeline)!.matchAll(/name: "(\w+)"/g)].map(([, name]) => name!)
+    const steps = [...sources.get(pipeline)!.matchAll(/\.(?:traced|called)\(\s*"(\w+)"/g)].map(([, name]) => name!)
     assert.isAbove(steps.length, 10)
     assert.deepStrictEqual(naming(steps, /\/ToolProxyPipeline\.ts$/), [
       // The two that refuse what can be refused without a call.
