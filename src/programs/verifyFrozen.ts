@@ -142,7 +142,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
-    problems.set(`${item} ${problem.code} ${problem.code.startsWith("ITEM_") ? problem.message : ""}`, problem)
+    problems.set(`${item} ${problem.code} ${problem.message}`, problem)
   }
   const verify = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)

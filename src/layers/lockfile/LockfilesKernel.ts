@@ -271,15 +271,12 @@ export const make = Effect.gen(function*() {
     } satisfies FreezePlan as FreezePlan
   })
 
-  const agreed = (request: HumanRequest | undefined, act: HumanAct | undefined) =>
-    request === undefined ? Effect.void : requireAct(request, act)
-
   const save = Effect.fn("Lockfiles.freeze")(function*(
     { frozen, scope, variant }: FreezePlan,
     act: HumanAct | undefined
   ) {
     // Asked again, and last: what is replaced is what the person has seen.
-    const provided = Effect.flatMap(replacement(frozen, scope, variant), ({ request }) => agreed(request, act))
+    const provided = Effect.flatMap(replacement(frozen, scope, variant), ({ request }) => requireAct(request, act))
     return yield* store.save(frozen, { scope, variant, provided })
   })
 
@@ -388,7 +385,7 @@ export const make = Effect.gen(function*() {
 
   const prune = Effect.fn("Lockfiles.prune")(function*({ input }: PrunePlan, act: HumanAct | undefined) {
     const { request } = yield* planPrune(input)
-    yield* agreed(request, act)
+    yield* requireAct(request, act)
     return yield* store.prune(input)
   })
 

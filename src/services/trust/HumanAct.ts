@@ -47,7 +47,7 @@ export interface HumanAct {
   readonly passphrase?: Redacted.Redacted
 }
 
-/** Only a person may do this, and none could be asked here. */
+/** Only a person may do this, and none could be asked here, or what they agreed to is something else by now. */
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,
   title: Schema.String,
@@ -70,14 +70,15 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
 
 const otherAct = "what was agreed to is something else, or has changed since it was shown"
 
-/** Fails unless a person agreed to exactly this: what is about to be done, as it is now. */
+/** Fails unless a person agreed to exactly this, as it is now. `request`: undefined where nobody has to. */
 export const requireAct = (
-  { command, digest, kind, title }: HumanRequest,
+  request: HumanRequest | undefined,
   act: HumanAct | undefined
-): Effect.Effect<void, HumanRequired> =>
-  act?.kind === kind && act.digest === digest
-    ? Effect.void
-    : Effect.fail(new HumanRequired({ kind, title, command, ...(act === undefined ? {} : { why: otherAct }) }))
+): Effect.Effect<void, HumanRequired> => {
+  if (request === undefined || (act?.kind === request.kind && act.digest === request.digest)) return Effect.void
+  const { command, kind, title } = request
+  return Effect.fail(new HumanRequired({ kind, title, command, ...(act === undefined ? {} : { why: otherAct }) }))
+}
 
 const ofClients = {
   decline: "the client answered that the question was declined",

@@ -42,6 +42,8 @@ describe("requireAct", () => {
       }))
   }
 
+  it.effect("asks for no act where there is no request", () => requireAct(undefined, undefined))
+
   it.effect("refuses without an act, and does not say that there was one", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(requireAct(request, undefined))
