@@ -11,7 +11,7 @@ import {
   SecretUnavailable,
   type StoredSecret
 } from "../../services/identity/SecretStore.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -174,13 +174,8 @@ export const make = Effect.gen(function*() {
       { mode: 0o600 }
     )
 
-  const agreed = (request: HumanRequest, act: HumanAct) =>
-    act.kind === request.kind && act.digest === request.digest
-      ? Effect.void
-      : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
-
   const set = Effect.fn("SecretStore.set")(function*(name: string, value: Redacted.Redacted, act: HumanAct) {
-    yield* agreed(requestFor("set", name), act)
+    yield* requireAct(requestFor("set", name), act)
     const { length } = Redacted.value(value)
     if (!isSecretName(name) || length === 0 || length > longest) {
       const detail = length === 0 ? "it is empty" : length > longest ? "it is too long" : "its name is none"
@@ -198,7 +193,7 @@ export const make = Effect.gen(function*() {
   })
 
   const remove = Effect.fn("SecretStore.remove")(function*(name: string, act: HumanAct) {
-    yield* agreed(requestFor("remove", name), act)
+    yield* requireAct(requestFor("remove", name), act)
     return yield* withLock(home, "secret-list")(Effect.gen(function*() {
       const list = yield* listFor(name)
       const entry = list.secrets.find((one) => one.name === name)

@@ -27,7 +27,7 @@ import {
   splitSignature,
   withSignature
 } from "../../services/item/SignatureLine.ts"
-import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { type FileWrite, SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -436,11 +436,9 @@ export const make = Effect.gen(function*() {
   })
 
   const sign = Effect.fn("Signatures.sign")(function*(shown: SigningPlan, act: HumanAct) {
-    const digest = digestOfPlan(shown.items)
     const unlike = shown.items.find(({ location }) => location.tier === "system")
-    if (act.kind !== "sign" || act.digest !== digest || shown.request.digest !== digest || unlike !== undefined) {
-      return yield* new PlanStale({ item: unlike === undefined ? shown.request.title : showLocation(unlike.location) })
-    }
+    if (unlike !== undefined) return yield* stale(unlike.location)
+    yield* requireAct({ ...shown.request, kind: "sign", digest: digestOfPlan(shown.items) }, act)
     return shown.items.length === 0 ? [] : yield* locks.withLock(home, "sign")(perform(shown, act))
   })
 

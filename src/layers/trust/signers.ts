@@ -5,7 +5,7 @@ import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
   type Signer,
@@ -135,11 +135,6 @@ const proposeRemove = (keyId: string): HumanRequest =>
     `kiwi trust remove ${shellWord(keyId)}`
   )
 
-const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>
-  act.kind === request.kind && act.digest === request.digest
-    ? Effect.void
-    : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
-
 const standingOf = ({ as, project, signer }: SignerGrant): SignerStanding => {
   const standing = { _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const
   return project === undefined ? standing : { ...standing, project }
@@ -188,7 +183,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
 
   const add = Effect.fn("SignerTrust.add")(function*(grant: SignerGrant, act: HumanAct) {
     const signer = yield* Effect.fromResult(parseSigner(grant.signer.publicKey, grant.signer.name))
-    yield* agreed(proposeAdd(grant), act)
+    yield* requireAct(proposeAdd(grant), act)
     yield* store.update((grants) => [
       ...grants.filter((g) => g.signer.publicKey !== signer.publicKey || g.project !== grant.project),
       { ...grant, signer }
@@ -196,7 +191,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
   })
 
   const remove = Effect.fn("SignerTrust.remove")(function*(keyId: string, act: HumanAct) {
-    yield* agreed(proposeRemove(keyId), act)
+    yield* requireAct(proposeRemove(keyId), act)
     let removed = false
     yield* store.update((grants) => {
       const others = grants.filter(({ signer }) => signer.keyId !== keyId)

@@ -18,6 +18,9 @@ export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("Histor
   get remediation() {
     return `Look at the item; if it is the one that you mean, sign it again, and its history begins anew: ${this.command}`
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
 
 export class ItemHistory extends Context.Service<ItemHistory, {

@@ -1,11 +1,10 @@
 // A tool's parameters, config, environment and placeholders; and what becomes of it when it runs.
 import { Effect, Layer, Schema } from "effect"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
-import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { runToolAs } from "../../../src/programs/runTool.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import { Primitives } from "../../../src/services/primitive/Primitive.ts"
+import { Primitives, PrimitiveUnknown } from "../../../src/services/primitive/Primitive.ts"
 import { call, echo, object, tool } from "../../layers/proxy/calls.ts"
 import { localServer } from "../../support/localServer.ts"
 import { failing, failingCall } from "../Example.ts"
@@ -168,14 +167,10 @@ export const examples: Examples = {
     produce: failing({ ".ai/tools/report.yaml": tool({ config: { command: "true" } }) }, "signed", () =>
       Effect.provide(
         call("report"),
-        ToolProxyPipeline.layer.pipe(Layer.provide(Layer.effect(
-          Primitives,
-          Effect.map(PrimitivesTable.make(PrimitivesTable.defaults), (table) =>
-            Primitives.of({
-              ...table,
-              run: (id, input) => table.run(id === "subprocess" ? "sub_process" : id, input)
-            }))
-        )))
+        ToolProxyPipeline.layer.pipe(Layer.provide(Layer.mock(Primitives, {
+          known: ["http_client", "builtin"],
+          run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client", "builtin"] }))
+        })))
       ))
   },
   ResultUnexpected: {

@@ -197,6 +197,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
   })
 
   const proxy = Layer.mock(ToolProxy, {
+    checks: new Map(),
     steps: [],
     trace: () =>
       Effect.succeed({
