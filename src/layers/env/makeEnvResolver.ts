@@ -239,7 +239,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   const assemble = Effect.fnUntraced(function*(
     chain: Chain,
-    { find: _, ofHost, plan, programs, searchPath }: Effect.Success<ReturnType<typeof lookAround>>,
+    { ofHost, plan, programs, searchPath }: Effect.Success<ReturnType<typeof lookAround>>,
     answer: InterpreterAnswer,
     overrides: Values,
     /** Also what no variable of this chain needs. */

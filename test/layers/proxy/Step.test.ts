@@ -11,9 +11,10 @@ const call = {
   dryRun: true
 } as const
 
-const choose = (_: Facts<"call">) => Effect.succeed({ lockMode: "strict" as const })
+const choose = ({ call: asked }: Facts<"call">) =>
+  Effect.succeed({ lockMode: asked.dryRun ? "strict" as const : "off" as const })
 const judge = ({ lockMode }: Facts<"lockMode">) => Effect.succeed({ rule: `by ${lockMode}` })
-const look = (_: Facts<"rule">) => Effect.void
+const look = ({ rule }: Facts<"rule">) => rule === "" ? Effect.die("no rule") : Effect.void
 
 it.effect("a step has what those before it have added", () =>
   Effect.gen(function*() {
