@@ -15,6 +15,7 @@ const ignore = `# What Kiwi writes here. Everything else in .ai is yours to comm
 /outputs/
 /threads/
 .env*
+.kiwi-*.tmp
 `
 
 const add = `"""Add two numbers.

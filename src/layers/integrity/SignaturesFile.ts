@@ -336,6 +336,7 @@ export const make = Effect.gen(function*() {
     const locations = many ? yield* findMany(query) : [yield* findOne(query)]
     const items: Array<PlannedSignature> = []
     const refused: Array<SigningPlan["refused"][number]> = []
+    const signed: Array<ItemLocation> = []
     let bytes = 0
     const tooMuch = (issue: TooMuchToSign["issue"]) =>
       new TooMuchToSign({
@@ -357,7 +358,10 @@ export const make = Effect.gen(function*() {
       for (const [index, result] of results.entries()) {
         if (Result.isSuccess(result)) {
           const { counts, planned } = result.success
-          if (query.changedOnly === true && counts) continue
+          if (query.changedOnly === true && counts) {
+            if (planned.change === "same") signed.push(planned.location)
+            continue
+          }
           items.push(planned)
           bytes += sizeOf(planned)
         } else if (many) {
@@ -376,7 +380,7 @@ export const make = Effect.gen(function*() {
       const overClient = query.answeredIn === "client"
       return yield* new KeyLocked({ passphrase: locked, overClient, command: request.command })
     }
-    return { items: all, refused, request }
+    return { items: all, refused, signed, request }
   })
 
   const stale = (location: ItemLocation): PlanStale => new PlanStale({ item: showLocation(location) })

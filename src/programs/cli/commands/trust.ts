@@ -27,7 +27,9 @@ export const signCommand = Command.make("sign", {
   ),
   changed: Flag.Boolean("changed").pipe(
     Flag.withoutNegation,
-    Flag.withDescription("Sign only what is not signed, or was changed after it was signed"),
+    Flag.withDescription(
+      "Sign only what is not signed, or was changed after it was signed; lock what is signed and not locked"
+    ),
     Flag.withDefault(false)
   ),
   tier: tierFlag.pipe(
@@ -87,6 +89,9 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
+    for (const path of done.locked ?? []) {
+      yield* output.say(`${output.talkPaint.green("locked")}: ${safeLine(path, 400)}`)
+    }
     for (const path of done.refrozen) {
       yield* output.say(`${output.talkPaint.dim("locked again")}: ${safeLine(path, 400)}`)
     }
@@ -99,7 +104,8 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
-    if (done.signed.length === 0 && done.went_back === undefined && done.refused.length === 0) {
+    const isSigned = done.signed.length > 0 || done.went_back !== undefined || done.locked !== undefined
+    if (!isSigned && done.refused.length === 0) {
       yield* output.say(
         input.changed ? "All of it is signed already, and nothing was changed since." : "There is nothing to sign."
       )
