@@ -179,6 +179,7 @@ export {
   ProposalRefused,
   Signer,
   SignerInvalid,
+  SignerNotTrusted,
   SignersUnbelieved,
   SignerTrust,
   SignerUnknown

@@ -82,10 +82,12 @@ export const make = Effect.gen(function*() {
       const data = yield* Effect.mapError(planPrimitive(run, id, input), failed)
       return { primitive: { data, metadata: {} } }
     }
-    for (const link of chain.links) {
+    for (const [index, link] of chain.links.entries()) {
       if (link.tool.location.tier === "system") continue
+      const by = run.verified[index]?.by
+      const keyId = by?._tag === "Signer" && by.standing._tag !== "Unknown" ? by.standing.signer.keyId : undefined
       yield* Effect.mapError(
-        history.ran(link.tool.location, link.tool.version, link.tool.digest),
+        history.ran(link.tool.location, link.tool.version, link.tool.digest, keyId),
         (reason) => blame(chain, reason, link)
       )
     }

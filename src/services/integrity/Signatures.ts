@@ -78,6 +78,8 @@ export interface SigningPlan {
   readonly refused: ReadonlyArray<
     { readonly item: string; readonly error: ItemInvalid | ItemUnreadable | ItemAmbiguous }
   >
+  /** What `changedOnly` has left out, since this person has signed it as it is. */
+  readonly signed: ReadonlyArray<ItemLocation>
   readonly request: HumanRequest
 }
 

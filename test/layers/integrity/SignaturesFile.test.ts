@@ -57,7 +57,7 @@ const world = Effect.gen(function*() {
     Layer.provideMerge(workspace)
   )
   const integrity = Layer.mergeAll(
-    VerifierEd25519.layer.pipe(Layer.provide(SignerTrustFile.layer)),
+    VerifierEd25519.layer.pipe(Layer.provideMerge(SignerTrustFile.layer)),
     VerifiedCopiesFile.layer,
     ItemHistoryFile.layer
   ).pipe(Layer.provideMerge(ProjectTrustMemory.layer), Layer.provideMerge(items))
