@@ -12,6 +12,7 @@ import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownProgra
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
 import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
+import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
 import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
@@ -282,12 +283,31 @@ export const checkForSigning = Effect.fnUntraced(function*(
   if (item._tag !== "tool") return nothing
   const wrong = checkConfig(item, decode(snapshot.bytes))
   if (wrong !== undefined) return { ...nothing, problem: wrong }
-  if (snapshot.location.kind === "file") {
-    const { location: { path }, bytes } = snapshot
-    const found = yield* checkScript(item, path, decode(bytes), alone(snapshot.location, asks, exists), "entry")
-    return found.problem === undefined ? both(yield* checkCode(path, bytes, asks, true), found) : found
-  }
-  return yield* checkFolder(item, snapshot, asks, exists)
+  const found = snapshot.location.kind === "folder"
+    ? yield* checkFolder(item, snapshot, asks, exists)
+    : yield* checkFile(item, snapshot, asks, exists)
+  return found.problem === undefined
+    ? both(found, checkPassed(item, decode(snapshot.bytes), codeOf(item, snapshot)))
+    : found
+})
+
+const codeOf = ({ entrypoint }: Tool, { bytes, files, location: { kind, path } }: ItemSnapshot): Code => {
+  if (entrypoint === undefined) return { extension: "", entry: "", all: [] }
+  const all = kind === "folder" ? files : [{ path, bytes }]
+  const entry = decode(
+    (kind === "folder" ? files.find((one) => one.path === entrypoint)?.bytes : bytes) ?? new Uint8Array()
+  )
+  return { extension: usualExtension(entrypoint, entry), entry, all: all.map((one) => decode(one.bytes)) }
+}
+
+const checkFile = Effect.fnUntraced(function*(
+  tool: Tool,
+  { bytes, location }: ItemSnapshot,
+  asks: boolean,
+  exists: Exists
+) {
+  const found = yield* checkScript(tool, location.path, decode(bytes), alone(location, asks, exists), "entry")
+  return found.problem === undefined ? both(yield* checkCode(location.path, bytes, asks, true), found) : found
 })
 
 const checkFolder = Effect.fnUntraced(function*(

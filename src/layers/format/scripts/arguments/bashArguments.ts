@@ -13,6 +13,10 @@ interface Use {
 
 export interface BashReading {
   readonly positional: Reading | undefined
+  /** What is read at all, outside of functions and in those that are handed it: `$1`, `$@`, `getopts`, `shift`. */
+  readonly uses: ReadonlyArray<string>
+  /** The letters that getopts is given; "" where they are not written out, or it is not used. */
+  readonly getopts: string
   /** Names of variables, and where the first use of each stands. */
   readonly parameters: ReadonlyMap<string, number>
 }
@@ -171,5 +175,11 @@ export const readBashArguments = (text: string): BashReading => {
   for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
   const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
   const first = uses.find((use) => use.within === "" && isRead(use))
-  return { positional: first === undefined ? undefined : { at: first.at, by: first.by }, parameters }
+  const entered = new Set(["", ...[...functions].filter((name) => handedTo.has(name))])
+  return {
+    positional: first === undefined ? undefined : { at: first.at, by: first.by },
+    uses: uses.filter((use) => entered.has(use.within) && !isHandedOn(use)).map(({ by }) => by),
+    getopts: /^[^#\n]*\bgetopts[ \t]+["']?([A-Za-z0-9:-]+)/m.exec(text)?.[1] ?? "",
+    parameters
+  }
 }

@@ -13,6 +13,7 @@ import type { ScriptArgument } from "../argparse/readArgument.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { readBashArguments } from "./bashArguments.ts"
+import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
 import { changesCommandLine, mayReachCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
 
@@ -26,15 +27,6 @@ export const nothing: Found = { problem: undefined, unsure: [] }
 
 const refused = (problem: Problem): Found => ({ problem, unsure: [] })
 
-type Input = "args" | "env" | "stdin" | "none"
-
-/** How a runtime of Kiwi's hands parameters over, where the tool itself does not say. */
-const usualInput: Readonly<Record<string, Input>> = {
-  python_runtime: "args",
-  node_runtime: "args",
-  bash_runtime: "env"
-}
-
 interface Asked {
   readonly tool: Tool
   readonly text: string
@@ -44,17 +36,12 @@ interface Asked {
   readonly isEntry: boolean
 }
 
-const propertiesOf = ({ parameters }: Tool): ReadonlyArray<string> =>
-  isJsonObject(parameters["properties"]) ? Object.keys(parameters["properties"]) : []
-
 /** Whether every parameter that the tool may be given is named in its schema. */
 const isClosed = ({ parameters }: Tool): boolean =>
   !Object.keys(parameters).some((key) =>
     /^(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|propertyNames)$/.test(key)
   ) &&
   (parameters["additionalProperties"] ?? false) === false
-
-const isFolder = ({ location }: Tool): boolean => location.kind === "folder"
 
 /** How a tool says that a parameter is an argument without an option. */
 const config = (tool: Tool, by: string): string => {
@@ -244,14 +231,13 @@ export const checkArguments = (
   text: string,
   isEntry: boolean
 ): Effect.Effect<Found> => {
-  const { args, input, runtime_args: runtimeArguments } = tool.config
-  const runtime = (tool.executorId ?? "").replace(/^runtimes\//, "")
-  const usual = Object.hasOwn(usualInput, runtime) ? usualInput[runtime] : undefined
-  if (usual === undefined) return Effect.succeed(nothing)
+  const { args, runtime_args: runtimeArguments } = tool.config
+  const input = runtimeInput(tool)
+  if (input === undefined) return Effect.succeed(nothing)
   const asked: Asked = {
     tool,
     text,
-    input: typeof input === "string" ? input as Input : usual,
+    input,
     hasArguments: (Array.isArray(args) && args.length > 0) || runtimeArguments !== undefined,
     isEntry
   }

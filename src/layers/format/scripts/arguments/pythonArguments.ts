@@ -27,6 +27,9 @@ const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   fileinput: ["input", "FileInput"]
 }
 
+/** Whether a module's name is one that reads the command line. */
+export const isReader = (module: string): boolean => module === "argparse" || Object.hasOwn(readers, module)
+
 const standard: ReadonlySet<string> = new Set(["optparse", "getopt", "fileinput"])
 
 /** Packages that are installed by another name than they are imported by. */
