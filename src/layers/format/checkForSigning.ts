@@ -16,6 +16,7 @@ import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
 import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
+import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
@@ -80,6 +81,10 @@ const programOf = (command: string | undefined, programs: OwnPrograms) =>
 
 const notStarted = problem("the program that checks the code could not be started", "Install the tool's interpreter")
 
+const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+const lineOf = (bytes: Uint8Array, line: number): string => (decode(bytes).split("\n", line)[line - 1] ?? "").trim()
+
 /** `undefined`: the reader accepts it. */
 const ask = Effect.fnUntraced(
   function*({ args, command, line }: CodeReader, bytes: Uint8Array) {
@@ -100,7 +105,11 @@ const ask = Effect.fnUntraced(
       ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
       line: Number(match?.[1] ?? 0),
       column: match === null ? 0 : 1,
-      found: cut(match?.[2] || (said.trim().split("\n").at(-1) ?? ""))
+      // The last line of Node's names its version.
+      found: cut(
+        match?.[2] ||
+          (command === undefined ? lineOf(bytes, Number(match?.[1] ?? 0)) : said.trim().split("\n").at(-1) ?? "")
+      )
     }
   },
   Effect.catch(({ issue }) =>
@@ -117,8 +126,6 @@ const ask = Effect.fnUntraced(
     )
   )
 )
-
-const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
 /** Kiwi's own grammar first; where it objects (or `always`), the language's own reader has the last word. */
 const checkProgram = Effect.fnUntraced(function*(
@@ -189,7 +196,11 @@ const checkCode = Effect.fnUntraced(function*(
       return found(
         yield* checkProgram(
           yield* parseJavascript(decode(bytes), false),
-          extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
+          extension === ".cjs"
+            ? [node("commonjs")]
+            : hasModuleSyntax(decode(bytes))
+            ? [node("module")]
+            : [node("module"), node("commonjs")],
           bytes,
           asks,
           runs
@@ -323,6 +334,7 @@ const checkFolder = Effect.fnUntraced(function*(
   const place: Place = {
     _tag: "Folder",
     files: new Set(files.map(({ path }) => path)),
+    packageOf: (path) => packageOf(path, files),
     entrypoint,
     isInProject: inProject(snapshot.location, exists)
   }

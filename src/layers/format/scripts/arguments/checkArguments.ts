@@ -10,6 +10,7 @@ import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"
 import { type Argparse, readArgparse, unreadMention } from "../argparse/readArgparse.ts"
 import type { ScriptArgument } from "../argparse/readArgument.ts"
+import { declares } from "../imports/moduleKind.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { readBashArguments } from "./bashArguments.ts"
@@ -73,10 +74,10 @@ const howTo = {
       : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
         config(tool, by)
       }`,
-  node: (tool: Tool, by: string) =>
+  node: (tool: Tool, by: string, declared: "const" | "export const") =>
     isFolder(tool)
       ? `${inManifest}, ${behind}, ${config(tool, by)}`
-      : `Write export const ${schema}, ${behind}, export const ${config(tool, by)}`,
+      : `Write ${declared} ${schema}, ${behind}, ${declared} ${config(tool, by)}`,
   bash: (tool: Tool) =>
     `${
       isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
@@ -177,9 +178,9 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
   ]
 }
 
-const checkNode = Effect.fnUntraced(function*(asked: Asked, typed: boolean): Effect.fn.Return<Found> {
+const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): Effect.fn.Return<Found> {
   const { hasArguments, text, tool } = asked
-  const parsed = yield* parseJavascript(withoutAttributes(text), typed)
+  const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
   if (Result.isFailure(parsed)) return nothing
   const { tree } = parsed.success
   const variable = wrongVariable(asked)
@@ -187,7 +188,7 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, typed: boolean): Eff
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
   return reading === undefined
     ? { problem: undefined, unsure: emptyStdin(asked, readsNodeStdin(tree, text)?.by) }
-    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by)))
+    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by, declares(extension, text))))
 })
 
 const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
@@ -241,15 +242,15 @@ export const checkArguments = (
     hasArguments: (Array.isArray(args) && args.length > 0) || runtimeArguments !== undefined,
     isEntry
   }
-  switch (usualExtension(path, text)) {
+  const extension = usualExtension(path, text)
+  switch (extension) {
     case ".py":
       return checkPython(asked)
     case ".ts":
-      return checkNode(asked, true)
     case ".js":
     case ".mjs":
     case ".cjs":
-      return checkNode(asked, false)
+      return checkNode(asked, extension)
     case ".sh":
       return Effect.succeed(isEntry ? checkBash(asked) : nothing)
     default:

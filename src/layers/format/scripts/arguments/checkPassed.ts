@@ -6,6 +6,7 @@ import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
 import { compile } from "../../../../services/template/Template.ts"
+import { declares } from "../imports/moduleKind.ts"
 import { type BashReading, readBashArguments, withoutQuoted } from "./bashArguments.ts"
 import { inputOf, isFolder, propertiesOf } from "./declared.ts"
 import { isReader } from "./pythonArguments.ts"
@@ -33,7 +34,11 @@ const argumentsIn = ({ config }: Tool): ReadonlyArray<unknown> => Array.isArray(
 const quote = (value: unknown): string => JSON.stringify(value)
 
 /** How the config of a tool is written, in the tool's own language. */
-const configAs = (tool: Tool, extension: string, members: Readonly<Record<string, unknown>>): string => {
+const configAs = (
+  tool: Tool,
+  { entry, extension }: Pick<Code, "entry" | "extension">,
+  members: Readonly<Record<string, unknown>>
+): string => {
   const yaml = (value: unknown): string =>
     Array.isArray(value)
       ? `[${value.map((one) => quote(one)).join(", ")}]`
@@ -42,7 +47,7 @@ const configAs = (tool: Tool, extension: string, members: Readonly<Record<string
       : String(value)
   if (isFolder(tool) || extension === ".sh" || extension === "") return `config: ${yaml(members)}`
   const json = quote(members).replaceAll(/([:,])(?=["{[])/g, "$1 ")
-  return extension === ".py" ? `CONFIG = ${json}` : `export const CONFIG = ${json}`
+  return extension === ".py" ? `CONFIG = ${json}` : `${declares(extension, entry)} CONFIG = ${json}`
 }
 
 /** Lines that are comments, and no text of a here-document. */
@@ -69,13 +74,14 @@ const optionsOf = ({ getopts }: BashReading, names: ReadonlyArray<string>): Read
 
 const getoptsHint = (tool: Tool, reading: BashReading): string =>
   `Write in place of its args ${
-    configAs(tool, ".sh", { input: "args", options: optionsOf(reading, propertiesOf(tool)) })
+    configAs(tool, { entry: "", extension: ".sh" }, { input: "args", options: optionsOf(reading, propertiesOf(tool)) })
   }`
 
-const place = (tool: Tool, name: string, extension: string): string =>
-  configAs(tool, extension, { args: [...argumentsIn(tool), `{${name}}`] })
+const place = (tool: Tool, name: string, code: Code): string =>
+  configAs(tool, code, { args: [...argumentsIn(tool), `{${name}}`] })
 
-const lostVariable = (tool: Tool, name: string, { all, entry, extension }: Code): Lost | undefined => {
+const lostVariable = (tool: Tool, name: string, code: Code): Lost | undefined => {
+  const { all, entry, extension } = code
   const text = [...all.map((one) => withoutComments(one, extension)), quote(tool.config)].join("\n")
   const variable = variableOf(name)
   if (anyVariable.test(text) || new RegExp(`\\b${variable}(?![A-Za-z0-9_])`).test(text)) return undefined
@@ -84,7 +90,7 @@ const lostVariable = (tool: Tool, name: string, { all, entry, extension }: Code)
     ? getoptsHint(tool, reading)
     : reading?.positional === undefined
     ? `Read ${variable} in the script, or leave the parameter out`
-    : `Read "$${variable}" in the script, or place it among the arguments: ${place(tool, name, extension)}`
+    : `Read "$${variable}" in the script, or place it among the arguments: ${place(tool, name, code)}`
   return { issue: `the parameter ${cut(name, 40)} arrives as ${variable}, which nothing in the tool reads`, hint }
 }
 
@@ -147,7 +153,7 @@ const lostArgument = (tool: Tool, name: string, code: Code): Lost | "maybe" | un
   if (count !== undefined && count <= argumentsIn(tool).length) {
     return {
       issue: `the parameter ${cut(name, 40)} arrives as ${option}, and the script reads its arguments by their number`,
-      hint: `Place it: ${place(tool, name, code.extension)}`
+      hint: `Place it: ${place(tool, name, code)}`
     }
   }
   if (code.extension === ".sh") {
@@ -183,7 +189,7 @@ export const checkPassed = (tool: Tool, text: string, code: Code): Passed => {
     const lost = input === "none"
       ? {
         issue: `the parameter ${cut(name, 40)} is handed over by input: none, and the config places it nowhere`,
-        hint: `Place it: ${place(tool, name, code.extension)}, or leave input: none out`
+        hint: `Place it: ${place(tool, name, code)}, or leave input: none out`
       }
       : code.extension === ""
       ? undefined
