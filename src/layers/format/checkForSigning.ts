@@ -34,6 +34,8 @@ interface CodeReader {
 
 const bash: CodeReader = { command: "bash", args: ["--norc", "--noprofile", "-n"], line: /line (\d+): (.*)/ }
 
+const extendedBash: CodeReader = { ...bash, args: ["--norc", "--noprofile", "-O", "extglob", "-n"] }
+
 const python: CodeReader = {
   command: "python3",
   args: [
@@ -165,6 +167,20 @@ const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.
     }
 })
 
+/** What a script turns on itself is not on while it is only read. */
+const checkBash = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<Found> {
+  const wrong = yield* ask(bash, bytes)
+  const shopt = wrong === undefined ? undefined : /^[^#\n]*\bshopt\s+-s\b[^#\n]*/gm
+  const turnedOn = shopt === undefined ? "" : (decode(bytes).match(shopt) ?? []).join()
+  if (turnedOn.includes("extglob") && (yield* ask(extendedBash, bytes)) === undefined) return nothing
+  return wrong !== undefined && wrong.line > 0 && turnedOn.includes("expand_aliases")
+    ? {
+      problem: undefined,
+      unsure: [`uses aliases, so its syntax cannot be known (line ${wrong.line}: ${wrong.found})`]
+    }
+    : { ...nothing, problem: wrong }
+})
+
 /** `runs`: whether it is part of what runs, and not just a file beside it. */
 const checkCode = Effect.fnUntraced(function*(
   path: string,
@@ -176,7 +192,7 @@ const checkCode = Effect.fnUntraced(function*(
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
-      return found(asks ? yield* ask(bash, bytes) : undefined)
+      return asks ? yield* checkBash(bytes) : nothing
     case ".py": {
       const parsed = yield* parsePython(decode(bytes))
       const isKnown = Result.isSuccess(parsed) && parsed.success.firstError === undefined

@@ -1,5 +1,6 @@
 // Where a bash script reads its positional parameters, and which KIWI_PARAM_ variables it reads. A scan over words, quotes
 // and functions, and no grammar: `bash -n` has the last word about syntax.
+import { guardedInBash, hasDefaultInBash } from "./optionalReads.ts"
 import type { Reading } from "./pythonArguments.ts"
 
 interface Use {
@@ -167,17 +168,23 @@ const readUses = (code: string) => {
 }
 
 export const readBashArguments = (text: string): BashReading => {
-  const { functions, parameters, uses } = readUses(withoutQuoted(text))
+  const code = withoutQuoted(text)
+  const { functions, parameters, uses } = readUses(code)
+  const guarded = guardedInBash(code, text)
+  const isOptional = ({ at }: Use) => hasDefaultInBash(code, at) || guarded.some(([from, to]) => from <= at && at < to)
   // `main "$@"` reads what the body of main reads.
   const isHandedOn = ({ by, command }: Use) => (by === "$@" || by === "$*") && functions.has(command)
   const handedTo = Map.groupBy(uses.filter(isHandedOn), ({ command }) => command)
   const reading = new Set(uses.filter((use) => !isHandedOn(use)).map(({ within }) => within))
   for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
   const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
-  const first = uses.find((use) => use.within === "" && isRead(use))
+  const outside = uses.filter((use) => use.within === "" && isRead(use))
+  // What `main "$@"` reads is not looked at any closer.
+  const needed = outside.find((use) => isHandedOn(use) || !isOptional(use))
+  const first = needed ?? outside[0]
   const entered = new Set(["", ...[...functions].filter((name) => handedTo.has(name))])
   return {
-    positional: first === undefined ? undefined : { at: first.at, by: first.by },
+    positional: first === undefined ? undefined : { at: first.at, by: first.by, optional: needed === undefined },
     uses: uses.filter((use) => entered.has(use.within) && !isHandedOn(use)).map(({ by }) => by),
     getopts: /^[^#\n]*\bgetopts[ \t]+["']?([A-Za-z0-9:-]+)/m.exec(text)?.[1] ?? "",
     parameters

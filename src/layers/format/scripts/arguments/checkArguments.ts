@@ -16,7 +16,13 @@ import { usualExtension } from "../usualExtension.ts"
 import { readBashArguments } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
-import { changesCommandLine, mayReachCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
+import {
+  changesCommandLine,
+  mayReachCommandLine,
+  type Reading,
+  readsCommandLine,
+  readsPythonStdin
+} from "./pythonArguments.ts"
 
 export interface Found {
   readonly problem: Problem | undefined
@@ -84,6 +90,20 @@ const howTo = {
     }, and read "$KIWI_PARAM_FILE" in the script, or add config: {args: ["{file}"]}`
 }
 
+/** How a tool says that it takes no parameters. */
+const none = (tool: Tool, extension: string, declared: string = ""): string =>
+  `; if it needs none: ${
+    isFolder(tool)
+      ? "input_schema: {type: object, properties: {}}"
+      : extension === ".sh"
+      ? "parameters: []"
+      : `${declared}INPUT_SCHEMA = {"type": "object", "properties": {}}`
+  }`
+
+/** A script that may take arguments, and goes on without. */
+const mayTake = ({ by, optional }: Reading): ReadonlyArray<string> =>
+  optional === true ? [`may take arguments (${by}), and is given none: it declares no parameters`] : []
+
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
   problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
 
@@ -118,6 +138,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const argparse = readArgparse(tree, text, isEntry)
+  const optional: Array<string> = []
   if (tool.undeclared === true && !hasArguments) {
     const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)
     const problem = argparse?.problem ?? (changed === undefined ? undefined : problemAt(
@@ -128,9 +149,16 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     ))
     if (problem !== undefined) return refused(problem)
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
-    const at = reading?.at ?? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
+    if (reading?.optional === true) optional.push(...mayTake(reading))
+    const at = reading === undefined
+      ? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
+      : reading.optional === true
+      ? undefined
+      : reading.at
     const by = reading?.by ?? "sys.argv"
-    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by, reading?.package)))
+    if (at !== undefined) {
+      return refused(undeclared(text, at, by, howTo.python(tool, by, reading?.package) + none(tool, ".py")))
+    }
   } else if (argparse !== undefined && argparse.problem === undefined && input === "args" && isClosed(tool)) {
     const missing = differs(tool, argparse)
     if (missing !== undefined) return refused(problemAt(text, argparse.at, ...missing))
@@ -141,6 +169,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   return {
     problem: undefined,
     unsure: [
+      ...optional,
       ...(reached === undefined ? [] : [`uses ${reached.by}, so what it does with its arguments cannot be known`]),
       ...(argparse === undefined || argparse.rest === ""
         ? []
@@ -186,9 +215,22 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
-  return reading === undefined
-    ? { problem: undefined, unsure: emptyStdin(asked, readsNodeStdin(tree, text)?.by) }
-    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by, declares(extension, text))))
+  if (reading === undefined || reading.optional === true) {
+    return {
+      problem: undefined,
+      unsure: [
+        ...(reading === undefined ? [] : mayTake(reading)),
+        ...emptyStdin(asked, readsNodeStdin(tree, text)?.by)
+      ]
+    }
+  }
+  const declared = declares(extension, text)
+  return refused(undeclared(
+    text,
+    reading.at,
+    reading.by,
+    howTo.node(tool, reading.by, declared) + none(tool, extension, `${declared} `)
+  ))
 })
 
 const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
@@ -213,7 +255,10 @@ const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
     }
   }
   if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) return nothing
-  if (tool.undeclared === true) return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool)))
+  if (tool.undeclared === true && positional.optional === true) return { ...nothing, unsure: mayTake(positional) }
+  if (tool.undeclared === true) {
+    return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool) + none(tool, ".sh")))
+  }
   return parameters.size > 0 || names.size === 0 ? nothing : refused(problemAt(
     text,
     positional.at,

@@ -1,7 +1,8 @@
 // Where a JavaScript or TypeScript file reads its command line or its stdin.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
-import type { Reading } from "./pythonArguments.ts"
+import { isOptionalInNode } from "./optionalReads.ts"
+import { first, type Reading } from "./pythonArguments.ts"
 
 /** Packages that exist to read the command line. */
 const packages: ReadonlySet<string> = new Set([
@@ -66,7 +67,7 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
     switch (node.name) {
       case "MemberExpression":
         if (/^(?:globalThis\.)?process\??\.argv$/.test(source) && !ownNames.test(rest)) {
-          found.push({ at: node.from, by: "process.argv" })
+          found.push({ at: node.from, by: "process.argv", optional: isOptionalInNode(node, text) })
         }
         break
       case "VariableName":
@@ -86,7 +87,7 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
         }
     }
   }
-  return found.toSorted((a, b) => a.at - b.at)[0]
+  return first(found)
 }
 
 export const readsNodeStdin = (tree: Tree, text: string): Reading | undefined =>

@@ -1,6 +1,7 @@
 // Where a Python script reads its command line or its stdin by other means than argparse.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
+import { isOptionalInPython } from "./optionalReads.ts"
 
 /** Packages that read the command line, and by what of theirs; "" for all that they have. */
 const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -53,6 +54,8 @@ export interface Reading {
   readonly by: string
   /** What has to be installed for it. */
   readonly package?: string | undefined
+  /** Whether the script goes on where there are no arguments. */
+  readonly optional?: boolean
 }
 
 /** The names that a statement imports of a module, and what they are called here. */
@@ -73,7 +76,9 @@ const isTried = (node: SyntaxNode, text: string): boolean => {
   return false
 }
 
-const first = (found: ReadonlyArray<Reading>): Reading | undefined => found.toSorted((a, b) => a.at - b.at)[0]
+/** The first that is not optional, else the first. */
+export const first = (found: ReadonlyArray<Reading>): Reading | undefined =>
+  found.toSorted((a, b) => Number(a.optional ?? false) - Number(b.optional ?? false) || a.at - b.at)[0]
 
 /** `sys.argv[0]` is the script's own name; behind `argparse` everything else is a look at what it reads as well. */
 const isOwnName = (node: SyntaxNode, text: string): boolean =>
@@ -115,7 +120,9 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
     const [, on = "", name = ""] = /^@?([\w.]+)\.(\w+)/.exec(source) ?? []
     const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
-    if ((isArgv || isLocal) && !isOwnName(node, text)) found.push({ at: node.from, by: source })
+    if ((isArgv || isLocal) && !isOwnName(node, text)) {
+      found.push({ at: node.from, by: source, optional: isOptionalInPython(node, text) })
+    }
     if (local.get(on)?.includes(name) === true) {
       found.push({ at: node.from, by: `${on}.${name}`, package: packages.get(on) })
     }
