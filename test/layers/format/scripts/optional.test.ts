@@ -148,3 +148,45 @@ describe("__requires__", () => {
       yield* invalid(python(`{"other": []}`))
     }))
 })
+
+describe("what argparse requires and nothing declares", () => {
+  const script = (properties: ReadonlyArray<string>, config: string, ...added: ReadonlyArray<string>) =>
+    checkFiles({
+      "tools/x.py": `__version__ = "1.0.0"\n__executor_id__ = "python_runtime"\nINPUT_SCHEMA = ${
+        JSON.stringify({
+          type: "object",
+          properties: Object.fromEntries(properties.map((name) => [name, { type: "string" }]))
+        })
+      }\nCONFIG = ${config}\nimport argparse\np = argparse.ArgumentParser()\n${
+        added.map((one) => `p.add_argument(${one})\n`).join("")
+      }p.parse_args()\n`
+    })
+  it.live("is refused however the other parameters are spelled", () =>
+    Effect.gen(function*() {
+      for (
+        const [properties, config, ...added] of [
+          [["max_width"], "{}", `"--max-width"`, `"file"`],
+          [["max-width"], "{}", `"--max_width"`, `"file"`],
+          [["max_width", "min_width"], "{}", `"--max-width"`, `"--min-width"`, `"--file", required=True`],
+          [["w"], `{"options": {"w": {"option": "--width"}}}`, `"--width"`, `"file"`],
+          [["b"], `{"options": {"b": {"as": "positional"}}}`, `"b"`, `"c"`],
+          [["a"], `{"env": {"B": "{a}"}}`, `"--a"`, `"file"`]
+        ] as ReadonlyArray<readonly [ReadonlyArray<string>, string, ...ReadonlyArray<string>]>
+      ) {
+        assert.include(
+          (yield* invalid(script(properties, config, ...added))).issue,
+          "requires the argument",
+          added.join()
+        )
+      }
+    }))
+
+  it.live("is not, where another parameter is handed over as it", () =>
+    Effect.gen(function*() {
+      yield* script(["max_width", "file"], "{}", `"--max-width"`, `"file"`)
+      yield* script(["w"], `{"options": {"w": {"option": "--width"}}}`, `"--width", required=True`)
+      yield* script(["w"], `{"options": {"w": {"option": "-x"}}}`, `"-x", "--width", required=True`)
+      yield* script(["path"], `{"options": {"path": {"as": "positional", "option": "--path"}}}`, `"path"`)
+      yield* script(["path"], `{"args": ["{path}"]}`, `"file"`)
+    }))
+})

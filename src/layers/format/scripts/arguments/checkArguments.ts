@@ -181,6 +181,19 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
 
 const dashed = (name: string): string => name.replaceAll("_", "-")
 
+const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument): boolean =>
+  [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
+
+/** Whether a parameter of another name is handed over as this argument. */
+const suppliesOf =
+  ({ config: { options } }: Tool, argparse: Argparse, asked: ScriptArgument) => (name: string): boolean => {
+    const form = isJsonObject(options) && isJsonObject(options[name]) ? options[name] : {}
+    if (argparse.arguments.some(isFor(name))) return false
+    if (typeof form["option"] !== "string") return form["as"] === "positional" && asked.form?.as === "positional"
+    // A short option may be one of any argument.
+    return /^.[A-Za-z0-9]$/.test(form["option"]) || isFor(form["option"].replace(/^\W+/, ""))(asked)
+  }
+
 /** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
 const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const options = tool.config["options"]
@@ -188,8 +201,6 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
   const byHand = (name: string) =>
     placed.has(name) || (isJsonObject(options) && isJsonObject(options[name]) && options[name]["option"] !== undefined)
   const properties = propertiesOf(tool)
-  const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument) =>
-    [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
   const unknown = argparse.knownOnly
     ? undefined
     : properties.find((name) => !byHand(name) && !argparse.arguments.some(isFor(name)))
@@ -200,7 +211,9 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
     ]
   }
   const asked = argparse.arguments.find((one) => one.required && !properties.some((name) => isFor(name)(one)))
-  if (asked === undefined || properties.some(byHand) || tool.config["args"] !== undefined) return undefined
+  if (asked === undefined || tool.config["args"] !== undefined || properties.some(suppliesOf(tool, argparse, asked))) {
+    return undefined
+  }
   return [
     `this parser requires the argument ${asked.name}, and the tool declares no such parameter`,
     `Add ${asked.name} to the declared parameters, or make it optional`
