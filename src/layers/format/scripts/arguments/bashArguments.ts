@@ -24,7 +24,8 @@ export interface BashReading {
 
 const functionStart = /(?:function[ \t]+([\w:.-]+)[ \t]*(?:\([ \t]*\))?|([\w:.-]+)[ \t]*\([ \t]*\))\s*\{/y
 const commandStart = /(?:^|[\n;&|({]|\b(?:then|do|else))[ \t]*$/
-const positional = /\$(?:([1-9@*#])|\{[#!]?([1-9][0-9]*|[@*])(?=[}:\-+=?%#/^,@])|\{(#)\})/y
+const positional =
+  /\$(?:([1-9@*#])|\{(?:!?(BASH_ARG[VC])\b|!(#)\})|\{[#!]?([1-9][0-9]*|[@*])(?=[}:\-+=?%#/^,@])|\{(#)\})/y
 const parameter = /\$\{?[#!]?(KIWI_PARAM_[A-Za-z0-9_]+)/y
 const hereDocument = /<<-?[ \t]*([\\'"]?)([A-Za-z_]\w*)['"]?/y
 
@@ -116,6 +117,10 @@ const commandAt = (code: string, offset: number): string => {
   ) ?? ""
 }
 
+/** `for x; do` goes through the arguments. */
+const bareWord =
+  /^(?:getopts|shift)\b|^for[ \t]+\w+(?=[ \t]*(?:;|\n)\s*do\b|[ \t]+do\b)|^set[ \t]+--[ \t]+(?!["']?\$[@*])/
+
 const readUses = (code: string) => {
   const uses: Array<Use> = []
   const parameters = new Map<string, number>()
@@ -140,7 +145,7 @@ const readUses = (code: string) => {
     const within = open.at(-1)?.name ?? ""
     if (c === "$") {
       const found = matchAt(positional, code, i)
-      const by = found?.[1] ?? found?.[2] ?? found?.[3]
+      const by = found?.slice(1).find((one) => one !== undefined)
       if (by !== undefined && !(setAside && within === "")) {
         uses.push({ at: i, by: `$${by}`, within, command: by === "@" || by === "*" ? commandAt(code, i) : "" })
       }
@@ -158,13 +163,38 @@ const readUses = (code: string) => {
       depth = Math.max(0, depth - 1)
       if (open.at(-1)?.depth === depth) open.pop()
     }
-    const word = /^(?:getopts|shift)\b|^set[ \t]+--[ \t]+(?!["']?\$[@*])/.exec(isWord ? code.slice(i, i + 30) : "")
+    const word = bareWord.exec(isWord ? code.slice(i, i + 60) : "")
     if (word !== null) {
       if (word[0].startsWith("set")) setAside ||= within === ""
       else if (!(setAside && within === "")) uses.push({ at: i, by: word[0], within, command: "" })
     }
   }
   return { uses, parameters, functions }
+}
+
+/** Where text that is run later may read arguments, or a name that is put together may be one of theirs. */
+export const mayReadArguments = (text: string): string | undefined => {
+  const code = withoutQuoted(text, true)
+  for (const { 0: line, index } of text.matchAll(/^.*$/gm)) {
+    const [, word] =
+      /(?:^|[\n;&|({]|\b(?:then|do|else))[ \t]*(trap|eval)[ \t]/.exec(code.slice(index, index + line.length)) ?? []
+    if (word !== undefined && /\$\{?[1-9@*#]/.test(line)) return word
+  }
+  return /\$\{![A-Za-z_]\w*\}/.exec(code)?.[0]
+}
+
+/** Whether stdin is read where nothing is handed to it: a guess by lines. */
+export const readsBashStdin = (text: string): boolean => {
+  const code = withoutQuoted(text)
+  if (/\bexec\s+<|\bexec\s+0</.test(code)) return false
+  const isFed = /\|\s*(?:while|until)\b|\bdone\s*(?:<|[^\n]*<)/.test(code)
+  return [...code.matchAll(/^.*$/gm)].some(({ 0: line, index }) => {
+    const [before, loop] =
+      /^(?:|.*?(?:[;&({]|\b(?:then|do|else|if|(while|until)|!))\s*)(?:\w+=\S*\s+)*read(?=\s)(?!\s+-u)/.exec(line) ?? []
+    if (before === undefined || line.includes("|") || /\|\s*$|\\\s*$/.test(code.slice(0, index).trimEnd())) return false
+    // A here-document is blanked out of the code.
+    return !text.slice(index + before.length, index + line.length).includes("<") && !(loop !== undefined && isFed)
+  })
 }
 
 export const readBashArguments = (text: string): BashReading => {

@@ -13,7 +13,7 @@ import type { ScriptArgument } from "../argparse/readArgument.ts"
 import { declares } from "../imports/moduleKind.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
-import { readBashArguments } from "./bashArguments.ts"
+import { mayReadArguments, readBashArguments, readsBashStdin } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
 import {
@@ -246,7 +246,8 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
   ))
 })
 
-const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
+const checkBash = (asked: Asked): Found => {
+  const { hasArguments, input, text, tool } = asked
   const { parameters, positional } = readBashArguments(text)
   const names = new Set(
     propertiesOf(tool).map((name) => `KIWI_PARAM_${name.toUpperCase().replaceAll("-", "_")}`)
@@ -267,12 +268,23 @@ const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
       ))
     }
   }
-  if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) return nothing
-  if (tool.undeclared === true && positional.optional === true) return { ...nothing, unsure: mayTake(positional) }
+  const later = tool.undeclared === true && !hasArguments && positional === undefined
+    ? mayReadArguments(text)
+    : undefined
+  const unsure = [
+    ...(later === undefined ? [] : [`uses ${later}, so what it does with its arguments cannot be known`]),
+    ...emptyStdin(asked, readsBashStdin(text) ? "stdin (read)" : undefined)
+  ]
+  if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) {
+    return { ...nothing, unsure }
+  }
+  if (tool.undeclared === true && positional.optional === true) {
+    return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
+  }
   if (tool.undeclared === true) {
     return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool) + none(tool, ".sh")))
   }
-  return parameters.size > 0 || names.size === 0 ? nothing : refused(problemAt(
+  return parameters.size > 0 || names.size === 0 ? { ...nothing, unsure } : refused(problemAt(
     text,
     positional.at,
     `the script reads ${positional.by}, and its parameters arrive as KIWI_PARAM_ variables`,

@@ -97,12 +97,16 @@ const inMainGuard = (node: SyntaxNode, text: string): boolean => {
 export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Reading | undefined => {
   const found: Array<Reading> = []
   const local = new Map<string, ReadonlyArray<string>>()
+  /** What `sys` is called here. */
+  const systems = new Set(["sys", "__import__('sys')", "__import__(\"sys\")"])
   const packages = new Map<string, string | undefined>()
   for (const node of nodesOf(tree, "ImportStatement")) {
     if (isTried(node, text)) continue
     for (const [module, name, as] of importedIn(sourceOf(text, node))) {
       const [top = ""] = module.split(".")
       if (top === "sys" && /^(?:argv|orig_argv)$/.test(name)) local.set(as, [""])
+      if (module === "sys" && name === "*") local.set("argv", [""]).set("orig_argv", [""])
+      if (module === "sys" && name === "") systems.add(as)
       const known = Object.hasOwn(readers, top) ? readers[top]! : undefined
       if (known === undefined) continue
       if (
@@ -115,10 +119,15 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
       }
     }
   }
+  for (const node of nodesOf(tree, "AssignStatement")) {
+    const [, name, of] = /^(\w+)(?::\s*[\w.]+)?\s*=\s*(\w+)$/.exec(sourceOf(text, node)) ?? []
+    if (name !== undefined && of !== undefined && systems.has(of)) systems.add(name)
+  }
   for (const node of nodesOf(tree, "MemberExpression", "Decorator", "VariableName")) {
     const source = text.slice(node.from, Math.min(node.to, node.from + maxName)).replace(/\s/g, "")
     const [, on = "", name = ""] = /^@?([\w.]+)\.(\w+)/.exec(source) ?? []
-    const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
+    const [, object = ""] = /^(.*)\.(?:orig_)?argv$/.exec(source) ?? []
+    const isArgv = node.name === "MemberExpression" && (systems.has(object) || object.endsWith(".sys"))
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
     if ((isArgv || isLocal) && !isOwnName(node, text)) {
       found.push({ at: node.from, by: source, optional: isOptionalInPython(node, text) })
