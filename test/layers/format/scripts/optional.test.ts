@@ -190,3 +190,23 @@ describe("what argparse requires and nothing declares", () => {
       yield* script(["path"], `{"args": ["{path}"]}`, `"file"`)
     }))
 })
+
+describe("a tool that names no executor", () => {
+  it.live("is told the line, as its language has it", () =>
+    Effect.gen(function*() {
+      for (
+        const [name, text, hint] of [
+          ["x.py", `\n__version__ = "1.0.0"\n__tool_type__ = "python"\n`, `__executor_id__ = "python_runtime"`],
+          ["x.mjs", `\nexport const __version__ = "1.0.0"\n`, `const __executor_id__ = "node_runtime"`],
+          ["x.ts", `\nconst __version__ = "1.0.0"\n`, `const __executor_id__ = "node_runtime"`],
+          ["x.sh", `#!/bin/bash\n# kiwi:\n#   version: "1.0.0"\n`, "#   executor_id: bash_runtime"],
+          ["x.yaml", `tool_type: script\nversion: "1.0.0"\n`, "http_client"]
+        ] as const
+      ) {
+        const error = yield* invalid(checkFiles({ [`tools/${name}`]: text }))
+        assert.include(error.issue, "names no executor", name)
+        assert.include(error.hint, hint, name)
+        assert.strictEqual(error.line, name === "x.sh" ? 3 : 2, name)
+      }
+    }))
+})

@@ -75,7 +75,7 @@ const bashCount =
 /** Where a condition that looks at the arguments ends to hold: at the end of its line, or of its block. */
 const heldTo = (code: string, from: number, to: number): number => {
   const before = /(?:^|[\n;&|])[ \t]*(if|elif|while)[ \t]*$/.exec(code.slice(Math.max(0, from - 40), from))?.[1]
-  const rest = code.slice(to)
+  const rest = code.slice(to, to + 20_000)
   if (before === undefined) return /^[ \t]*&&/.test(rest) ? to + (rest.search(/\n|$/)) : to
   let depth = 1
   for (

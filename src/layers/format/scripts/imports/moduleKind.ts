@@ -36,7 +36,7 @@ const statement = (tree: Tree): SyntaxNode | undefined =>
   )
 
 const hasOwn =
-  /\b(?:const|let|var|function)\s+(?:\{[^}]*\b)?(?:require|module|exports)\b|\btypeof\s+(?:require|module|exports)\b|\([\w\s,]*\b(?:require|module|exports)\b[\w\s,]*\)\s*(?:=>|\{)|\bimport\b[^;\n]*\b(?:require|module|exports)\b[^;\n]*\bfrom\b/
+  /\b(?:const|let|var|function)\s+(?:\{[^}]{0,200}\b)?(?:require|module|exports)\b|\btypeof\s+(?:require|module|exports)\b|\([\w\s,]{0,200}\b(?:require|module|exports)\b[\w\s,]{0,200}\)\s*(?:=>|\{)|\bimport\b[^;\n]{0,200}\b(?:require|module|exports)\b[^;\n]{0,200}\bfrom\b/
 
 /** The first expression that only CommonJS has. */
 const expression = (tree: Tree, text: string): SyntaxNode | undefined =>
