@@ -80,8 +80,11 @@ export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
     return `${this.tool} failed with ${this.how}${this.output === "" ? "" : `:\n${this.output}`}`
   }
   get remediation() {
+    const python = /^ModuleNotFoundError: No module named '(\w+)/m.exec(this.output)?.[1]
     return this.transient === true
       ? "Try again later"
+      : python !== undefined
+      ? `Declare the package that has ${python} in the tool: DEPENDENCIES = ["${python}"], or the name by which it is installed`
       : "Read what the tool said, and correct its parameters or its code"
   }
   get retryable() {
