@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import * as Vault from "../../../src/layers/vault/Vault.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
+import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import type { Keychain } from "../../../src/services/identity/Keychain.ts"
 import type { VaultPlace } from "../../../src/services/vault/VaultPlace.ts"
@@ -25,7 +25,7 @@ export const openVault = <E>(home: string, keychain: Layer.Layer<Keychain, E>, p
       passphrase: passphrase === undefined ? undefined : Redacted.make(passphrase),
       kdf: { cost: 16, blockSize: 8, parallelization: 1 }
     }),
-    Layer.mergeAll(keychain, ProcessLockSqlite.layer, SafeFilesNode.layer).pipe(
+    Layer.mergeAll(keychain, ProcessLockMemory.layer, SafeFilesNode.layer).pipe(
       Layer.provideMerge(homeLayer),
       Layer.provide(NodeServices.layer),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
@@ -110,11 +110,11 @@ export const contract = <E, E2>(
           yield* vault.put("one", Redacted.make("third"))
           assert.strictEqual(text(yield* vault.get("one")), "third")
           assert.strictEqual(text(yield* vault.get("One")), "another name")
-          assert.deepStrictEqual((yield* vault.list).map((entry) => entry.name), ["One", "one"])
+          assert.deepStrictEqual((yield* vault.list).map((one) => one.name), ["One", "one"])
           assert.isUndefined(yield* vault.get("constructor"))
-          for (const name of ["one", "One"]) {
-            assert.isTrue(yield* vault.remove(name))
-            assert.isUndefined(yield* (yield* open).get(name))
+          for (const each of ["one", "One"]) {
+            assert.isTrue(yield* vault.remove(each))
+            assert.isUndefined(yield* (yield* open).get(each))
           }
           assert.deepStrictEqual(yield* vault.list, [])
           assert.deepStrictEqual(fs.existsSync(join(home, "tokens")) ? fs.readdirSync(join(home, "tokens")) : [], [])
