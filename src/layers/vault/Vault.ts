@@ -130,9 +130,11 @@ export const make = Effect.fnUntraced(function*(options: {
     const slot = slotOf(name)
     if (isInKeychain(entry.storedIn)) yield* slots.removeEntry(slot)
     if (entry.stale === true) {
-      yield* slots.removeEntry(slot).pipe(Effect.catch((error) =>
-        Effect.logWarning(`${error.message}. It still has an older value, under ${slot.account}`)
-      ))
+      yield* slots.removeEntry(slot).pipe(
+        Effect.catch((error) =>
+          Effect.logWarning(`${error.message}. It still has an older value, under ${slot.account}`)
+        )
+      )
     }
     yield* slots.removeFile(slot)
     if (entry.storedIn === withKey) yield* slots.removeKey(slot)
