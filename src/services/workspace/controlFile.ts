@@ -11,6 +11,8 @@ import { ControlInvalid, type ControlIssue, parseControlYaml, type Position, typ
 
 const maxIssues = 20
 
+const closed: SchemaAST.ParseOptions = { errors: "all", onExcessProperty: "error" }
+
 const missing = "is missing"
 
 /** Keys such as "__proto__" stay keys. */
@@ -158,7 +160,7 @@ export const decodeNode = <A>(
   at = ""
 ): Result.Result<A, ControlInvalid> => {
   const value = valueOf(node)
-  const decoded = SchemaParser.decodeResult(schema)(value, { errors: "all", onExcessProperty: "error" })
+  const decoded = SchemaParser.decodeResult(schema)(value, closed)
   return Result.mapError(decoded, (issue) => {
     const issues = withoutMisspelt(find(issue, [])).map((found): ControlIssue => {
       const path = safeLine(below(at, fieldOf(value, pointerOf(found.path))), 120)
@@ -173,6 +175,25 @@ export const decodeNode = <A>(
   })
 }
 
-/** What a control file says, YAML or JSON. `maxBytes`: more than 128 KiB, for what Kiwi itself writes. */
-export const decodeControl = <A>(bytes: Uint8Array, schema: Schema.ConstraintDecoder<A>, maxBytes?: number) =>
-  Effect.flatMap(parseControlYaml(bytes, maxBytes), (node) => Effect.fromResult(decodeNode(node, schema)))
+/** What Kiwi itself wrote: JSON that is the same when it is written again, so that no key is in it twice. */
+const ownJson = (bytes: Uint8Array): unknown => {
+  const text = new TextDecoder().decode(bytes)
+  const value = text.startsWith("{") ? Result.getOrUndefined(Result.try((): unknown => JSON.parse(text))) : undefined
+  return JSON.stringify(value) === text ? value : undefined
+}
+
+/**
+ * What a control file says, YAML or JSON. `maxBytes`: more than 128 KiB, for what Kiwi itself writes. That is read without
+ * loading a parser of YAML, unless something is wrong with it.
+ */
+export const decodeControl = <A>(
+  bytes: Uint8Array,
+  schema: Schema.ConstraintDecoder<A>,
+  maxBytes?: number
+): Effect.Effect<A, ControlInvalid> => {
+  const value = ownJson(bytes)
+  const own = value === undefined ? undefined : SchemaParser.decodeUnknownResult(schema)(value, closed)
+  return own !== undefined && Result.isSuccess(own)
+    ? Effect.succeed(own.success)
+    : Effect.flatMap(parseControlYaml(bytes, maxBytes), (node) => Effect.fromResult(decodeNode(node, schema)))
+}
