@@ -66,7 +66,7 @@ const ProposedSigner = Schema.Struct({
   /** A name such as 42 is no text in YAML. */
   name: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])),
   public_key: Schema.String
-})
+}).annotate({ message: "must be a map of name and public_key" })
 
 const proposedSigner = (item: YamlNode, index: number): Result.Result<Signer, ControlIssue> => {
   const decoded = Result.mapError(decodeNode(item, ProposedSigner, `signers[${index}]`), ({ issues: [first] }) => first)

@@ -192,7 +192,7 @@ export const decodeControl = <A>(
   maxBytes?: number
 ): Effect.Effect<A, ControlInvalid> => {
   const value = ownJson(bytes)
-  const own = value === undefined ? undefined : SchemaParser.decodeUnknownResult(schema)(value, closed)
+  const own = value === undefined ? undefined : SchemaParser.decodeResult(schema)(value, closed)
   return own !== undefined && Result.isSuccess(own)
     ? Effect.succeed(own.success)
     : Effect.flatMap(parseControlYaml(bytes, maxBytes), (node) => Effect.fromResult(decodeNode(node, schema)))
