@@ -119,7 +119,9 @@ export const make = Effect.fnUntraced(function*(options: {
     const written = yield* write(begun, [...others, isStale ? { ...entry, stale: true } : entry])
     if (isInKeychain(storedIn)) yield* slots.removeFile(slot)
     if (before?.storedIn === withKey && storedIn !== withKey) yield* slots.removeKey(slot)
-    if (isStale && (yield* Effect.isSuccess(slots.removeEntry(slot)))) yield* write(written, [...others, entry])
+    // A keychain that cuts has a part of the value. One that did not answer is not asked again: that may take long.
+    const isCleared = storedIn === withKey && (yield* Effect.isSuccess(slots.removeEntry(slot)))
+    if (isStale && isCleared) yield* write(written, [...others, entry])
     return storedIn
   }, alone)
 

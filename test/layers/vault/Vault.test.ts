@@ -135,6 +135,30 @@ describe("a vault", () => {
     }
   }
 
+  it.effect("leaves no part of a long value in a keychain that cuts it, nor an older one", () =>
+    Effect.gen(function*() {
+      for (const first of [undefined, "short", long]) {
+        const home = join(yield* temporary, "kiwi")
+        const keychain = yield* Effect.provide(Keychain, cutting)
+        const vault = yield* openVault(home, Layer.succeed(Keychain, keychain))
+        if (first !== undefined) yield* vault.put("one", Redacted.make(first))
+        yield* vault.put("one", Redacted.make(`${long}!`))
+        assert.isUndefined(yield* keychain.get("token:one"))
+        assert.deepStrictEqual(yield* vault.list, [{ name: "one", storedIn: "file (key in the keychain)" }])
+      }
+    }))
+
+  it.effect("asks a keychain that did not take a value for nothing more", () =>
+    Effect.gen(function*() {
+      const { home, well } = yield* machine
+      yield* (yield* openVault(home, well(1_280))).put("one", Redacted.make("first"))
+      let asked = 0
+      const gone = Effect.suspend(() => (asked++, Effect.fail(new KeychainUnavailable({ detail: "it is locked" }))))
+      const locked = Layer.succeed(Keychain, Keychain.of({ get: () => gone, set: () => gone, remove: () => gone }))
+      yield* (yield* openVault(home, locked)).put("one", Redacted.make("second"))
+      assert.strictEqual(asked, 1)
+    }).pipe(Effect.provide(Logger.layer([]))))
+
   it.effect("gives no value where the key of its file is gone, is another one, or is no key", () =>
     Effect.gen(function*() {
       const { entries, home, well } = yield* machine
