@@ -196,7 +196,7 @@ describe("a real kernel", () => {
     over({
       ".env": "SERVICE_LINE=a-long-secret-value\n",
       ".ai/tools/long.py": python(
-        "sys.stdout.write((\"x\" * 997 + os.environ[\"SERVICE_LINE\"]) * 2000)",
+        "sys.argv[1:]\nsys.stdout.write((\"x\" * 997 + os.environ[\"SERVICE_LINE\"]) * 2000)",
         "requires = {\"environment\": [\"SERVICE_LINE\"]}"
       )
     }, () =>
