@@ -174,7 +174,6 @@ describe("for programs", () => {
     [["identity"], "public_key"],
     [["trust", "project", "--yes"], "trust"],
     [["trust", "list"], "signers"],
-    [["trust", "remove", "0123456789abcdef", "--yes"], "removed"],
     [["logs"], "entries"],
     [["audit", "show", "--limit", "3"], "entries"],
     [["audit", "verify"], "intact"],
@@ -182,6 +181,11 @@ describe("for programs", () => {
     [["doctor"], "findings"],
     [["completions", "bash"], "script"]
   ]
+  it("kiwi trust remove of somebody who is not trusted ends with 1, and says so", async () => {
+    const { code, stdout } = await machine.kiwi(["trust", "remove", "0123456789abcdef", "--yes", "--json"])
+    assert.deepStrictEqual([code, JSON.parse(stdout).error.code], [1, "SIGNER_NOT_TRUSTED"])
+  })
+
   for (const [args, has] of answers) {
     it(`kiwi ${args.join(" ")} --json answers with one value, and ends with 0`, async () => {
       const { code, stderr, stdout } = await machine.kiwi([...args, "--json"])

@@ -71,7 +71,7 @@ describeWith(["npm"], "packages of Node tools", () => {
         yield* world.inKernel(Effect.gen(function*() {
           const before = yield* Effect.flip(call("talk"))
           assert.include(before.message, "kiwi-greet@^1.0.0")
-          assert.strictEqual((yield* trace("talk")).blocked?.step, "requireDependencies")
+          assert.strictEqual((yield* trace("talk")).blocked?.step, "resolveEnvironment")
           assert.strictEqual(registry.seen.length, 0, "a call has asked the registry")
 
           const outcome = yield* syncTool("talk")

@@ -29,7 +29,7 @@ describeWith(["pip"], "packages of Python tools", () => {
         assert.strictEqual(before._tag, "ToolChainError")
         assert.include(before.message, "kiwi-greet>=1,<2")
         assert.strictEqual("remediation" in before ? before.remediation : "", "kiwi env sync hello")
-        assert.strictEqual((yield* trace("hello")).blocked?.step, "requireDependencies")
+        assert.strictEqual((yield* trace("hello")).blocked?.step, "resolveEnvironment")
         assert.strictEqual(index.seen.length, 0, "a call has asked the index")
 
         const outcome = yield* syncTool("hello")

@@ -136,5 +136,7 @@ __executor_id__ = "python_runtime"
 __category__ = "test"
 INPUT_SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}}
 ${config}
+import sys
+asked = sys.argv[1:]
 ${body}
 `
