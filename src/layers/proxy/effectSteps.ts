@@ -12,6 +12,7 @@ import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { redactedEvents } from "./redactedEvents.ts"
 import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
 import type { Run } from "./Run.ts"
 
@@ -49,17 +50,6 @@ export const make = Effect.gen(function*() {
   const primitives = yield* Primitives
   const trust = yield* ProjectTrust
   const workspace = yield* Workspace
-
-  const emitOf = Effect.map(CallEvents, ({ emit }) => (run: Run): PrimitiveInput["emit"] => {
-    const { secrets } = run
-    if (secrets.length === 0) return emit
-    return (event) =>
-      emit(
-        event._tag === "Chunk"
-          ? { ...event, text: redactText(event.text, secrets) }
-          : { ...event, message: redactText(event.message, secrets) }
-      )
-  })
 
   /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
   const confirmOf = (run: Run): PrimitiveInput["confirm"] => {
@@ -99,7 +89,8 @@ export const make = Effect.gen(function*() {
 
   const runPrimitive = Effect.fnUntraced(function*(run: Run) {
     const chain = chainOf(run)
-    const input = inputOf(run, (yield* emitOf)(run))
+    const events = redactedEvents((yield* CallEvents).emit, run.secrets)
+    const input = inputOf(run, events.emit)
     const id = chain.primitive.tool.location.id
     const failed = (reason: PrimitiveError) => failedIn(run, linkOf(run, reason), reason)
     if (run.call.dryRun) {
@@ -113,7 +104,9 @@ export const make = Effect.gen(function*() {
         (reason) => failedIn(run, link, reason)
       )
     }
-    run.primitive = yield* Effect.mapError(primitives.run(id, input), failed)
+    const outcome = yield* Effect.result(primitives.run(id, input))
+    yield* events.finish
+    run.primitive = yield* Effect.mapError(Effect.fromResult(outcome), failed)
   })
 
   const shapeResult = (run: Run) =>
