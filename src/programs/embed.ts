@@ -63,7 +63,7 @@ export { makeKiwi } from "./makeKiwi.ts"
 export type { Allowed } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
 export type { BuiltinHandler } from "../services/primitive/Builtins.ts"
-export { Builtins } from "../services/primitive/Builtins.ts"
+export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
   Isolation,

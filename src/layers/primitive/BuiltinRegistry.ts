@@ -1,6 +1,7 @@
 // The `builtin` primitive: finds the handler that a config names, and runs it. Which domains have handlers is not known
 // here: they are registered by whoever composes a kernel.
-import { Effect, Layer, Result, Schema } from "effect"
+import { Effect, Exit, Layer, Result, Schema } from "effect"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
@@ -14,6 +15,7 @@ export const layerWith = (handlers: ReadonlyMap<string, BuiltinHandler>) =>
 
 export const layer = layerWith(new Map())
 
+type Answer = Effect.Success<ReturnType<BuiltinHandler>>
 type ServicesOf<D> = D extends BuiltinHandlers<infer R> ? R : never
 
 /**
@@ -29,7 +31,11 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, handler] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        handlers.set(name, (input) => Effect.provideContext(handler(input), context))
+        handlers.set(name, (input) => {
+          const answer = handler(input)
+          // What is there already needs no services; putting them into a call's own costs a microsecond.
+          return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
+        })
       }
       return Builtins.of({ handlers })
     })

@@ -1,5 +1,6 @@
 // What a handler answers, before anybody believes it: types hold for TypeScript alone.
 import { Effect, Predicate, Stream } from "effect"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
 import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
@@ -42,25 +43,32 @@ export const askBuiltin =
       const issue = unlikeJson(data, "data") ?? unlikeJson(metadata, "metadata")
       return issue === undefined ? Effect.succeed({ data, metadata }) : Effect.fail(broken(`answers no JSON: ${issue}`))
     }
-    const taken = (answer: PrimitiveResult | PrimitiveStream) => {
+    /** `from`: whose answer it is. */
+    const ask = <A>(from: string, make: () => Effect.Effect<A, KiwiError>) =>
+      Effect.suspend((): Effect.Effect<A, KiwiError> => {
+        const made: unknown = make()
+        if (Effect.isEffect(made)) return made as Effect.Effect<A, KiwiError>
+        if (!Predicate.isPromiseLike(made)) return Effect.fail(broken(`${from}answers something that is no Effect`))
+        // Nobody waits for it, and a promise that fails unheard ends the process.
+        return Effect.andThen(
+          Effect.forkDetach(Effect.ignore(Effect.tryPromise(() => made)), { startImmediately: true }),
+          Effect.fail(broken(`${from}answers a promise and no Effect`))
+        )
+      })
+    const streamed = ({ stream, summary }: PrimitiveStream) =>
+      Effect.flatMap(takeStream(outputs, limits, input, stream), (stdout) =>
+        Effect.flatMap(
+          summary === undefined ? Effect.succeed(stdout.text) : ask("has a summary that ", () => summary(stdout)),
+          (data) => checked({ data, metadata: { stdout } })
+        ))
+    const taken = (answer: PrimitiveResult | PrimitiveStream): Effect.Effect<PrimitiveResult, KiwiError> => {
       if (typeof answer !== "object" || answer === null) return Effect.fail(broken("answers no result"))
-      if ("stream" in answer && Stream.isStream(answer.stream)) {
-        return Effect.flatMap(takeStream(outputs, limits, input, answer), checked)
-      }
+      if ("stream" in answer && Stream.isStream(answer.stream)) return streamed(answer)
       return "metadata" in answer && Predicate.isObject(answer.metadata)
         ? checked(answer)
         : Effect.fail(broken("answers no result"))
     }
-    return Effect.suspend(() => {
-      const made: unknown = handler(input)
-      if (Effect.isEffect(made)) return made as ReturnType<BuiltinHandler>
-      if (!Predicate.isPromiseLike(made)) return Effect.fail(broken("answers something that is no Effect"))
-      // Nobody waits for it, and a promise that fails unheard ends the process.
-      return Effect.andThen(
-        Effect.forkDetach(Effect.ignore(Effect.tryPromise(() => made)), { startImmediately: true }),
-        Effect.fail(broken("answers a promise and no Effect"))
-      )
-    }).pipe(
+    return ask("", () => handler(input)).pipe(
       Effect.flatMap(taken),
       Effect.catch(failed),
       Effect.catchDefect((defect) => logged(defect, "throws"))

@@ -1,11 +1,10 @@
 // Takes in an answer that comes in pieces: each is reported as it comes, and all of them together are captured as the
-// output of a program is. What a stream gave before it broke off is never lost.
+// output of a program is. What a stream gave before it broke off is kept.
 import { Effect, type Scope, Stream } from "effect"
 import { makeRedactor } from "../../services/audit/redaction.ts"
-import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
-import type { PrimitiveInput, PrimitiveResult, PrimitiveStream } from "../../services/primitive/Primitive.ts"
+import type { CapturedOutput, PrimitiveInput, PrimitiveStream } from "../../services/primitive/Primitive.ts"
 import { StreamFailed } from "../../services/primitive/Primitive.ts"
 import { unlikeJson } from "../../services/schema/json.ts"
 import type { Capture, CaptureLimits } from "./captureOutput.ts"
@@ -28,7 +27,7 @@ const textOf = (piece: unknown): { readonly text: string } | { readonly issue: s
 const breakOff = Effect.fnUntraced(
   function*(tool: string, capture: Capture, why: Pick<StreamFailed, "issue" | "hint" | "cause">) {
     const output = capture.head(errorHead)
-    if (capture.head(errorHead + 1) !== output) yield* capture.keep
+    if (capture.head(errorHead + 4) !== output) yield* capture.keep
     const { spilled } = yield* capture.finish
     return yield* new StreamFailed({ tool, ...why, output, ...(spilled === undefined ? {} : { kept: spilled }) })
   }
@@ -39,8 +38,8 @@ export const takeStream = Effect.fnUntraced(
     outputs: Outputs["Service"],
     limits: Pick<CaptureLimits, "inline" | "spill">,
     input: PrimitiveInput,
-    { stream, summary }: PrimitiveStream
-  ): Effect.fn.Return<PrimitiveResult, StreamFailed | KiwiError, Scope.Scope> {
+    stream: PrimitiveStream["stream"]
+  ): Effect.fn.Return<CapturedOutput, StreamFailed, Scope.Scope> {
     const { emit, secrets, tool } = input
     const capture = makeCapture(outputs, { ...limits, secrets })
     yield* Effect.addFinalizer(() => capture.close)
@@ -68,8 +67,7 @@ export const takeStream = Effect.fnUntraced(
       return "text" in read ? give(joined.push(read.text)) : broken(read.issue)
     }).pipe(Effect.catchDefect(logged))
     yield* give(joined.rest())
-    const said = yield* capture.finish
-    return { data: summary === undefined ? said.text : yield* summary(said), metadata: { stdout: said } }
+    return yield* capture.finish
   },
   Effect.scoped
 )

@@ -104,9 +104,7 @@ export const make = Effect.gen(function*() {
         (reason) => failedIn(run, link, reason)
       )
     }
-    const outcome = yield* Effect.result(primitives.run(id, input))
-    yield* events.finish
-    run.primitive = yield* Effect.mapError(Effect.fromResult(outcome), failed)
+    run.primitive = yield* Effect.mapError(events.finishing(primitives.run(id, input)), failed)
   })
 
   const shapeResult = (run: Run) =>
