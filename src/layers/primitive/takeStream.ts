@@ -56,16 +56,18 @@ export const takeStream = Effect.fnUntraced(
       )
       yield* emit({ _tag: "Chunk", channel: "stdout", text })
     })
-    const pieces = Stream.catch(stream, (error) =>
-      Stream.fromEffect(
-        isKiwiError(error)
-          ? breakOff(tool, capture, { issue: error.message, hint: error.remediation ?? logHint, cause: error })
-          : logged(error)
-      ))
-    yield* Stream.runForEach(pieces, (piece) => {
-      const read = textOf(piece)
-      return "text" in read ? give(joined.push(read.text)) : broken(read.issue)
-    }).pipe(Effect.catchDefect(logged))
+    const failed = (error: unknown) =>
+      isKiwiError(error)
+        ? breakOff(tool, capture, { issue: error.message, hint: error.remediation ?? logHint, cause: error })
+        : logged(error)
+    yield* stream.pipe(
+      Stream.catch((error) => Stream.fromEffect(failed(error))),
+      Stream.runForEach((piece) => {
+        const read = textOf(piece)
+        return "text" in read ? give(joined.push(read.text)) : broken(read.issue)
+      }),
+      Effect.catchDefect(logged)
+    )
     yield* give(joined.rest())
     return yield* capture.finish
   },
