@@ -38,6 +38,7 @@ const house: House = {
     "text",
     "trust",
     "upstream",
+    "vault",
     "workspace"
   ]),
   harnessDomains: new Set(["anneal", "budget", "checkpoint", "cost", "intent", "llm", "pipeline", "thread"]),

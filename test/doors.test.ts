@@ -40,7 +40,6 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/files/readRegular.ts": "the safe reader",
   "src/layers/format/ExtractorsFile.ts": "names in a folder",
   "src/layers/identity/IdentityKeyring.ts": "Kiwi's own home",
-  "src/layers/identity/key/keyPlaces.ts": "Kiwi's own home",
   "src/layers/integrity/ItemHistoryFile.ts": "Kiwi's own home",
   "src/layers/integrity/VerifiedCopiesFile.ts": "Kiwi's own home",
   "src/layers/git/gitFolder.ts": "names in a repository's own folder",

@@ -182,6 +182,7 @@ export {
   ProposalRefused,
   Signer,
   SignerInvalid,
+  SignerNotTrusted,
   SignersUnbelieved,
   SignerTrust,
   SignerUnknown

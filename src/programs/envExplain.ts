@@ -6,7 +6,7 @@ import { isInside } from "../layers/files/isInside.ts"
 import { mark } from "../services/audit/redaction.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
 import type { EnvCandidate, ExplainedVariable } from "../services/env/EnvResolver.ts"
-import { type ErrorObject, toErrorObject } from "../services/error/KiwiError.ts"
+import { type ErrorObject, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
@@ -82,7 +82,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   const { blocked, resolved } = trace
   // Nothing of a restricted project is believed, not even what it says that it needs.
-  if (blocked !== undefined && (resolved === undefined || blocked.step === "requireTrustedProject")) {
+  if (blocked !== undefined && (resolved === undefined || blocked.error._tag === "ProjectRestricted")) {
     return yield* blocked.error
   }
   if (resolved === undefined) return yield* Effect.die(new Error("a trace that nothing blocked has a chain"))
@@ -142,6 +142,8 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     path_skipped: found.skippedPath.map(shorten),
     warnings: found.warnings,
     ...(found.problem === undefined ? {} : { problem: toErrorObject(found.problem) }),
-    ...(blocked === undefined || blocked.step === "resolveEnvironment" ? {} : { blocked: toErrorObject(blocked.error) })
+    ...(blocked === undefined || innermost(blocked.error)._tag === found.problem?._tag
+      ? {}
+      : { blocked: toErrorObject(blocked.error) })
   } satisfies EnvExplanation as EnvExplanation
 })

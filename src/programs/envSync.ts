@@ -7,9 +7,8 @@ import type { Declared } from "../services/dependency/declaredDependencies.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import type { SyncOutcome } from "../services/dependency/Dependencies.ts"
 import type { InstalledPackage, InstalledSet } from "../services/dependency/InstalledPackage.ts"
-import { interpreterOnly } from "../services/dependency/interpreterOnly.ts"
-import { EnvResolver } from "../services/env/EnvResolver.ts"
-import { toErrorObject } from "../services/error/KiwiError.ts"
+import { EnvResolver, type InterpreterAnswer, RequirementsMissing } from "../services/env/EnvResolver.ts"
+import { stateOf, toErrorObject } from "../services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
@@ -54,9 +53,6 @@ export interface Synced {
   readonly error?: ErrorObject
 }
 
-/** What a tool may lack and still have its packages installed: these, and what is no package. */
-const curable: ReadonlySet<string> = new Set(["RequirementsMissing", "DependenciesMissing"])
-
 const nameOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
 
 interface Ready extends Planned {
@@ -83,8 +79,8 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   const { chain } = resolved
   const declared = yield* Effect.result(dependencies.declared(chain))
   if (Result.isSuccess(declared) && declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
-  const reason = blocked?.error._tag === "ToolChainError" ? blocked.error.reason : blocked?.error
-  if (reason !== undefined && blocked !== undefined && !curable.has(reason._tag)) {
+  // A tool may lack its packages, and what is no package.
+  if (blocked !== undefined && stateOf(blocked.error) !== "missing_command") {
     return { _tag: "Refused", error: blocked.error, declares: true } satisfies Candidate
   }
   if (Result.isFailure(declared)) {
@@ -134,13 +130,30 @@ const audited = <A, E extends KiwiError, R>(
     return yield* exit
   }))
 
+/** The path of what packages are installed for; undefined where the chain's runtime asks for no interpreter. */
+const interpreterOf = (
+  chain: Chain,
+  answer: InterpreterAnswer
+): Effect.Effect<string | undefined, RequirementsMissing> =>
+  answer._tag !== "Missing"
+    ? Effect.succeed(answer._tag === "Found" ? answer.interpreter.path : undefined)
+    : Effect.fail(
+      new RequirementsMissing({
+        tool: chain.leaf.tool.location.id,
+        commands: [],
+        variables: [],
+        interpreter: answer.why,
+        ...(answer.remedy === undefined ? {} : { interpreterRemedy: answer.remedy })
+      })
+    )
+
 const install = Effect.fnUntraced(
   function*(location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) {
     const dependencies = yield* Dependencies
     const lockfiles = yield* Lockfiles
     const environments = yield* EnvResolver
     const { chain } = ready
-    const env = yield* environments.resolve(interpreterOnly(chain))
+    const interpreter = yield* interpreterOf(chain, yield* environments.interpreter(chain))
     const outcome = yield* audited(
       location,
       ready,
@@ -148,7 +161,7 @@ const install = Effect.fnUntraced(
       caller,
       dependencies.sync({
         chain,
-        interpreter: env.interpreter?.path,
+        interpreter,
         pins: yield* lockfiles.packagesOf(chain),
         upgrade: input.upgrade,
         allowBuild: input.allowBuild,
@@ -241,9 +254,11 @@ const wantedDigests = Effect.fnUntraced(function*(caller: Caller) {
     const candidate = yield* candidateOf(location, caller)
     if (candidate._tag !== "Ready") continue
     const { chain } = candidate.ready
-    const env = yield* Effect.option(environments.resolve(interpreterOnly(chain)))
-    if (env._tag === "None") continue
-    const interpreter = env.value.interpreter?.path
+    const path = yield* Effect.option(
+      Effect.flatMap(environments.interpreter(chain), (answer) => interpreterOf(chain, answer))
+    )
+    if (path._tag === "None") continue
+    const interpreter = path.value
     for (const pins of [undefined, yield* lockfiles.packagesOf(chain)]) {
       const digest = yield* Effect.option(dependencies.digest({ chain, interpreter, pins }))
       if (digest._tag === "Some" && digest.value !== undefined) found.add(digest.value)

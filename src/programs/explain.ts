@@ -5,7 +5,7 @@ import type { Schema } from "effect"
 import type { Chain, ChainLink } from "../services/chain/Chain.ts"
 import type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
-import { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
+import { innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
@@ -55,6 +55,15 @@ export interface Explanation {
   readonly warnings?: ReadonlyArray<CallWarning>
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
+
+/** What each check of an explanation says, in words. */
+export const checkWords = Effect.map(ToolProxy, ({ checks }): ReadonlyMap<string, string> =>
+  new Map([
+    ...checks,
+    ["verify", "it is what was signed, by somebody who counts"],
+    ["parse", "its text is well formed"],
+    ["dryRun", "its parameters and settings are valid"]
+  ]))
 
 const shownInterpreter = ({ kind, path, variable, version }: ResolvedInterpreter) => ({
   variable,
@@ -212,7 +221,7 @@ export const explain = Effect.fn("explain")(function*(
     ...explained,
     ...(Result.isSuccess(dryRun)
       ? { plan: dryRun.success.data }
-      : parameters === undefined && codeOf(innermost(dryRun.failure)) === "PARAMETERS_INVALID"
+      : parameters === undefined && innermost(dryRun.failure) instanceof ParametersInvalid
       ? { needs_parameters: true as const }
       : { ready: false, blocked: { check: "dryRun", error: toErrorObject(dryRun.failure) } })
   } satisfies Explanation as Explanation

@@ -1,7 +1,7 @@
 // Whether an item can be believed and used right now, in one word: what search, load and explain show.
 import { Effect } from "effect"
 import type { KiwiError } from "../services/error/KiwiError.ts"
-import { codeOf, innermost } from "../services/error/KiwiError.ts"
+import { stateOf } from "../services/error/KiwiError.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Verified } from "../services/integrity/Verifier.ts"
 import type { ItemSnapshot } from "../services/item/Item.ts"
@@ -9,34 +9,8 @@ import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
-/** `ok`: it can run or be followed now. `invalid`: it or its chain is not well formed. */
-export type ItemState =
-  | "ok"
-  | "unsigned"
-  | "untrusted"
-  | "tampered"
-  | "restricted"
-  | "denied"
-  | "missing_command"
-  | "invalid"
-
-const states: ReadonlyMap<string, ItemState> = new Map<string, ItemState>([
-  ["UNSIGNED", "unsigned"],
-  ["SIGNER_UNTRUSTED", "untrusted"],
-  ["TAMPERED", "tampered"],
-  ["SIGNATURE_MALFORMED", "tampered"],
-  ["SYSTEM_ITEM_ALTERED", "tampered"],
-  ["PROJECT_RESTRICTED", "restricted"],
-  ["PERMISSION_DENIED", "denied"],
-  ["GOES_BACK", "denied"],
-  ["HISTORY_DAMAGED", "denied"],
-  ["HIDES_ITEM", "denied"],
-  ["REQUIREMENTS_MISSING", "missing_command"],
-  ["DEPENDENCIES_MISSING", "missing_command"]
-])
-
-/** The state that an error of verifying or tracing stands for. */
-export const stateOf = (error: KiwiError): ItemState => states.get(codeOf(innermost(error))) ?? "invalid"
+/** `ok`: it can run or be followed now. */
+export type ItemState = "ok" | ReturnType<typeof stateOf>
 
 export interface Standing {
   readonly state: ItemState

@@ -6,7 +6,8 @@ import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanDeclined, HumanGate, HumanRequired } from "../services/trust/HumanAct.ts"
 import { asHuman } from "./humanAct.ts"
 
-const asking =
+/** Asks the person behind the surface's HumanGate. */
+export const asking =
   (caller: Caller): Ask<AuditUnavailable | HumanDeclined | HumanRequired, AuditLog | HumanGate> => (request, perform) =>
     asHuman(request, caller, perform)
 

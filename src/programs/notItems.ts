@@ -9,7 +9,7 @@ import { isControlPath } from "../services/trust/TrustDecision.ts"
 
 /** Control folders and locks are compared by themselves; what `.gitignore` names is what Kiwi writes. */
 const known: ReadonlySet<string> = new Set(
-  ["config", "extractors", "lockfiles", "cache", "logs", "outputs", "threads", ".gitignore"]
+  ["config", "extractors", "lockfiles", "cache", "logs", "outputs", "threads", ".gitattributes", ".gitignore"]
 )
 const itemFolders: ReadonlySet<string> = new Set(Object.values(typeFolder))
 

@@ -1,5 +1,7 @@
 // Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
+import { lockUnfinished } from "../layers/lockfile/lockUses.ts"
+import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
 import type { PlannedSignature, SignedItem } from "../services/integrity/Signatures.ts"
@@ -7,12 +9,16 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import type { SigningPlan } from "../services/integrity/Signatures.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
+import type { ItemStore } from "../services/item/ItemStore.ts"
 import { showFinding } from "../services/lockfile/compareLock.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import { showLock } from "../services/lockfile/lockReport.ts"
 import type { Caller } from "../services/proxy/ToolCall.ts"
+import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { asHuman } from "./humanAct.ts"
+import { asking } from "./lockfile.ts"
 import { unquoted } from "./unquoted.ts"
 
 export interface SignInput {
@@ -67,6 +73,8 @@ export interface Signed {
     readonly version: string
     readonly digest: string
   }>
+  /** Paths of lockfiles that were missing, or of other bytes, for what is signed already. */
+  readonly locked?: ReadonlyArray<string>
   /** Lockfiles of other tools that were made anew, since a signed item is in their chain. */
   readonly refrozen: ReadonlyArray<string>
   /** Items of a glob that cannot be signed. */
@@ -131,6 +139,36 @@ const alreadySigned = ({ item, location, snapshot }: PlannedSignature) => ({
   digest: snapshot.digest
 })
 
+type LockingNeeds = AuditLog | HumanGate | ItemStore | Lockfiles
+
+/** What signing that was cut off has not locked. Signing stands, whatever becomes of it. */
+const finishLocks = Effect.fnUntraced(function*(
+  { request, signed }: SigningPlan,
+  caller: Caller
+): Effect.fn.Return<Pick<Signed, "refused"> & { readonly locked: ReadonlyArray<string> }, never, LockingNeeds> {
+  const tools = signed.filter(({ type }) => type === "tool").map((location) => ({
+    id: qualifiedId(location),
+    tier: location.tier
+  }))
+  const done = yield* Effect.result(lockUnfinished(tools, `${request.command} --changed`, asking(caller)))
+  if (Result.isFailure(done)) {
+    const { message, remediation } = toErrorObject(done.failure)
+    return {
+      locked: [],
+      refused: [{
+        path: "the locks of what is signed already",
+        error: message,
+        ...(remediation === undefined ? {} : { remediation })
+      }]
+    }
+  }
+  const { locks, refused } = done.success
+  return {
+    locked: locks.flatMap(({ path }) => path ?? []),
+    refused: refused.map(({ error, tool }) => ({ path: `the lock of ${tool}`, error: error.message }))
+  }
+})
+
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
 /** Only a terminal asks for a passphrase. */
@@ -145,8 +183,15 @@ export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller
   const signatures = yield* Signatures
   const told = yield* unquoted
   const made = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
+  const withLocks = Effect.fnUntraced(function*(done: Signed) {
+    if (input.freeze === false || made.signed.length === 0) return done
+    const { locked, refused } = yield* finishLocks(made, caller)
+    return { ...done, refused: [...done.refused, ...refused], ...(locked.length === 0 ? {} : { locked }) }
+  })
   const plan = { ...made, refused: made.refused.map(({ error, item }) => ({ item, error: told(error) })) }
-  if (plan.items.length === 0) return { signed: [], refrozen: [], refused: refusals(plan) } satisfies Signed as Signed
+  if (plan.items.length === 0) {
+    return yield* withLocks({ signed: [], refrozen: [], refused: refusals(plan) })
+  }
   if (caller.surface === "mcp" && (yield* Effect.forEach(plan.items, isDone)).every((done) => done)) {
     return {
       signed: [],
@@ -160,10 +205,10 @@ export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller
       const items = yield* signatures.sign(plan, act)
       return { signed: items, locks: input.freeze === false ? noLocks : yield* lockfiles.lockSigned(items, act) }
     }))
-  return {
+  return yield* withLocks({
     signed: signed.map((item) => shown(item, lockfileOf(item, locks))),
     ...wentBack(plan),
     refrozen: locks.dependents.map(showLock),
     refused: refusals(plan)
-  } satisfies Signed as Signed
+  })
 })

@@ -15,6 +15,7 @@ const ignore = `# What Kiwi writes here. Everything else in .ai is yours to comm
 /outputs/
 /threads/
 .env*
+.kiwi-*.tmp
 `
 
 const add = `"""Add two numbers.
@@ -153,6 +154,7 @@ The tools \`add\`, \`find_text\` and \`slug\` are examples in Python, bash and N
 `
 
 export const starterFiles: ReadonlyArray<StarterFile> = [
+  { path: ".ai/.gitattributes", text: "# What is signed is bytes: git converts no line ends here.\n* -text\n" },
   { path: ".ai/.gitignore", text: ignore },
   { path: ".ai/tools/math/add.py", text: add },
   { path: ".ai/tools/files/find_text.sh", text: findText, executable: true },

@@ -9,7 +9,7 @@ import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { TrustProposal } from "../services/trust/ProjectTrust.ts"
-import { ProposalRefused, SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
+import { ProposalRefused, SignerNotTrusted, SignerTrust, SignerUnknown } from "../services/trust/SignerTrust.ts"
 import type { Signer, SignerGrant } from "../services/trust/SignerTrust.ts"
 import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
@@ -33,6 +33,8 @@ export interface TrustSignerInput {
   /** For `me`: in your user space and in every project, and not in this one alone. As somebody else they always are. */
   readonly everywhere?: boolean | undefined
 }
+
+const isKeyId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text)
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
 
@@ -119,12 +121,27 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
   return { signer, change: "added", accepted } satisfies ProposedYourself as ProposedYourself
 })
 
-export const untrustSigner = Effect.fn("untrustSigner")(function*(keyId: string, caller: Caller) {
+const describeSigner = ({ keyId, name }: Signer): string => `${keyId} "${shownName(name)}"`
+
+/** `who`: a key id, a public key, or a name that `trustSigner` takes. Gives the key id. */
+export const untrustSigner = Effect.fn("untrustSigner")(function*(who: string, caller: Caller) {
   const signers = yield* SignerTrust
-  const request = signers.proposeRemove(keyId)
-  const names = (yield* signers.list).flatMap((one) =>
-    one._tag === "Trusted" && one.signer.keyId === keyId ? [`"${shownName(one.signer.name)}"`] : []
+  const trusted = (yield* signers.list).flatMap((one) =>
+    one._tag === "Trusted" && one.by === "person" ? [one.signer] : []
   )
-  const title = names.length === 0 ? request.title : `Stop trusting ${[...new Set(names)].join(", ")} (${keyId})`
-  return yield* asHuman({ ...request, title }, caller, (act) => signers.remove(keyId, act))
+  const byKey = trusted.filter(({ keyId, publicKey }) => who === keyId || who === publicKey)
+  const found = byKey.length > 0 || isKey(who) ? byKey : trusted.filter(({ name }) => name === who)
+  const keys = new Set(found.map(({ keyId }) => keyId))
+  const [signer] = found
+  const unknown = (known: ReadonlyArray<Signer>) =>
+    new SignerNotTrusted({ who: shownName(who), count: keys.size, known: known.map(describeSigner) })
+  // A key id may be one that is trusted in another project alone.
+  const keyId = signer?.keyId ?? (isKeyId(who) ? who : undefined)
+  if (keyId === undefined) return yield* unknown(trusted)
+  if (keys.size > 1) return yield* unknown(found)
+  const request = signers.proposeRemove(keyId)
+  const names = new Set(found.map(({ name }) => `"${shownName(name)}"`))
+  const title = names.size === 0 ? request.title : `Stop trusting ${[...names].join(", ")} (${keyId})`
+  const removed = yield* asHuman({ ...request, title }, caller, (act) => signers.remove(keyId, act))
+  return removed ? keyId : yield* unknown(trusted)
 })

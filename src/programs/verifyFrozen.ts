@@ -11,7 +11,7 @@ import { interpreterPlaces, isThere } from "../layers/trust/projectFolder.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
-import { codeOf, innermost } from "../services/error/KiwiError.ts"
+import { codeOf, stateOf } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Tool } from "../services/item/Item.ts"
@@ -31,7 +31,6 @@ import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
-import { stateOf } from "./itemState.ts"
 import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
 
@@ -73,32 +72,24 @@ export interface VerifiedFrozen {
   readonly base?: ChangedSince
 }
 
-const words: ReadonlyMap<string, string> = new Map([
-  ["ITEM_AMBIGUOUS", "ambiguous"],
-  ["ITEM_UNREADABLE", "unreadable"],
-  ["LOCK_MISSING", "not locked"],
-  ["LOCK_MISMATCH", "not as locked"],
-  ["LOCK_INVALID", "lock invalid"],
-  ["CHAIN_LINK_MISSING", "chain broken"],
-  ["CHAIN_LINK_BROKEN", "chain broken"],
-  ["CHAIN_CYCLE", "chain broken"],
-  ["CHAIN_TOO_DEEP", "chain broken"],
-  ["CHAIN_MALFORMED", "chain broken"],
-  ["CHAIN_VERSION_MISMATCH", "chain broken"]
-])
-
 /** What the checkout's files say is not repeated: they are named. */
 const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
-  const code = codeOf(innermost(found))
-  const problem = words.get(code) ?? stateOf(found)
-  if (problem === "chain broken") {
+  const code = codeOf(found)
+  // Only resolving a chain fails with one here.
+  if (found.chain !== undefined) {
     const message = "What it is built on cannot be resolved; it is not quoted, since nobody trusts the project"
-    return { item, problem, code, message, remediation: `Look at the file itself: ${item}` }
+    return { item, problem: "chain broken", code, message, remediation: `Look at the file itself: ${item}` }
   }
   const error = quiet(found)
-  return { item, problem, code, message: error.message, remediation: remediation ?? error.remediation ?? "" }
+  return {
+    item,
+    problem: found.brief ?? stateOf(found),
+    code,
+    message: error.message,
+    remediation: remediation ?? error.remediation ?? ""
+  }
 }
 
 const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
@@ -151,7 +142,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
-    problems.set(`${item} ${problem.code} ${problem.code.startsWith("ITEM_") ? problem.message : ""}`, problem)
+    problems.set(`${item} ${problem.code} ${problem.message}`, problem)
   }
   const verify = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)

@@ -290,6 +290,7 @@ describe("init", () => {
     const { stdout } = await machine.run("git", ["status", "--short", "--untracked-files=all"])
     const paths = stdout.trimEnd().split("\n").map((line) => line.slice(3))
     assert.deepStrictEqual(paths.toSorted(), [
+      ".ai/.gitattributes",
       ".ai/.gitignore",
       ".ai/directives/authoring/write_tool.md",
       ".ai/knowledge/authoring/how-tools-run.md",

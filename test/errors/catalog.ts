@@ -21,6 +21,10 @@ export interface ErrorClass {
   readonly fields: ReadonlyArray<ErrorField>
   /** Whether it defines `retryable`, and what it answers without looking at anything. */
   readonly retryable: "always" | "sometimes" | "never"
+  /** What it says of an item that fails so: "denied", "missing_command". */
+  readonly state: string | undefined
+  /** Whether a rule or trust refuses. */
+  readonly refuses: boolean
   /** `Schema.Error`: it is about another error, whose code it takes over. */
   readonly wraps: boolean
 }
@@ -53,10 +57,13 @@ const docBefore = (source: string, start: number): string => {
 const nameOf = (key: ESTree.Node): string =>
   key.type === "Identifier" ? key.name : key.type === "Literal" ? String(key.value) : ""
 
-const isTrue = (member: ESTree.ClassElement): boolean =>
-  member.type === "MethodDefinition" && member.value.body?.body.length === 1 &&
-  member.value.body.body[0]?.type === "ReturnStatement" &&
-  member.value.body.body[0].argument?.type === "Literal" && member.value.body.body[0].argument.value === true
+/** What a getter answers without looking at anything. */
+const literalOf = (member: ESTree.ClassElement): unknown => {
+  const only = member.type === "MethodDefinition" && member.value.body?.body.length === 1 && member.value.body.body[0]
+  if (!only || only.type !== "ReturnStatement" || only.argument === null) return undefined
+  const value = only.argument.type === "TSAsExpression" ? only.argument.expression : only.argument
+  return value.type === "Literal" ? value.value : undefined
+}
 
 export const errorClassesOf = (path: string, source: string): ReadonlyArray<ErrorClass> => {
   const { errors, program } = parseSync(path, source, { lang: "ts" })
@@ -76,20 +83,34 @@ export const errorClassesOf = (path: string, source: string): ReadonlyArray<Erro
           }]
           : []
       )
-      const retryable = node.body.body.find((member) =>
-        member.type === "MethodDefinition" && nameOf(member.key) === "retryable"
-      )
+      const getter = (name: string) =>
+        node.body.body.find((member) => member.type === "MethodDefinition" && nameOf(member.key) === name)
+      const retryable = getter("retryable")
+      const state = getter("refusal") ?? getter("itemState")
       found.push({
         name: node.id.name,
         code: codeOf({ _tag: node.id.name }),
         path,
         doc: docBefore(source, node.start),
         fields,
-        retryable: retryable === undefined ? "never" : isTrue(retryable) ? "always" : "sometimes",
+        retryable: retryable === undefined ? "never" : literalOf(retryable) === true ? "always" : "sometimes",
+        state: state === undefined ? undefined : String(literalOf(state)),
+        refuses: getter("refusal") !== undefined,
         wraps: declared.kind === "Error"
       })
     }
   }).visit(program)
+  return found
+}
+
+/** Every string that is written out in a source. */
+export const stringsOf = (path: string, source: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  new Visitor({
+    Literal: ({ value }) => {
+      if (typeof value === "string") found.push(value)
+    }
+  }).visit(parseSync(path, source, { lang: "ts" }).program)
   return found
 }
 

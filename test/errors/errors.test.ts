@@ -1,21 +1,26 @@
 // Every error there is, made for real: what it says, what it must not say, and docs/errors.md, which shows it.
 // KIWI_WRITE_DOCS=1 writes the page anew.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import type { Schema } from "effect"
-import { readFileSync, writeFileSync } from "node:fs"
+import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { renderError } from "../../src/programs/cli/failure.ts"
 import { uncolored } from "../../src/programs/cli/text.ts"
 import * as embed from "../../src/programs/embed.ts"
 import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
-import type { ErrorCause, ErrorObject } from "../../src/services/error/KiwiError.ts"
-import { codeOf } from "../../src/services/error/KiwiError.ts"
-import { errorClasses } from "./catalog.ts"
+import type { ErrorCause, ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
+import { codeOf, innermost, isKiwiError, stateOf, toErrorObject } from "../../src/services/error/KiwiError.ts"
+import type { LockUseError } from "../../src/services/lockfile/Lockfiles.ts"
+import { outcomeOf } from "../../src/services/proxy/callOutcome.ts"
+import type { ChainReason, ToolCallError } from "../../src/services/proxy/ToolProxy.ts"
+import { ToolChainError } from "../../src/services/proxy/ToolProxy.ts"
+import { errorClasses, stringsOf } from "./catalog.ts"
 import { environment, loadExamples, planted } from "./Example.ts"
 import { render, shownOf } from "./page.ts"
 import { commandsIn, isUnderstood } from "./remedies.ts"
 
+const root = new URL("../../", import.meta.url)
 const examples = await loadExamples()
 const shown = new Map<string, ErrorObject>()
 
@@ -33,6 +38,124 @@ it("programs that embed Kiwi can name every error of a service", () => {
   assert.deepStrictEqual(ofServices.filter(({ name }) => !(name in embed)).map(({ name }) => name), [])
 })
 
+/** Those of the lock tools are causes of `BuiltinFailed`. */
+type CallErrorName = (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError)["_tag"]
+
+/** What search shows of an item that a call of it fails with each, and whether the audit says `denied`. */
+const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
+  Unsigned: "unsigned",
+  SignerUntrusted: "untrusted",
+  Tampered: "tampered",
+  SignatureMalformed: "tampered",
+  SystemItemAltered: "tampered",
+  ProjectRestricted: "restricted",
+  PermissionDenied: "denied",
+  GoesBack: "denied",
+  HistoryDamaged: "denied",
+  HidesItem: "denied",
+  ChildRefused: "denied",
+  ChildSchemasMissing: "denied",
+  SandboxUnavailable: "denied",
+  LockMissing: "denied",
+  LockMismatch: "denied",
+  LockInvalid: "denied",
+  HumanRequired: "denied",
+  RequestRefused: "denied",
+  RequirementsMissing: "missing_command",
+  DependenciesMissing: "missing_command",
+  AuditUnavailable: "invalid",
+  BuiltinFailed: "invalid",
+  ChainCycle: "invalid",
+  ChainLinkBroken: "invalid",
+  ChainLinkMissing: "invalid",
+  ChainMalformed: "invalid",
+  ChainTooDeep: "invalid",
+  ChainVersionMismatch: "invalid",
+  ConfigInvalid: "invalid",
+  DependenciesInvalid: "invalid",
+  EnvConfigInvalid: "invalid",
+  ItemAmbiguous: "invalid",
+  ItemIdInvalid: "invalid",
+  ItemInvalid: "invalid",
+  ItemNotFound: "invalid",
+  ItemUnreadable: "invalid",
+  LockScopeMissing: "invalid",
+  LockTimeout: "invalid",
+  LockUnavailable: "invalid",
+  ParametersInvalid: "invalid",
+  ParametersUnpassable: "invalid",
+  PrimitiveConfigInvalid: "invalid",
+  PrimitiveUnknown: "invalid",
+  RequestFailed: "invalid",
+  ResponsePathMissing: "invalid",
+  SchemaUnusable: "invalid",
+  SecretMissing: "invalid",
+  SecretUnavailable: "invalid",
+  StreamFailed: "invalid",
+  TemplateUnresolved: "invalid",
+  TemplateUnsafe: "invalid",
+  ToolFailed: "invalid",
+  ToolOutputInvalid: "invalid",
+  ToolTimeout: "invalid",
+  ToolUnstartable: "invalid",
+  UploadRefused: "invalid",
+  WriteRefused: "invalid"
+}
+
+const isOfCalls = (name: string): name is CallErrorName => Object.hasOwn(refused, name)
+
+/** What the class itself says to search and to the audit, by itself and inside a chain's error. */
+const assertSays = (name: string, error: KiwiError) => {
+  const expected = isOfCalls(name) ? refused[name] : "invalid"
+  const inner = innermost(error)
+  const inChain = new ToolChainError({
+    chain: [],
+    failedAt: { toolId: "", configPath: "", validationErrors: [] },
+    reason: inner as ChainReason
+  })
+  for (const one of [error, inner, inChain]) {
+    const { error: recorded, outcome } = outcomeOf(Exit.fail(one))
+    assert.strictEqual(recorded?.code, codeOf({ _tag: name }))
+    assert.strictEqual(outcome, expected === "invalid" || expected === "missing_command" ? "failure" : "denied")
+    assert.strictEqual(stateOf(one), expected)
+    assert.strictEqual(toErrorObject(one).retryable, toErrorObject(inner).retryable)
+  }
+}
+
+describe("only the class knows", () => {
+  const sources = new Map(
+    globSync("src/**/*.ts", { cwd: root.pathname }).map((path) => [path, readFileSync(new URL(path, root), "utf8")])
+  )
+  /** Files that have one of the words as a string, but for those that may. */
+  const naming = (words: ReadonlyArray<string>, allowed: RegExp): ReadonlyArray<string> =>
+    [...sources].flatMap(([path, source]) =>
+      allowed.test(path)
+        ? []
+        : words.some((word) => source.includes(`"${word}"`))
+        ? stringsOf(path, source).filter((text) => words.includes(text)).map((text) => `${path}: ${text}`)
+        : []
+    )
+
+  it("its code: nothing else lists codes, but what plays an agent", () => {
+    const codes = errorClasses.map(({ code }) => code)
+    assert.deepStrictEqual(naming(codes, /^src\/programs\/demo\//), [
+      // Of a defect, which has no class.
+      "src/services/proxy/callOutcome.ts: INTERNAL_ERROR"
+    ])
+  })
+
+  it("what a step is called: nothing but the pipeline lists steps", () => {
+    const pipeline = "src/layers/proxy/ToolProxyPipeline.ts"
+    const steps = [...sources.get(pipeline)!.matchAll(/\.(?:traced|called)\(\s*"(\w+)"/g)].map(([, name]) => name!)
+    assert.isAbove(steps.length, 10)
+    assert.deepStrictEqual(naming(steps, /\/ToolProxyPipeline\.ts$/), [
+      // The two that refuse what can be refused without a call.
+      "src/programs/explain.ts: validateConfig",
+      "src/programs/explain.ts: validateParameters"
+    ])
+  })
+})
+
 const causes = (cause: ErrorCause | undefined): ReadonlyArray<ErrorCause> =>
   cause === undefined ? [] : [cause, ...causes(cause.cause)]
 
@@ -40,7 +163,10 @@ describe("the example of", () => {
   for (const { file, name, produce } of examples) {
     it.live(`${name} (${file})`, () =>
       Effect.gen(function*() {
-        const error = shownOf(yield* produce)
+        const produced = yield* produce
+        if (isKiwiError(produced)) assertSays(name, produced)
+        else assert.isFalse(isOfCalls(name), "what a call fails with is made as the error itself")
+        const error = shownOf(produced)
         shown.set(name, error)
         assert.strictEqual(error.code, codeOf({ _tag: name }), error.message)
         assert.isNotEmpty(error.message)
@@ -92,7 +218,6 @@ describe("remedies", () => {
 })
 
 const page = new URL("../../docs/errors.md", import.meta.url)
-const root = new URL("../../", import.meta.url)
 
 it("docs/errors.md says all of it", async () => {
   const classes = new Map(

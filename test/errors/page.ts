@@ -98,11 +98,18 @@ const again: Readonly<Record<ErrorClass["retryable"], string>> = {
   never: "The same call fails again until somebody changes something."
 }
 
+const refused = ({ refuses, state }: ErrorClass): string =>
+  state === undefined
+    ? ""
+    : refuses
+    ? ` The audit records \`denied\`, and search shows the item as \`${state}\`.`
+    : ` Search shows the item as \`${state}\`.`
+
 const chapter = (found: ErrorClass, fields: Readonly<Record<string, Schema.Top>>, { error, when }: Produced): string =>
   [
     `## \`${found.code}\``,
     found.doc,
-    `${again[found.retryable]} What to do, here: ${
+    `${again[found.retryable]}${refused(found)} What to do, here: ${
       error.remediation === undefined ? "nothing" : normalize(escape(error.remediation)).replaceAll("\n", " ")
     }`,
     ...(found.fields.length === 0
@@ -131,7 +138,8 @@ This page has every code that there is. Each example was made by a test, which h
 In TypeScript every code is a class, \`ITEM_NOT_FOUND\` is \`ItemNotFound\`, with fields of its own. What happens inside a
 tool's chain comes in a \`ToolChainError\`, which has \`chain\`, \`failedAt\` and the error itself as \`reason\`; its code,
 message and remediation are those of the reason. What an error says about a rule or a link that is refused
-(\`PERMISSION_DENIED\`) names the link too.`
+(\`PERMISSION_DENIED\`) names the link too. Where a rule or trust refuses, \`refusal\` of the class says how (\`unsigned\`,
+\`restricted\`, \`denied\`, …).`
 
 export const render = (
   classes: ReadonlyArray<ErrorClass>,

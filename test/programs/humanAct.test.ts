@@ -124,10 +124,39 @@ describe("trusting", () => {
       const gate = Effect.provideService(HumanGate, person("yes", asked))
       yield* gate(trustSigner({ who: signer.publicKey, name: "Grace" }, caller))
       assert.lengthOf(yield* signers.candidates(keyId, "project"), 1)
-      assert.isTrue(yield* gate(untrustSigner(keyId, caller)))
+      assert.strictEqual(yield* gate(untrustSigner(keyId, caller)), keyId)
       assert.strictEqual(asked.at(-1)?.title, `Stop trusting "Grace" (${keyId})`)
-      assert.isFalse(yield* gate(untrustSigner(keyId, caller)))
+      assert.strictEqual((yield* Effect.flip(gate(untrustSigner(keyId, caller))))._tag, "SignerNotTrusted")
       assert.deepStrictEqual(yield* signers.candidates(keyId, "project"), [])
+    }).pipe(Effect.provide(kernel())))
+
+  it.effect("trusts a signer no longer by whatever name they were added", () =>
+    Effect.gen(function*() {
+      const signers = yield* SignerTrust
+      const asked: Array<HumanRequest> = []
+      const gate = Effect.provideService(HumanGate, person("yes", asked))
+      const [grace, ada, other] = [makeSigner(), makeSigner(), makeSigner()]
+      const trust = (signer: typeof grace, name: string) =>
+        gate(trustSigner({ who: signer.pair.publicKey, name, as: "me" }, caller))
+      for (const who of ["Grace", grace.keyId, grace.pair.publicKey]) {
+        yield* trust(grace, "Grace")
+        assert.strictEqual(yield* gate(untrustSigner(who, caller)), grace.keyId)
+        assert.deepStrictEqual(yield* signers.candidates(grace.keyId, "project"), [])
+      }
+      const refused = (who: string) =>
+        Effect.map(Effect.flip(gate(untrustSigner(who, caller))), ({ message }) => message)
+      assert.include(yield* refused("Grace"), "You trust nobody")
+      yield* trust(grace, "Grace")
+      yield* trust(ada, grace.keyId)
+      yield* trust(other, "Grace")
+      const before = asked.length
+      for (const who of ["Eve", "grace", "Grace ", "", "-", grace.keyId.slice(1), `${grace.pair.publicKey}A`]) {
+        assert.include(yield* refused(who), `${ada.keyId} "${grace.keyId}"`, who)
+      }
+      assert.include(yield* refused("Grace"), "is the name of 2 signers")
+      assert.lengthOf(asked, before)
+      assert.strictEqual(yield* gate(untrustSigner(grace.keyId, caller)), grace.keyId, "a key id before a name")
+      assert.lengthOf(yield* signers.candidates(ada.keyId, "project"), 1)
     }).pipe(Effect.provide(kernel())))
 })
 

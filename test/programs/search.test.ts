@@ -87,6 +87,27 @@ describe("search", () => {
       project: { "tools/thing.yaml": echo },
       user: { "tools/thing.yaml": echo }
     }, "denied"],
+    ["its runtime does not run such tools", {
+      project: {
+        "tools/thing.yaml": tool({ executor_id: "snake" }),
+        "tools/snake.yaml": tool({
+          tool_type: "runtime",
+          validation: { child_schemas: [{ match: { tool_type: "python" } }] }
+        })
+      }
+    }, "denied"],
+    ["its caller would choose what runs", {
+      project: {
+        "tools/thing.yaml": tool({
+          input_schema: { type: "object", properties: { program: { type: "string" } } },
+          config: { command: "{program}" }
+        })
+      }
+    }, "denied"],
+    ["it has no lock, and locks are strict", {
+      project: { "tools/thing.yaml": tool({ config: { command: "argv" } }) },
+      settings: { lockfileMode: "strict" }
+    }, "denied"],
     ["a command is missing", {
       project: { "tools/thing.yaml": tool({ config: { command: "argv" }, requires: { commands: ["jq"] } }) },
       host: { programs: [] }

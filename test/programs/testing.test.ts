@@ -59,6 +59,8 @@ __version__ = "1.0.0"
 __tool_type__ = "python"
 __executor_id__ = "python_runtime"
 INPUT_SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^[a-z]+$"}}}
+import sys
+print(sys.argv[1:])
 `
 
 /** Everything that a kernel does. */

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
 import * as Ed25519 from "../../src/layers/identity/ed25519.ts"
-import * as KeyFile from "../../src/layers/identity/keyFile.ts"
+import * as SealedText from "../../src/layers/vault/sealedText.ts"
 import { passphrase } from "./person.ts"
 
 const cheap = { cost: 2 ** 6, blockSize: 8, parallelization: 1 }
@@ -14,7 +14,7 @@ const makeKey = async () => {
   const pair = Ed25519.generate()
   return {
     publicKey: pair.publicKey,
-    text: await Effect.runPromise(KeyFile.print(pair, Redacted.make(passphrase), cheap))
+    text: await Effect.runPromise(SealedText.print(pair.privateKey, pair.publicKey, Redacted.make(passphrase), cheap))
   }
 }
 

@@ -152,6 +152,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     if (typeof found === "object") return found.set
     return yield* new DependenciesMissing({
       tool: query.chain.leaf.tool.location.id,
+      link: plan.links[0]!,
       requirements: [...plan.requirements],
       why: found
     })

@@ -34,6 +34,7 @@ export const make = Effect.fnUntraced(function*(registry: ReadonlyMap<string, st
       if (found !== undefined) return found
       return yield* new DependenciesMissing({
         tool: idOf(query.chain),
+        link: plan.links[0]!,
         requirements: [...plan.requirements],
         why: "not-installed"
       })

@@ -26,20 +26,17 @@ export interface ChoiceHost {
 }
 
 export const resolvedInterpreter = (
-  config: EnvConfig,
-  found: FoundInterpreter
-): ResolvedInterpreter | undefined =>
-  found._tag !== "Found" || config.interpreter === undefined
-    ? undefined
-    : {
-      variable: config.interpreter.var,
-      path: found.path,
-      kind: found.kind,
-      version: found.version,
-      ...(found.place === undefined ? {} : { place: found.place }),
-      ...(found.program === undefined ? {} : { program: found.program }),
-      ...(found.starts === undefined ? {} : { starts: found.starts })
-    }
+  variable: string,
+  found: Extract<FoundInterpreter, { readonly _tag: "Found" }>
+): ResolvedInterpreter => ({
+  variable,
+  path: found.path,
+  kind: found.kind,
+  version: found.version,
+  ...(found.place === undefined ? {} : { place: found.place }),
+  ...(found.program === undefined ? {} : { program: found.program }),
+  ...(found.starts === undefined ? {} : { starts: found.starts })
+})
 
 export const makeChooseInterpreter = (
   { checkoutAround, files, home, ownNode, path, platform, project, text, trust }: ChoiceHost & {

@@ -12,9 +12,11 @@ import {
   type EnvVariable,
   type ExplainedEnv,
   type ExplainedVariable,
+  type InterpreterAnswer,
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
+import { secretMark } from "../../services/env/fillSecrets.ts"
 import { isSecret } from "../../services/env/secretVariables.ts"
 import { isKiwiVariable } from "../../services/env/variableNames.ts"
 import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
@@ -91,16 +93,21 @@ interface Assembled {
   readonly programs: Programs
   /** As the process has it. */
   readonly searchPath: string
-  readonly found: FoundInterpreter | undefined
   readonly dotenv: DotenvFiles | undefined
   readonly problem: RequirementsMissing | undefined
   readonly env: ResolvedEnv
 }
 
 type Values = ReadonlyMap<string, string>
-type SecretValues = ReadonlyMap<string, Redacted.Redacted<string>>
 
 const none = new Map<string, never>()
+
+const answerOf = ({ interpreter }: EnvConfig, found: FoundInterpreter | undefined): InterpreterAnswer =>
+  interpreter === undefined || found === undefined
+    ? { _tag: "None" }
+    : found._tag === "Missing"
+    ? { _tag: "Missing", why: found.why, remedy: found.remedy }
+    : { _tag: "Found", interpreter: resolvedInterpreter(interpreter.var, found) }
 
 export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const { files, path, platform } = host
@@ -211,25 +218,38 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   const chooseInterpreter = makeChooseInterpreter({ ...host, home, project, text, trust })
 
-  const assemble = Effect.fnUntraced(function*(
-    chain: Chain,
-    overrides: Values,
-    secrets: SecretValues,
-    /** Also what no variable of this chain needs. */
-    inFull: boolean
-  ) {
+  /** What is read of the process and of PATH for a chain, and the interpreter that is there. */
+  const lookAround = Effect.fnUntraced(function*(chain: Chain, overrides: Values) {
     const plan = yield* Effect.fromResult(planOf(chain))
-    const { config, declared, names } = plan
-    yield* readProcess(["PATH", ...passedOn[platform], ...interpreterVariables(config), ...names])
+    yield* readProcess(["PATH", ...passedOn[platform], ...interpreterVariables(plan.config), ...plan.names])
     const ofHost = (name: string) => overrides.get(name) ?? known.get(name)
     const searchPath = ofHost("PATH") ?? defaultSearchPath[platform]
     const programs = programsOn(searchPath, ofHost("PATHEXT"))
-    const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
+    const { interpreter } = plan.config
+    const find = interpreter === undefined
+      ? Effect.undefined
+      : chooseInterpreter(chain, interpreter, programs, ofHost)
+    return { plan, ofHost, searchPath, programs, find }
+  })
 
-    const { interpreter } = config
-    const found = interpreter === undefined ? undefined : yield* chooseInterpreter(chain, interpreter, programs, ofHost)
-    if (interpreter !== undefined && found?._tag === "Found") {
-      child.set(interpreter.var, variable(interpreter.var, found.path, "interpreter"))
+  const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
+    const { find, plan } = yield* lookAround(chain, overrides)
+    return answerOf(plan.config, yield* find)
+  })
+
+  const assemble = Effect.fnUntraced(function*(
+    chain: Chain,
+    { ofHost, plan, programs, searchPath }: Effect.Success<ReturnType<typeof lookAround>>,
+    answer: InterpreterAnswer,
+    overrides: Values,
+    /** Also what no variable of this chain needs. */
+    inFull: boolean
+  ) {
+    const { config, declared, names } = plan
+    const child = new Map(overrides.size === 0 ? commonOf(programs) : common(programs, overrides))
+    if (answer._tag === "Found") {
+      const { path: found, variable: name } = answer.interpreter
+      child.set(name, variable(name, found, "interpreter"))
     }
 
     const dotenv = inFull || names.some((name) => !child.has(name) && ofHost(name) === undefined)
@@ -241,9 +261,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       if (!isSecretReference(value)) return variable(name, value, origin)
       const secret = secretNameOf(value)
       if (secret === undefined) return undefined
-      const opened = secrets.get(secret)
-      if (opened === undefined) references.add(secret)
-      return opened === undefined ? variable(name, value, origin, secret) : { name, value: opened, origin, secret }
+      references.add(secret)
+      return variable(name, value, origin, secret)
     }
     const lookup = (name: string): EnvVariable | undefined => {
       const before = child.get(name)
@@ -255,9 +274,9 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
 
     const missing = new Set<string>()
-    const isMissing = found?._tag === "Missing"
     // What the interpreter's own failure already says is not said twice.
-    const miss = (name: string) => !isMissing || name !== interpreter?.var ? missing.add(name) : missing
+    const miss = (name: string) =>
+      answer._tag !== "Missing" || name !== config.interpreter?.var ? missing.add(name) : missing
 
     /** What values of ENV_CONFIG are made of: declared too, and whoever redacts has to know it. */
     const used = new Map<string, EnvVariable>()
@@ -274,7 +293,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         const inner = lookup(n)
         if (inner === undefined) return undefined
         used.set(n, inner)
-        return Redacted.value(inner.value)
+        return inner.secret === undefined ? Redacted.value(inner.value) : secretMark(inner.secret)
       })
       if (Result.isSuccess(expanded)) child.set(name, variable(name, expanded.success, "declared"))
       else miss(expanded.failure.placeholder.slice(2, -1))
@@ -293,35 +312,38 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
     const commands = chain.requires.commands.filter((command) => programs.find(command) === undefined)
     const unseen = missing.size === 0 || project === undefined ? [] : yield* unseenDotenv(trust)
-    const problem = commands.length === 0 && missing.size === 0 && !isMissing ? undefined : new RequirementsMissing({
+    const isMet = commands.length === 0 && missing.size === 0 && answer._tag !== "Missing"
+    const problem = isMet ? undefined : new RequirementsMissing({
       tool: chain.leaf.tool.location.id,
       commands,
       variables: [...missing],
-      interpreter: isMissing ? found.why : "",
-      ...(isMissing && found.remedy !== undefined ? { interpreterRemedy: found.remedy } : {}),
+      interpreter: answer._tag === "Missing" ? answer.why : "",
+      ...(answer._tag === "Missing" && answer.remedy !== undefined ? { interpreterRemedy: answer.remedy } : {}),
       ...(unseen.length === 0 ? {} : { unseenFiles: unseen })
     })
     const env: ResolvedEnv = {
       child,
       declared: visible,
-      interpreter: found === undefined ? undefined : resolvedInterpreter(config, found),
+      interpreter: answer._tag === "Found" ? answer.interpreter : undefined,
       warnings: dotenv?.warnings() ?? [],
       ...(references.size === 0 ? {} : { references })
     }
-    return { plan, programs, searchPath, found, dotenv, problem, env } satisfies Assembled as Assembled
+    return { plan, programs, searchPath, dotenv, problem, env } satisfies Assembled as Assembled
   })
 
-  const resolve = Effect.fnUntraced(function*(
-    chain: Chain,
-    overrides: Values = none,
-    secrets: SecretValues = none
-  ) {
-    const { env, problem } = yield* assemble(chain, overrides, secrets, false)
+  const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntraced(function*(chain, options = {}) {
+    const overrides = options.overrides ?? none
+    const around = yield* lookAround(chain, overrides)
+    const answer = options.interpreter ?? answerOf(around.plan.config, yield* around.find)
+    const { env, problem } = yield* assemble(chain, around, answer, overrides, false)
     return problem === undefined ? env : yield* problem
   })
 
   const explain = Effect.fn("EnvResolver.explain")(function*(chain: Chain, overrides: Values = none) {
-    const { dotenv, env, found, plan, problem, programs, searchPath } = yield* assemble(chain, overrides, none, true)
+    const around = yield* lookAround(chain, overrides)
+    const found = yield* around.find
+    const answer = answerOf(around.plan.config, found)
+    const { dotenv, env, plan, problem, programs, searchPath } = yield* assemble(chain, around, answer, overrides, true)
     const { config, declared } = plan
     const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
     yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
@@ -394,5 +416,5 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     } satisfies ExplainedEnv as ExplainedEnv
   })
 
-  return EnvResolver.of({ resolve, explain })
+  return EnvResolver.of({ interpreter, resolve, explain })
 })

@@ -21,6 +21,7 @@ import { parsePython, readPython } from "./readPython.ts"
 import { readBash, readFrontMatter, readYaml } from "./readYaml.ts"
 import { toLegacyTool, withArgparse } from "./scripts/argparse/legacyTool.ts"
 import { readArgparse } from "./scripts/argparse/readArgparse.ts"
+import { declares } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 
 /** Parsed items in memory; beyond it the oldest are parsed again. */
@@ -51,12 +52,13 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
 })
 
 const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, typed: boolean) {
+  const declared = declares(extensionOf(snapshot), text)
   return Result.flatMap(yield* readJavascript(text, typed), ({ description, metadata }) =>
     metadata.size === 0
       ? Result.fail(
         problem(
           "the file has no metadata",
-          "Write export const __version__ = \"1.0.0\" and __executor_id__ = \"node_runtime\""
+          `Write at the left margin ${declared} __version__ = "1.0.0" and ${declared} __executor_id__ = "node_runtime"`
         )
       )
       : toTool({ snapshot, metadata, description, toolType: "node", runs: true }))

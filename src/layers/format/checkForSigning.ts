@@ -12,9 +12,11 @@ import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownProgra
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
 import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
+import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
 import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
+import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
@@ -31,6 +33,8 @@ interface CodeReader {
 }
 
 const bash: CodeReader = { command: "bash", args: ["--norc", "--noprofile", "-n"], line: /line (\d+): (.*)/ }
+
+const extendedBash: CodeReader = { ...bash, args: ["--norc", "--noprofile", "-O", "extglob", "-n"] }
 
 const python: CodeReader = {
   command: "python3",
@@ -79,6 +83,10 @@ const programOf = (command: string | undefined, programs: OwnPrograms) =>
 
 const notStarted = problem("the program that checks the code could not be started", "Install the tool's interpreter")
 
+const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+const lineOf = (bytes: Uint8Array, line: number): string => (decode(bytes).split("\n", line)[line - 1] ?? "").trim()
+
 /** `undefined`: the reader accepts it. */
 const ask = Effect.fnUntraced(
   function*({ args, command, line }: CodeReader, bytes: Uint8Array) {
@@ -99,7 +107,11 @@ const ask = Effect.fnUntraced(
       ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
       line: Number(match?.[1] ?? 0),
       column: match === null ? 0 : 1,
-      found: cut(match?.[2] || (said.trim().split("\n").at(-1) ?? ""))
+      // The last line of Node's names its version.
+      found: cut(
+        match?.[2] ||
+          (command === undefined ? lineOf(bytes, Number(match?.[1] ?? 0)) : said.trim().split("\n").at(-1) ?? "")
+      )
     }
   },
   Effect.catch(({ issue }) =>
@@ -116,8 +128,6 @@ const ask = Effect.fnUntraced(
     )
   )
 )
-
-const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
 /** Kiwi's own grammar first; where it objects (or `always`), the language's own reader has the last word. */
 const checkProgram = Effect.fnUntraced(function*(
@@ -157,6 +167,20 @@ const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.
     }
 })
 
+/** What a script turns on itself is not on while it is only read. */
+const checkBash = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<Found> {
+  const wrong = yield* ask(bash, bytes)
+  const shopt = wrong === undefined ? undefined : /^[^#\n]*\bshopt\s+-s\b[^#\n]*/gm
+  const turnedOn = shopt === undefined ? "" : (decode(bytes).match(shopt) ?? []).join()
+  if (turnedOn.includes("extglob") && (yield* ask(extendedBash, bytes)) === undefined) return nothing
+  return wrong !== undefined && wrong.line > 0 && turnedOn.includes("expand_aliases")
+    ? {
+      problem: undefined,
+      unsure: [`uses aliases, so its syntax cannot be known (line ${wrong.line}: ${wrong.found})`]
+    }
+    : { ...nothing, problem: wrong }
+})
+
 /** `runs`: whether it is part of what runs, and not just a file beside it. */
 const checkCode = Effect.fnUntraced(function*(
   path: string,
@@ -168,7 +192,7 @@ const checkCode = Effect.fnUntraced(function*(
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
-      return found(asks ? yield* ask(bash, bytes) : undefined)
+      return asks ? yield* checkBash(bytes) : nothing
     case ".py": {
       const parsed = yield* parsePython(decode(bytes))
       const isKnown = Result.isSuccess(parsed) && parsed.success.firstError === undefined
@@ -188,7 +212,11 @@ const checkCode = Effect.fnUntraced(function*(
       return found(
         yield* checkProgram(
           yield* parseJavascript(decode(bytes), false),
-          extension === ".cjs" ? [node("commonjs")] : [node("module"), node("commonjs")],
+          extension === ".cjs"
+            ? [node("commonjs")]
+            : hasModuleSyntax(decode(bytes))
+            ? [node("module")]
+            : [node("module"), node("commonjs")],
           bytes,
           asks,
           runs
@@ -282,12 +310,31 @@ export const checkForSigning = Effect.fnUntraced(function*(
   if (item._tag !== "tool") return nothing
   const wrong = checkConfig(item, decode(snapshot.bytes))
   if (wrong !== undefined) return { ...nothing, problem: wrong }
-  if (snapshot.location.kind === "file") {
-    const { location: { path }, bytes } = snapshot
-    const found = yield* checkScript(item, path, decode(bytes), alone(snapshot.location, asks, exists), "entry")
-    return found.problem === undefined ? both(yield* checkCode(path, bytes, asks, true), found) : found
-  }
-  return yield* checkFolder(item, snapshot, asks, exists)
+  const found = snapshot.location.kind === "folder"
+    ? yield* checkFolder(item, snapshot, asks, exists)
+    : yield* checkFile(item, snapshot, asks, exists)
+  return found.problem === undefined
+    ? both(found, checkPassed(item, decode(snapshot.bytes), codeOf(item, snapshot)))
+    : found
+})
+
+const codeOf = ({ entrypoint }: Tool, { bytes, files, location: { kind, path } }: ItemSnapshot): Code => {
+  if (entrypoint === undefined) return { extension: "", entry: "", all: [] }
+  const all = kind === "folder" ? files : [{ path, bytes }]
+  const entry = decode(
+    (kind === "folder" ? files.find((one) => one.path === entrypoint)?.bytes : bytes) ?? new Uint8Array()
+  )
+  return { extension: usualExtension(entrypoint, entry), entry, all: all.map((one) => decode(one.bytes)) }
+}
+
+const checkFile = Effect.fnUntraced(function*(
+  tool: Tool,
+  { bytes, location }: ItemSnapshot,
+  asks: boolean,
+  exists: Exists
+) {
+  const found = yield* checkScript(tool, location.path, decode(bytes), alone(location, asks, exists), "entry")
+  return found.problem === undefined ? both(yield* checkCode(location.path, bytes, asks, true), found) : found
 })
 
 const checkFolder = Effect.fnUntraced(function*(
@@ -303,6 +350,7 @@ const checkFolder = Effect.fnUntraced(function*(
   const place: Place = {
     _tag: "Folder",
     files: new Set(files.map(({ path }) => path)),
+    packageOf: (path) => packageOf(path, files),
     entrypoint,
     isInProject: inProject(snapshot.location, exists)
   }

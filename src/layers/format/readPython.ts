@@ -229,6 +229,11 @@ const readDescription = (tree: Tree, literals: ReturnType<typeof makeLiterals>):
   return ""
 }
 
+/** `__requires__ = "yq==3.1.0"`, as setuptools writes it into console scripts: none of Kiwi's. */
+const isSetuptools = (value: Schema.Json): boolean =>
+  typeof value === "string" ||
+  (Array.isArray(value) && value.some((one: Schema.Json) => typeof one === "string" && /[=<>~![]/.test(one)))
+
 const readModule = ({ tree }: Program, text: string): Read<PythonModule> =>
   Result.gen(function*() {
     const literals = makeLiterals(text)
@@ -257,6 +262,7 @@ const readModule = ({ tree }: Program, text: string): Read<PythonModule> =>
           problemAt(text, name.from, `${spelling} is assigned more than once`, "Keep one of the assignments")
         )
       }
+      if (spelling === "__requires__" && isSetuptools(read.success)) continue
       metadata.set(key, { value: read.success, spelling, ...place })
     }
     return { metadata, legacy, description: readDescription(tree, literals), tree }

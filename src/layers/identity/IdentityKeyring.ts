@@ -8,19 +8,19 @@ import { userInfo } from "node:os"
 import { join } from "node:path"
 import type { PassphraseChange } from "../../services/identity/Identity.ts"
 import { Identity, isEncryptedPlace, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
-import { Keychain } from "../../services/identity/Keychain.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { Signer } from "../../services/trust/SignerTrust.ts"
+import { isInKeychain } from "../../services/vault/VaultPlace.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { errorCode } from "../process/errorCode.ts"
+import type { Kdf } from "../vault/sealedText.ts"
+import * as Slots from "../vault/slots.ts"
 import * as Ed25519 from "./ed25519.ts"
-import * as KeyPlaces from "./key/keyPlaces.ts"
-import { isInKeychain, KeyPlace, startOver, storedAs } from "./key/keyPlaces.ts"
+import { KeyPlace, type PublicSide, slotOf, startOver, storedAs, unavailable, whereOf } from "./key/keySlots.ts"
 import { checkNewPassphrase, givenPassphrase } from "./key/newPassphrase.ts"
 import { checkChange, passphraseRequest } from "./key/passphraseChange.ts"
-import type * as KeyFile from "./keyFile.ts"
 
 const Recorded = Schema.Struct({
   version: Schema.Literal(1),
@@ -79,10 +79,9 @@ const placeOf = ({ copy, storedIn }: KeyPlace): KeyPlace => copy === undefined ?
 
 export const make = Effect.fnUntraced(function*(options: {
   /** What deriving a key from a passphrase costs. */
-  readonly kdf?: KeyFile.Kdf
+  readonly kdf?: Kdf
 }) {
   const { home } = yield* KiwiHome
-  const keychain = yield* Keychain
   const files = yield* SafeFiles
   const locks = yield* ProcessLock
   const passphrase = yield* givenPassphrase
@@ -111,7 +110,16 @@ export const make = Effect.fnUntraced(function*(options: {
     return current._tag === "Recorded" ? current.identity : undefined
   })
 
-  const places = KeyPlaces.make({ home, keychain, files, kdf: options.kdf })
+  const slots = yield* Slots.make(options.kdf)
+
+  const open = (identity: PublicSide, place: KeyPlace, typed: Redacted.Redacted | undefined) => {
+    const [slot, where] = [slotOf(identity, place), whereOf(place)]
+    return Effect.catchTag(
+      slots.get(slot, where, typed),
+      "ValueUnavailable",
+      (error) => Effect.fail(unavailable(slot, where, error))
+    )
+  }
 
   const record = (identity: Recorded, exclusive = false) =>
     files.write(home, "identity.json", `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
@@ -119,26 +127,16 @@ export const make = Effect.fnUntraced(function*(options: {
   /** Puts the key where it will stay, and says where that is. */
   const store = Effect.fnUntraced(function*(pair: Ed25519.KeyPair, keyId: string) {
     yield* checkNewPassphrase(passphrase)
-    const inKeychain: KeyPlace = { storedIn: storedAs("keychain", passphrase !== undefined) }
-    const inFile: KeyPlace = { storedIn: storedAs("file", passphrase !== undefined) }
-    const kept = yield* places.write(keyId, inKeychain, pair, passphrase).pipe(
-      Effect.andThen(places.open({ keyId, publicKey: pair.publicKey }, inKeychain, passphrase)),
-      Effect.map((read) => Redacted.value(read) === Redacted.value(pair.privateKey)),
-      Effect.catch((error) =>
-        Effect.as(
-          Effect.logWarning(
-            `${error.message}. Your signing key is kept in a file under $KIWI_HOME/keys instead, ` +
-              (passphrase === undefined
-                ? "readable for your user alone; kiwi identity encrypt puts a passphrase on it"
-                : "encrypted by KIWI_PASSPHRASE")
-          ),
-          false
+    const slot = slotOf({ keyId, publicKey: pair.publicKey }, {})
+    const place = yield* Effect.catchTag(
+      slots.put(slot, pair.privateKey, passphrase),
+      "NotSealed",
+      () =>
+        Effect.fail(
+          new KeyUnavailable({ detail: "it could not be encrypted", remedy: "Free some memory and try again" })
         )
-      )
     )
-    if (kept) return inKeychain
-    yield* places.writeFile(keyId, inFile, pair, passphrase)
-    return inFile
+    return { storedIn: storedAs(isInKeychain(place) ? "keychain" : "file", passphrase !== undefined) }
   })
 
   const create = Effect.fnUntraced(function*() {
@@ -162,7 +160,8 @@ export const make = Effect.fnUntraced(function*(options: {
   const tidy = Effect.fnUntraced(function*(identity: Recorded) {
     const { leftover, ...tidied } = identity
     if (leftover === undefined) return identity
-    yield* places.remove(identity.keyId, leftover)
+    const slot = slotOf(identity, leftover)
+    yield* whereOf(leftover) === "keychain" ? slots.removeEntry(slot) : slots.removeFile(slot)
     yield* record(tidied)
     return tidied
   })
@@ -177,7 +176,7 @@ export const make = Effect.fnUntraced(function*(options: {
     // No passphrase changes while the key is opened.
     const pair = yield* withIdentityLock(Effect.gen(function*() {
       const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
-      const privateKey = yield* places.open(identity, identity, act.passphrase ?? passphrase).pipe(
+      const privateKey = yield* open(identity, identity, act.passphrase ?? passphrase).pipe(
         Effect.mapError((error) =>
           error._tag === "KeyUnavailable" ? error : new KeyLocked({
             passphrase: error.passphrase === "wrong" && act.passphrase === undefined
@@ -198,7 +197,10 @@ export const make = Effect.fnUntraced(function*(options: {
   const opensWith = Effect.fn("Identity.opensWith")(function*(typed: Redacted.Redacted) {
     const identity = yield* recorded
     if (identity === undefined || !isEncryptedPlace(identity.storedIn)) return undefined
-    return yield* Effect.orElseSucceed(places.opensWith(identity, identity, typed), () => false)
+    return yield* Effect.orElseSucceed(
+      slots.opensWith(slotOf(identity, identity), whereOf(identity), typed),
+      () => false
+    )
   })
 
   const locked = Effect.gen(function*() {
@@ -215,17 +217,15 @@ export const make = Effect.fnUntraced(function*(options: {
 
   /** Writes the next copy and reads it back; only then does it count, and the one before is removed. */
   const replaceCopy = Effect.fnUntraced(function*(before: Recorded, pair: Ed25519.KeyPair, to: PassphraseChange["to"]) {
-    const where = isInKeychain(before) ? "keychain" : "file"
+    const where = whereOf(before)
     const next: KeyPlace = { storedIn: storedAs(where, to !== undefined), copy: (before.copy ?? 0) + 1 }
     const begun: Recorded = { ...before, leftover: next }
     yield* record(begun)
-    yield* places.write(before.keyId, next, pair, to).pipe(
-      Effect.andThen(places.open(before, next, to)),
-      Effect.filterOrFail((read) => Redacted.value(read) === Redacted.value(pair.privateKey)),
+    yield* slots.putAt(where, slotOf(before, next), pair.privateKey, to).pipe(
       Effect.mapError((error) =>
         new KeyUnavailable({
           detail: "its new form could not be written and read back, so it stays as it was" +
-            ("message" in error && error.message !== "" ? `. ${error.message}` : ""),
+            (error.message === "" ? "" : `. ${error.message}`),
           remedy: "kiwi doctor looks at the keychain and the disk; then try again"
         })
       ),
@@ -245,8 +245,8 @@ export const make = Effect.fnUntraced(function*(options: {
       const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
       const command = yield* checkChange(change, act, identity.keyId)
       const privateKey = yield* Effect.catchTag(
-        places.open(identity, identity, change.from),
-        "NotOpened",
+        open(identity, identity, change.from),
+        "ValueLocked",
         (wrong) => Effect.fail(new KeyLocked({ passphrase: wrong.passphrase, command, overClient: false }))
       )
       const pair = { publicKey: identity.publicKey, privateKey }

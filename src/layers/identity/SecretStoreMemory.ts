@@ -1,7 +1,7 @@
 // Secrets in memory: given at the start, or set by an act.
 import { Effect, Layer, Redacted } from "effect"
 import { isSecretName, SecretNameInvalid, SecretStore } from "../../services/identity/SecretStore.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { sha256 } from "./sha256.ts"
 
 const requestFor = (what: "set" | "remove", name: string): HumanRequest => ({
@@ -15,10 +15,6 @@ const requestFor = (what: "set" | "remove", name: string): HumanRequest => ({
 export const make = (given: Readonly<Record<string, string>> = {}) =>
   Effect.sync(() => {
     const secrets = new Map(Object.entries(given).map(([name, value]) => [name, Redacted.make(value)] as const))
-    const agreed = (request: HumanRequest, act: HumanAct) =>
-      act.kind === request.kind && act.digest === request.digest
-        ? Effect.void
-        : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
     const propose = (what: "set" | "remove") => (name: string) =>
       isSecretName(name) ? Effect.succeed(requestFor(what, name)) : Effect.fail(new SecretNameInvalid({ name }))
     return SecretStore.of({
@@ -27,12 +23,12 @@ export const make = (given: Readonly<Record<string, string>> = {}) =>
       proposeSet: propose("set"),
       set: (name, value, act) =>
         Effect.as(
-          Effect.tap(agreed(requestFor("set", name), act), () => Effect.sync(() => secrets.set(name, value))),
+          Effect.tap(requireAct(requestFor("set", name), act), () => Effect.sync(() => secrets.set(name, value))),
           { name, storedIn: "keychain" as const }
         ),
       proposeRemove: propose("remove"),
       remove: (name, act) =>
-        Effect.andThen(agreed(requestFor("remove", name), act), Effect.sync(() => secrets.delete(name)))
+        Effect.andThen(requireAct(requestFor("remove", name), act), Effect.sync(() => secrets.delete(name)))
     })
   })
 

@@ -1,5 +1,5 @@
 // One small file per item beside the other state of its tier. A read costs one stat; a write happens when somebody
-// signs, or when a version runs that is newer than all before.
+// signs, or when a version runs that is newer than all before, or the newest one in other bytes.
 import { Effect, Layer, Option, Schema } from "effect"
 import { readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -125,15 +125,15 @@ export const make = Effect.gen(function*() {
       return error === undefined ? Effect.void : Effect.fail(error)
     })
 
-  const ran = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string) {
+  const ran = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string, keyId?: string) {
     if (location.tier === "system") return
-    // What is known in memory may be old, but the newest version only ever grows.
+    // What is known in memory was read by the check before this run.
     const remembered = known.get(fileOf(location))?.past ?? readSound(location)
     // A damaged past is a person's to replace, by signing.
-    if (remembered === undefined || !ItemPast.isNewer(remembered, version)) return
+    if (remembered === undefined || !ItemPast.isNews(remembered, version, digest)) return
     yield* write([{
       location,
-      next: (now) => ItemPast.isNewer(now, version) ? ItemPast.afterRun(now, version, digest) : undefined
+      next: (now) => ItemPast.isNews(now, version, digest) ? ItemPast.afterRun(now, version, digest, keyId) : undefined
     }])
   })
 

@@ -19,11 +19,11 @@ export const make = Effect.sync(() => {
         const error = ItemPast.checkForward(read(location), location, version, digest)
         return error === undefined ? Effect.void : Effect.fail(error)
       }),
-    ran: (location, version, digest) =>
+    ran: (location, version, digest, keyId) =>
       Effect.sync(() => {
         const past = read(location)
-        if (location.tier === "system" || !ItemPast.isNewer(past, version)) return
-        write(location, ItemPast.afterRun(past, version, digest))
+        if (location.tier === "system" || !ItemPast.isNews(past, version, digest)) return
+        write(location, ItemPast.afterRun(past, version, digest, keyId))
       }),
     signed: (answers) =>
       Effect.sync(() => {

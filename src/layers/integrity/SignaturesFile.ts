@@ -27,7 +27,8 @@ import {
   splitSignature,
   withSignature
 } from "../../services/item/SignatureLine.ts"
-import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
+import { SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { type FileWrite, SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -161,6 +162,7 @@ export const make = Effect.gen(function*() {
   const parser = yield* ItemParser
   const store = yield* ItemStore
   const verifier = yield* Verifier
+  const signers = yield* SignerTrust
   const othersOf = yield* OthersVersion.make
 
   const before = Effect.fnUntraced(function*({ kind, path }: ItemLocation, digest: string | undefined) {
@@ -174,6 +176,13 @@ export const make = Effect.gen(function*() {
     const bytes = yield* copies.recall(digest, path.slice(path.lastIndexOf("/") + 1))
     return (bytes === undefined ? { _tag: "None" } : { _tag: "File", bytes }) satisfies Plan.Before as Plan.Before
   })
+
+  /** Whether what that key signs runs as yours does. What has run was signed by a person. */
+  const isStillYours = (keyId: string | undefined, tier: Tier) =>
+    Effect.map(
+      keyId === undefined ? Effect.succeed([]) : signers.candidates(keyId, tier),
+      (found) => found.some((standing) => isYours({ _tag: "Signer", standing, kind: "person", time: "" }))
+    )
 
   /** What the item's id names for everybody else. */
   const used = (find: Find, location: ItemLocation) =>
@@ -194,29 +203,48 @@ export const make = Effect.gen(function*() {
     const item = yield* parser.check(snapshot)
     const past = yield* history.past(location)
     const by = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))?.by
-    const older = by !== undefined && isYours(by) &&
-      ItemPast.checkForward(past, location, item.version, snapshot.digest) !== undefined
-    return { location, snapshot, item, past, by, older }
+    const refused = yield* history.checkForward(location, item.version, snapshot.digest).pipe(
+      Effect.as(undefined),
+      Effect.catch((error) => Effect.succeed(error._tag))
+    )
+    const older = by !== undefined && isYours(by) && refused === "GoesBack"
+    return { location, snapshot, item, past, by, older, isDamaged: refused === "HistoryDamaged" }
   })
 
   const describe = Effect.fnUntraced(function*(
     find: Find,
     seen: Effect.Success<ReturnType<typeof look>>,
-    findOthers: FindOthers = () => Effect.undefined
+    findOthers: FindOthers = OthersVersion.findNothing
   ) {
-    const { by, item, location, older, past, snapshot } = seen
-    const compared = older ? past.newest?.digest : past.lastSigned?.digest
-    const others = by === undefined && compared === undefined ? yield* findOthers(snapshot) : undefined
-    const old = others?.before ?? (yield* before(location, compared))
+    const { by, isDamaged, item, location, older, past, snapshot } = seen
+    const accepted = older ? ItemPast.acceptedNewest(past) : ItemPast.acceptedLast(past)
+    const isFirst = by === undefined && accepted === undefined && !isDamaged
+    const others = isFirst ? yield* findOthers.version(snapshot) : undefined
+    const stands = accepted?._tag !== "Ran" || (yield* isStillYours(accepted.keyId, location.tier))
+    const compared = stands ? accepted?.digest : undefined
+    const kept = others?.before ?? (yield* before(location, compared))
+    const committed = kept._tag === "None" && compared !== undefined
+      ? yield* findOthers.committed(location, compared)
+      : undefined
+    const old = committed ?? kept
     const named = yield* used(find, location)
     const overruledBy = named?.tier === "system" ? named : undefined
     const hides = overruledBy !== undefined
       ? []
       : yield* hiddenBy(find, location)
     const signer = by?._tag === "Signer" ? by.standing : undefined
-    const forgotten = compared === undefined || old._tag !== "None" ? undefined : older ? "ran" : "signed"
+    const hasRun = accepted?._tag === "Ran"
+    const forgotten = accepted === undefined || old._tag !== "None"
+      ? undefined
+      : stands
+      ? hasRun ? "ran" : "signed"
+      : "untrusted"
+    const isSame = accepted?.digest === snapshot.digest
     const { added, removed, text, unreadable } = Plan.diffItem(old, snapshot)
-    const about = { hides, overruledBy, past, unreadable, forgotten, changedFrom: others?.whose } as const
+    const ran = hasRun && !older && !isSame && old._tag !== "None"
+      ? `version ${accepted.version}, which ran here`
+      : undefined
+    const about = { hides, overruledBy, past, unreadable, forgotten, changedFrom: others?.name ?? ran } as const
     const planned: PlannedSignature = {
       location,
       snapshot,
@@ -226,9 +254,9 @@ export const make = Effect.gen(function*() {
         ? "older"
         : signer?._tag === "You"
         ? "same"
-        : past.lastSigned === undefined
+        : accepted === undefined || !stands
         ? others === undefined ? "new" : "changed"
-        : past.lastSigned.digest === snapshot.digest
+        : isSame
         ? "unmarked"
         : "changed",
       goesBackFrom: ItemPast.goesBackFrom(past, item.version),
@@ -308,6 +336,7 @@ export const make = Effect.gen(function*() {
     const locations = many ? yield* findMany(query) : [yield* findOne(query)]
     const items: Array<PlannedSignature> = []
     const refused: Array<SigningPlan["refused"][number]> = []
+    const signed: Array<ItemLocation> = []
     let bytes = 0
     const tooMuch = (issue: TooMuchToSign["issue"]) =>
       new TooMuchToSign({
@@ -329,7 +358,10 @@ export const make = Effect.gen(function*() {
       for (const [index, result] of results.entries()) {
         if (Result.isSuccess(result)) {
           const { counts, planned } = result.success
-          if (query.changedOnly === true && counts) continue
+          if (query.changedOnly === true && counts) {
+            if (planned.change === "same") signed.push(planned.location)
+            continue
+          }
           items.push(planned)
           bytes += sizeOf(planned)
         } else if (many) {
@@ -348,7 +380,7 @@ export const make = Effect.gen(function*() {
       const overClient = query.answeredIn === "client"
       return yield* new KeyLocked({ passphrase: locked, overClient, command: request.command })
     }
-    return { items: all, refused, request }
+    return { items: all, refused, signed, request }
   })
 
   const stale = (location: ItemLocation): PlanStale => new PlanStale({ item: showLocation(location) })
@@ -436,11 +468,9 @@ export const make = Effect.gen(function*() {
   })
 
   const sign = Effect.fn("Signatures.sign")(function*(shown: SigningPlan, act: HumanAct) {
-    const digest = digestOfPlan(shown.items)
     const unlike = shown.items.find(({ location }) => location.tier === "system")
-    if (act.kind !== "sign" || act.digest !== digest || shown.request.digest !== digest || unlike !== undefined) {
-      return yield* new PlanStale({ item: unlike === undefined ? shown.request.title : showLocation(unlike.location) })
-    }
+    if (unlike !== undefined) return yield* stale(unlike.location)
+    yield* requireAct({ ...shown.request, kind: "sign", digest: digestOfPlan(shown.items) }, act)
     return shown.items.length === 0 ? [] : yield* locks.withLock(home, "sign")(perform(shown, act))
   })
 

@@ -1,8 +1,10 @@
 // The version of an item that somebody has signed whose signature is as good as yours: a person who signs a change of
-// it is shown the difference to that. It is verified anew, and nothing of a project that is not trusted is read. What is
+// it, where it neither ran nor was signed here before, is shown the difference to that. Whoever wrote the change chooses
+// which one it is, and it would run as it is: what this machine remembers comes first. It is verified anew, and nothing of a project that is not trusted is read. What is
 // signed by somebody who counts as another does not run, so that nobody has accepted it: it is no version to start from.
 import { Effect, Option, Result } from "effect"
 import { dirname } from "node:path"
+import { ItemParser } from "../../services/format/ItemParser.ts"
 import { GitTree } from "../../services/git/GitTree.ts"
 import type { CommitFiles } from "../../services/git/GitTree.ts"
 import type { Before } from "../../services/integrity/SigningPlan.ts"
@@ -17,12 +19,18 @@ import { fileSnapshot, folderSnapshot } from "../item/makeSnapshot.ts"
 
 export interface OthersVersion {
   readonly before: Before
-  /** "bob's", "your". */
-  readonly whose: string
+  /** "bob's version 1.0.0". */
+  readonly name: string
 }
 
-/** Finds it for one of the items that were named; `undefined`: there is none. */
-export type FindOthers = (snapshot: ItemSnapshot) => Effect.Effect<OthersVersion | undefined>
+/** For one of the items that were named. `undefined`: there is none. */
+export interface FindOthers {
+  readonly version: (snapshot: ItemSnapshot) => Effect.Effect<OthersVersion | undefined>
+  /** What is committed, if it is these bytes. */
+  readonly committed: (location: ItemLocation, digest: string) => Effect.Effect<Before | undefined>
+}
+
+export const findNothing: FindOthers = { version: () => Effect.undefined, committed: () => Effect.undefined }
 
 /** From the project's folder, as git names it. */
 const pathOf = ({ file, root }: ItemLocation): string => `.ai/${file.slice(root.length + 1)}`
@@ -47,6 +55,7 @@ const beforeOf = ({ bytes, files, location }: ItemSnapshot): Before =>
 
 export const make = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
+  const parser = yield* ItemParser
   const tree = yield* GitTree
   const trust = yield* ProjectTrust
   const verifier = yield* Verifier
@@ -55,8 +64,13 @@ export const make = Effect.gen(function*() {
     if (snapshot === undefined) return undefined
     const by = Option.getOrUndefined(yield* Effect.option(verifier.verify(snapshot)))?.by
     if (by?._tag !== "Signer" || by.standing._tag === "Unknown" || !isYours(by)) return undefined
+    const item = Option.getOrUndefined(yield* Effect.option(parser.parse(snapshot)))
+    if (item === undefined) return undefined
     const whose = by.standing._tag === "You" ? "your" : `${shownName(by.standing.signer.name)}'s`
-    return { before: beforeOf(snapshot), whose } satisfies OthersVersion as OthersVersion
+    return {
+      before: beforeOf(snapshot),
+      name: `${whose} version ${item.version}`
+    } satisfies OthersVersion as OthersVersion
   })
 
   /** What the item's own signature was made for, as it was kept when it ran here. */
@@ -85,14 +99,23 @@ export const make = Effect.gen(function*() {
         ? Effect.undefined
         : Effect.orElseSucceed(tree.read(dirname(first.root), "HEAD", isWanted), () => undefined)
     )
-    const find: FindOthers = Effect.fnUntraced(function*(snapshot) {
-      const { location } = snapshot
-      if (location.tier !== "project" || (yield* trust.state)._tag !== "Trusted") return undefined
-      const kept = yield* judge(yield* keptSnapshot(snapshot))
-      if (kept !== undefined) return kept
-      const commit = yield* head
-      return commit && (yield* judge(committedSnapshot(location, commit)))
+    const isReadable = Effect.fnUntraced(function*({ tier }: ItemLocation) {
+      return tier === "project" && (yield* trust.state)._tag === "Trusted"
     })
-    return find
+    const committedAt = Effect.fnUntraced(function*(location: ItemLocation) {
+      const commit = yield* head
+      return commit && committedSnapshot(location, commit)
+    })
+    const version = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+      const { location } = snapshot
+      if (!(yield* isReadable(location))) return undefined
+      return (yield* judge(yield* keptSnapshot(snapshot))) ?? (yield* judge(yield* committedAt(location)))
+    })
+    const committed = Effect.fnUntraced(function*(location: ItemLocation, digest: string) {
+      if (!(yield* isReadable(location))) return undefined
+      const snapshot = yield* committedAt(location)
+      return snapshot?.digest === digest ? beforeOf(snapshot) : undefined
+    })
+    return { version, committed } satisfies FindOthers as FindOthers
   })
 })

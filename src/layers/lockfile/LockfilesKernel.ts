@@ -40,7 +40,7 @@ import {
 import { type Quote, quoteAll } from "../../services/lockfile/lockQuote.ts"
 import { queryOfLock, showLock } from "../../services/lockfile/lockReport.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -199,11 +199,10 @@ export const make = Effect.gen(function*() {
     )
     if (chain.links.some((link) => link.tool.location.tier === "project")) yield* trust.require
     for (const link of chain.links) yield* verifier.verify(link.snapshot)
-    const env = Option.getOrUndefined(yield* Effect.option(environments.resolve(chain)))
-    const installed = packages === undefined
-      ? yield* installedFor(chain, env?.interpreter?.path)
-      : asLocked(packages)
-    return { chain, now: frozenOf(chain, env?.interpreter, installed) }
+    const answer = yield* Effect.option(environments.interpreter(chain))
+    const interpreter = Option.isSome(answer) && answer.value._tag === "Found" ? answer.value.interpreter : undefined
+    const installed = packages === undefined ? yield* installedFor(chain, interpreter?.path) : asLocked(packages)
+    return { chain, now: frozenOf(chain, interpreter, installed) }
   })
 
   const resolve = ({ id, tier }: LockQuery, packages?: InstalledSet) => prove(chains.resolve({ id, tier }), packages)
@@ -272,17 +271,12 @@ export const make = Effect.gen(function*() {
     } satisfies FreezePlan as FreezePlan
   })
 
-  const agreed = (request: HumanRequest | undefined, act: HumanAct | undefined) =>
-    request === undefined || (act?.kind === request.kind && act.digest === request.digest)
-      ? Effect.void
-      : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
-
   const save = Effect.fn("Lockfiles.freeze")(function*(
     { frozen, scope, variant }: FreezePlan,
     act: HumanAct | undefined
   ) {
     // Asked again, and last: what is replaced is what the person has seen.
-    const provided = Effect.flatMap(replacement(frozen, scope, variant), ({ request }) => agreed(request, act))
+    const provided = Effect.flatMap(replacement(frozen, scope, variant), ({ request }) => requireAct(request, act))
     return yield* store.save(frozen, { scope, variant, provided })
   })
 
@@ -391,7 +385,7 @@ export const make = Effect.gen(function*() {
 
   const prune = Effect.fn("Lockfiles.prune")(function*({ input }: PrunePlan, act: HumanAct | undefined) {
     const { request } = yield* planPrune(input)
-    yield* agreed(request, act)
+    yield* requireAct(request, act)
     return yield* store.prune(input)
   })
 

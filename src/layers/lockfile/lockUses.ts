@@ -1,7 +1,7 @@
 // What is done with locks over the Lockfiles of a kernel, for whoever can ask a person and for tools, which cannot: the
 // difference is the `ask` that they give. Many locks together are one question: everything is shown, agreed to once,
 // and then exactly that is done; nothing is written before.
-import { Effect, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { ItemIdInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
 import { isCategory, parseItemRef } from "../../services/item/ItemId.ts"
@@ -99,6 +99,26 @@ const stateOfTools = Effect.fnUntraced(function*(locks: ReadonlyArray<StoredLock
   return found
 })
 
+/** Signed tools of which there is no lock at all; those of `locks` have one. */
+const countUnlocked = Effect.fnUntraced(function*(filter: LockFilter, locks: ReadonlyArray<StoredLock>) {
+  const lockfiles = yield* Lockfiles
+  const store = yield* ItemStore
+  const locked = new Set(locks.map((lock) => Report.queryOfLock(lock)).map(({ id, tier }) => `${tier} ${id}`))
+  let count = 0
+  for (const tier of filter.scope === undefined ? ["project", "user"] as const : [filter.scope]) {
+    for (const location of yield* store.list({ type: "tool", tier })) {
+      const id = qualifiedId(location)
+      const isAsked = filter.category === undefined || `${location.category}/`.startsWith(`${filter.category}/`)
+      if (!isAsked || locked.has(`${tier} ${id}`)) continue
+      const state = yield* Effect.result(lockfiles.validate({ id, tier }))
+      if (Result.isSuccess(state) && isUnlocked(state.success)) count += 1
+    }
+  }
+  return count
+})
+
+const isUnlocked = ({ check }: LockState): boolean => check._tag === "Problem" && check.problem._tag === "LockMissing"
+
 /** Every lock against what is there. */
 export const verifyLocks = Effect.fn("verifyLocks")(function*(filter: LockFilter) {
   const lockfiles = yield* Lockfiles
@@ -107,7 +127,12 @@ export const verifyLocks = Effect.fn("verifyLocks")(function*(filter: LockFilter
     Result.isSuccess(state) ? Report.verified(lock, state.success) : Report.unresolved(lock, state.failure)
   )
   const all = [...rows, ...invalid.map(Report.unusable)]
-  return { ok: !all.some(Report.isTrouble), locks: all } satisfies Report.VerifiedLocks as Report.VerifiedLocks
+  const unlocked = yield* countUnlocked(filter, locks)
+  return {
+    ok: !all.some(Report.isTrouble),
+    locks: all,
+    ...(unlocked === 0 ? {} : { unlocked })
+  } satisfies Report.VerifiedLocks as Report.VerifiedLocks
 })
 
 export interface OutdatedLocksInput {
@@ -285,6 +310,27 @@ export const freezeLocks = Effect.fn("freezeLocks")(function*<E, R>(input: Freez
     [...named.map((query): Target => ({ id: query.id, tier: query.tier, scope, variant })), ...targetsOf(dependents)],
     { ask, command: commandOf("freeze", input), single: id !== undefined && link === undefined && !isGlob(id), dryRun }
   )
+})
+
+/** Whether what is locked is not these bytes, or nothing is: as signing leaves it that was cut off before it locked. */
+const isUnfinished = (state: LockState): boolean =>
+  isUnlocked(state) ||
+  (state.check._tag === "Problem" && state.check.problem._tag === "LockMismatch" &&
+    state.check.problem.findings.some(({ field, link }) => field === "integrity" && link === 0))
+
+/** Locks those of the tools whose bytes nothing has locked. */
+export const lockUnfinished = Effect.fn("lockUnfinished")(function*<E, R>(
+  tools: ReadonlyArray<LockQuery>,
+  command: string,
+  ask: Ask<E, R>
+) {
+  const lockfiles = yield* Lockfiles
+  const due = yield* Effect.filter(
+    tools,
+    (query) => Effect.map(Effect.option(lockfiles.validate(query)), Option.exists(isUnfinished))
+  )
+  const targets = due.map(({ id, tier }): Target => ({ id, tier, scope: undefined, variant: false }))
+  return yield* freezeAll(targets, { ask, command, single: false, dryRun: false })
 })
 
 export interface UpdateLocksInput {

@@ -5,12 +5,12 @@ import { AuditLog } from "../../services/audit/AuditLog.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { outcomeOf } from "../../services/proxy/callOutcome.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
-import type { Run } from "./Run.ts"
+import type { Begun, Done } from "./Step.ts"
 
 export const make = Effect.gen(function*() {
   const audit = yield* AuditLog
 
-  const auditRequest = Effect.fnUntraced(function*({ call }: Run) {
+  const auditRequest = Effect.fnUntraced(function*({ call }: Begun) {
     yield* audit.append({
       kind: "request",
       call: call.callId,
@@ -22,8 +22,12 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  const auditResult = Effect.fnUntraced(function*(run: Run, exit: Exit.Exit<void, ToolCallError>) {
-    const chain = run.resolved?.chain
+  const auditResult = Effect.fnUntraced(function*(
+    run: Begun & Partial<Done>,
+    exit: Exit.Exit<unknown, ToolCallError>,
+    startedAt: number
+  ) {
+    const { chain } = run
     const tool = chain?.leaf.tool
     yield* audit.append({
       kind: "result",
@@ -37,7 +41,7 @@ export const make = Effect.gen(function*() {
       ...outcomeOf(exit),
       ...(run.rule === undefined ? {} : { rule: run.rule }),
       ...(run.isolation === undefined ? {} : { isolation: run.isolation }),
-      duration_ms: (yield* Clock.currentTimeMillis) - run.startedAt
+      duration_ms: (yield* Clock.currentTimeMillis) - startedAt
     }, run.secrets)
   })
 

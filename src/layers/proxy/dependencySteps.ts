@@ -1,35 +1,11 @@
 // The packages that a chain declares: there, or named together with everything else that is missing. They are never
 // installed by a call. Where they are there, they are what the tool runs with.
-import { Effect, Redacted } from "effect"
-import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
+import { Effect, Result } from "effect"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
-import { interpreterOnly } from "../../services/dependency/interpreterOnly.ts"
-import type { EnvVariable, ResolvedEnv } from "../../services/env/EnvResolver.ts"
-import { EnvResolver, RequirementsMissing } from "../../services/env/EnvResolver.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
-import { chainOf, failedIn } from "./Run.ts"
-import type { Run } from "./Run.ts"
-
-/** The same environment with another interpreter in every variable that named the one that was found. */
-export const withInterpreter = (env: ResolvedEnv, path: string): ResolvedEnv => {
-  const { interpreter } = env
-  if (interpreter === undefined || interpreter.path === path) return env
-  const change = (variables: ReadonlyMap<string, EnvVariable>): ReadonlyMap<string, EnvVariable> =>
-    new Map(
-      [...variables].map(([name, variable]) => {
-        const names = (variable.origin === "interpreter" || variable.origin === "declared") &&
-          Redacted.value(variable.value) === interpreter.path
-        return [name, names ? { ...variable, value: Redacted.make(path) } : variable]
-      })
-    )
-  return {
-    ...env,
-    child: change(env.child),
-    declared: change(env.declared),
-    interpreter: { ...interpreter, path }
-  }
-}
+import { blame } from "./blame.ts"
+import type { Facts } from "./Step.ts"
 
 /** Where the copy of a tool has to lie so that Node finds the environment's packages from it. */
 export const copiesBelow = (set: InstalledSet | undefined): string | undefined =>
@@ -37,57 +13,28 @@ export const copiesBelow = (set: InstalledSet | undefined): string | undefined =
 
 export const make = Effect.gen(function*() {
   const dependencies = yield* Dependencies
-  const environments = yield* EnvResolver
   const lockfiles = yield* Lockfiles
 
-  const linkOf = (chain: Chain, id: string | undefined): ChainLink =>
-    chain.links.find((link) => link.tool.location.id === id) ?? chain.leaf
-
-  const declared = (run: Run) =>
-    dependencies.declared(chainOf(run)).pipe(
-      Effect.mapError((reason) => failedIn(run, linkOf(chainOf(run), reason.link), reason))
+  /** For a chain that declares nothing: one look into a map. What is missing is told with everything else. */
+  const findPackages = Effect.fnUntraced(function*(facts: Facts<"call" | "chain" | "interpreter" | "lockMode">) {
+    const { call, chain, interpreter, lockMode } = facts
+    const plan = yield* dependencies.declared(chain).pipe(
+      Effect.mapError((reason) => blame(chain, reason))
     )
-
-  const pinsOf = (run: Run) => run.lockMode === "off" ? Effect.undefined : lockfiles.packagesOf(chainOf(run))
-
-  /** For a chain that declares nothing: one look into a map. */
-  const requireDependencies = Effect.fnUntraced(function*(run: Run) {
-    const plan = yield* declared(run)
-    if (plan === undefined) return
-    const chain = chainOf(run)
-    const pins = yield* pinsOf(run)
-    const set = yield* dependencies.installed({ chain, interpreter: run.env?.interpreter?.path, pins }).pipe(
-      Effect.mapError((reason) => failedIn(run, linkOf(chain, plan.links[0]), reason))
-    )
-    if (set === undefined) return
-    run.dependencies = set
-    if (set.interpreter !== undefined && run.env !== undefined) run.env = withInterpreter(run.env, set.interpreter)
-    if (!run.call.dryRun) yield* dependencies.used(set)
+    if (plan === undefined) return { packages: undefined }
+    const pins = lockMode === "off" ? undefined : yield* lockfiles.packagesOf(chain)
+    const path = interpreter._tag === "Found" ? interpreter.interpreter.path : undefined
+    const found = yield* Effect.result(dependencies.installed({ chain, interpreter: path, pins }))
+    if (Result.isFailure(found)) {
+      const reason = found.failure
+      if (reason._tag !== "DependenciesMissing") return yield* blame(chain, reason)
+      return { packages: { _tag: "Missing" as const, reason } }
+    }
+    const set = found.success
+    if (set === undefined) return { packages: undefined }
+    if (!call.dryRun) yield* dependencies.used(set)
+    return { packages: { _tag: "Installed" as const, set } }
   })
 
-  /** Adds the packages that are not there to what else is missing. */
-  const withDependencies = Effect.fnUntraced(function*(run: Run, reason: RequirementsMissing) {
-    const plan = yield* declared(run)
-    if (plan === undefined) return reason
-    const chain = chainOf(run)
-    const env = yield* Effect.option(environments.resolve(interpreterOnly(chain)))
-    const found = env._tag === "None"
-      ? env
-      : yield* Effect.option(
-        dependencies.installed({ chain, interpreter: env.value.interpreter?.path, pins: yield* pinsOf(run) })
-      )
-    if (found._tag === "Some") return reason
-    const { commands, interpreter, interpreterRemedy, tool, unseenFiles, variables } = reason
-    return new RequirementsMissing({
-      tool,
-      commands,
-      variables,
-      interpreter,
-      ...(interpreterRemedy === undefined ? {} : { interpreterRemedy }),
-      ...(unseenFiles === undefined ? {} : { unseenFiles }),
-      dependencies: [...plan.requirements]
-    })
-  })
-
-  return { requireDependencies, withDependencies }
+  return { findPackages }
 })

@@ -1,9 +1,7 @@
 // The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
-import type { ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
-import type { EnvVariable } from "../../services/env/EnvResolver.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
@@ -12,38 +10,16 @@ import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { blame } from "./blame.ts"
 import { redactedEvents } from "./redactedEvents.ts"
-import { chainOf, failedIn, setterOf, setterOfIssues } from "./Run.ts"
-import type { Run } from "./Run.ts"
-
-const noVariables: ReadonlyMap<string, EnvVariable> = new Map()
+import type { Secrets } from "./secrets.ts"
+import type { Done, Facts, Prepared } from "./Step.ts"
 
 /** How much of stderr goes into a result. */
 const stderrTail = 4_096
 
-const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Run["secrets"]) =>
+const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secrets) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
-
-/** What a primitive refuses is often the doing of the link that set it, and not of the leaf. */
-const linkOf = (run: Run, error: PrimitiveError): ChainLink => {
-  const chain = chainOf(run)
-  switch (error._tag) {
-    case "PrimitiveConfigInvalid":
-      return setterOfIssues(chain, error.issues).link
-    case "ToolUnstartable":
-    case "UploadRefused":
-      return setterOf(chain, error.field)
-    case "ResponsePathMissing":
-      return setterOf(chain, "response_path")
-    case "RequestFailed":
-    case "RequestRefused":
-      return setterOf(chain, "url")
-    case "PrimitiveUnknown":
-      return chain.primitive
-    default:
-      return chain.leaf
-  }
-}
 
 export const make = Effect.gen(function*() {
   const history = yield* ItemHistory
@@ -52,8 +28,8 @@ export const make = Effect.gen(function*() {
   const workspace = yield* Workspace
 
   /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
-  const confirmOf = (run: Run): PrimitiveInput["confirm"] => {
-    const place = run.env?.interpreter?.place
+  const confirmOf = ({ env }: Prepared): PrimitiveInput["confirm"] => {
+    const place = env.interpreter?.place
     return place === undefined ? undefined : Effect.map(
       trust.interpreter(place),
       (standing) =>
@@ -63,54 +39,56 @@ export const make = Effect.gen(function*() {
     )
   }
 
-  const inputOf = (run: Run, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
-    tool: chainOf(run).leaf.tool.location.id,
+  const inputOf = (run: Prepared, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
+    tool: run.chain.leaf.tool.location.id,
     config: run.config,
-    signed: chainOf(run).config,
+    signed: run.chain.config,
     parameters: run.parameters,
     placed: run.placed,
-    env: run.env?.child ?? noVariables,
+    env: run.env.child,
     secrets: run.secrets,
     toolFile: run.toolFile,
     cwd: workspace.cwd,
-    isolation: run.isolation ?? "standard",
+    isolation: run.isolation,
     confirm: confirmOf(run),
     emit
   })
 
   /** Every check sees the real config; what is shown is made from one in which secrets are only named. */
-  const planPrimitive = Effect.fnUntraced(function*(run: Run, id: string, input: PrimitiveInput) {
-    const plan = yield* primitives.plan(id, input)
-    const { shownConfig } = run
-    if (shownConfig === undefined) return plan
-    const shown = yield* Effect.option(primitives.plan(id, { ...input, config: shownConfig }))
-    return Option.getOrElse(shown, () => plan)
-  })
+  const planPrimitive = Effect.fnUntraced(
+    function*({ shownConfig }: Facts<"shownConfig">, id: string, input: PrimitiveInput) {
+      const plan = yield* primitives.plan(id, input)
+      if (shownConfig === undefined) return plan
+      const shown = yield* Effect.option(primitives.plan(id, { ...input, config: shownConfig }))
+      return Option.getOrElse(shown, () => plan)
+    }
+  )
 
-  const runPrimitive = Effect.fnUntraced(function*(run: Run) {
-    const chain = chainOf(run)
+  const runPrimitive = Effect.fnUntraced(function*(run: Prepared) {
+    const { chain } = run
     const events = redactedEvents((yield* CallEvents).emit, run.secrets)
     const input = inputOf(run, events.emit)
     const id = chain.primitive.tool.location.id
-    const failed = (reason: PrimitiveError) => failedIn(run, linkOf(run, reason), reason)
+    const failed = (reason: PrimitiveError) => blame(chain, reason)
     if (run.call.dryRun) {
-      run.primitive = { data: yield* Effect.mapError(planPrimitive(run, id, input), failed), metadata: {} }
-      return
+      const data = yield* Effect.mapError(planPrimitive(run, id, input), failed)
+      return { primitive: { data, metadata: {} } }
     }
-    for (const link of chain.links) {
+    for (const [index, link] of chain.links.entries()) {
       if (link.tool.location.tier === "system") continue
+      const by = run.verified[index]?.by
+      const keyId = by?._tag === "Signer" && by.standing._tag !== "Unknown" ? by.standing.signer.keyId : undefined
       yield* Effect.mapError(
-        history.ran(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(run, link, reason)
+        history.ran(link.tool.location, link.tool.version, link.tool.digest, keyId),
+        (reason) => blame(chain, reason, link)
       )
     }
-    run.primitive = yield* Effect.mapError(events.finishing(primitives.run(id, input)), failed)
+    return { primitive: yield* Effect.mapError(events.finishing(primitives.run(id, input)), failed) }
   })
 
-  const shapeResult = (run: Run) =>
-    Effect.sync(() => {
-      if (run.primitive === undefined) throw new Error("the primitive runs before its result is shaped")
-      const chain = chainOf(run)
+  const shapeResult = (run: Omit<Done, "result">) =>
+    Effect.sync((): Facts<"result"> => {
+      const { chain } = run
       const { tool } = chain.leaf
       const { data, metadata } = run.primitive
       const { secrets } = run
@@ -122,7 +100,7 @@ export const make = Effect.gen(function*() {
         tool: { id: tool.location.id, version: tool.version, tier: tool.location.tier, digest: tool.digest },
         chain: chainIds(chain.links),
         chain_digest: chain.digest,
-        isolation: run.isolation ?? "standard",
+        isolation: run.isolation,
         ...(metadata.exit_code === undefined ? {} : { exit_code: metadata.exit_code }),
         ...(metadata.status_code === undefined ? {} : { status_code: metadata.status_code }),
         ...(metadata.attempts === undefined ? {} : { attempts: metadata.attempts }),
@@ -136,11 +114,13 @@ export const make = Effect.gen(function*() {
           }
         })
       }
-      run.result = {
-        status: run.call.dryRun ? "validation_passed" : "success",
-        data: redactValue(data, secrets),
-        metadata: shaped,
-        warnings: run.warnings
+      return {
+        result: {
+          status: run.call.dryRun ? "validation_passed" : "success",
+          data: redactValue(data, secrets),
+          metadata: shaped,
+          warnings: run.warnings
+        }
       }
     })
 

@@ -3,8 +3,10 @@ import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import { mergeConfig } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
-import type { EnvConfigInvalid, EnvVariable, RequirementsMissing } from "../../services/env/EnvResolver.ts"
-import { EnvResolver } from "../../services/env/EnvResolver.ts"
+import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
+import type { InterpreterAnswer } from "../../services/env/EnvResolver.ts"
+import { EnvResolver, RequirementsMissing } from "../../services/env/EnvResolver.ts"
+import { fillSecrets } from "../../services/env/fillSecrets.ts"
 import { namesSecret, secretsOf } from "../../services/env/secretVariables.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { SecretMissing, SecretStore } from "../../services/identity/SecretStore.ts"
@@ -14,31 +16,31 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { places } from "../../services/primitive/places.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as Template from "../../services/template/Template.ts"
-import * as DependencySteps from "./dependencySteps.ts"
-import { copiesBelow, withInterpreter } from "./dependencySteps.ts"
-import { chainOf, failedIn, isRecord, setterOf, setterOfIssues } from "./Run.ts"
-import type { Run } from "./Run.ts"
+import { blame, linkNaming, setterOf } from "./blame.ts"
+import { copiesBelow } from "./dependencySteps.ts"
+import type { Facts } from "./Step.ts"
 
 const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
   const properties = schema["properties"]
-  return isRecord(properties) ? properties : {}
+  return isJsonObject(properties) ? properties : {}
 }
 
 /** What `${VAR}` in config may name: what the chain declares, and the verified file. */
-const variablesOf = (run: Run): ReadonlyMap<string, { readonly value: Redacted.Redacted<string> }> => {
-  const declared = run.env?.declared ?? new Map<string, EnvVariable>()
-  return run.toolFile === undefined
-    ? declared
-    : new Map<string, { readonly value: Redacted.Redacted<string> }>(declared)
-      .set("TOOL_FILE", { value: Redacted.make(run.toolFile) })
-}
+const variablesOf = (
+  { env, toolFile }: Facts<"env" | "toolFile">
+): ReadonlyMap<string, { readonly value: Redacted.Redacted<string> }> =>
+  toolFile === undefined
+    ? env.declared
+    : new Map<string, { readonly value: Redacted.Redacted<string> }>(env.declared)
+      .set("TOOL_FILE", { value: Redacted.make(toolFile) })
 
 /** Variables that decide what a program loads are set by system items alone, in config as in ENV_CONFIG. */
 const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
   const env = tool.config["env"]
-  if (tool.location.tier === "system" || !isRecord(env)) return undefined
+  if (tool.location.tier === "system" || !isJsonObject(env)) return undefined
   const denied = Object.keys(env).filter(isDeniedVariable)
   return denied.length === 0 ? undefined : new ConfigInvalid({
     link: tool.location.id,
@@ -50,23 +52,11 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
 
-/** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
-const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
-  chain.links.find(({ tool }) => {
-    const named = Template.compile(tool.config, []).variables
-    return variables.some((name) => tool.requires.environment.includes(name) || named.has(name))
-  }) ?? chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-
-/** The link that asks for what is not there. */
-const linkOf = (chain: Chain, reason: EnvConfigInvalid | RequirementsMissing): ChainLink => {
-  const declaring = chain.links.find((link) => link.tool.envConfig !== undefined) ?? chain.leaf
-  if (reason._tag === "EnvConfigInvalid") {
-    return chain.links.find((link) => link.tool.location.id === reason.link) ?? declaring
-  }
-  if (reason.interpreter !== "") return declaring
-  return chain.links.find(({ tool }) => tool.requires.commands.some((name) => reason.commands.includes(name))) ??
-    linkNaming(chain, reason.variables)
-}
+/** Packages come with an interpreter of their own, where that is Python. */
+const withPackages = (answer: InterpreterAnswer, set: InstalledSet | undefined): InterpreterAnswer =>
+  answer._tag === "Found" && set?.interpreter !== undefined
+    ? { ...answer, interpreter: { ...answer.interpreter, path: set.interpreter } }
+    : answer
 
 export const make = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
@@ -74,86 +64,98 @@ export const make = Effect.gen(function*() {
   const gate = yield* PermissionGate
   const schemas = yield* SchemaValidator
   const secrets = yield* SecretStore
-  const { requireDependencies, withDependencies } = yield* DependencySteps.make
 
-  const validateParameters = Effect.fnUntraced(function*(run: Run) {
-    const { leaf } = chainOf(run)
+  const validateParameters = Effect.fnUntraced(function*(facts: Facts<"call" | "chain">) {
+    const { leaf } = facts.chain
     const { id } = leaf.tool.location
     const { issues, value } = yield* schemas.validate({
       schema: leaf.tool.parameters,
       what: `parameters of ${id}`,
-      value: run.call.parameters,
+      value: facts.call.parameters,
       closed: true,
       origin: { _tag: "verified", digest: leaf.tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(run, leaf, reason)))
-    if (issues.length > 0 || !isRecord(value)) {
-      return yield* failedIn(run, leaf, new ParametersInvalid({ tool: id, issues: [...issues] }))
+    }).pipe(Effect.mapError((reason) => blame(facts.chain, reason)))
+    if (issues.length > 0 || !isJsonObject(value)) {
+      return yield* blame(facts.chain, new ParametersInvalid({ tool: id, issues: [...issues] }))
     }
-    run.parameters = value
+    return { parameters: value }
   })
 
-  const resolveEnvironment = Effect.fnUntraced(function*(run: Run) {
-    const chain = chainOf(run)
+  const findInterpreter = (facts: Facts<"chain">) =>
+    environments.interpreter(facts.chain).pipe(
+      Effect.mapBoth({
+        onFailure: (reason) => blame(facts.chain, reason),
+        onSuccess: (interpreter) => ({ interpreter })
+      })
+    )
+
+  /** Everything that is missing, at once. What is found is for the interpreter that runs: that of the packages. */
+  const resolveEnvironment = Effect.fnUntraced(function*(
+    facts: Facts<"chain" | "interpreter" | "packages" | "secrets" | "warnings">
+  ) {
+    const { chain, interpreter, packages, secrets: known, warnings } = facts
     for (const link of chain.links) {
       const denied = deniedIn(link)
-      if (denied !== undefined) return yield* failedIn(run, link, denied)
+      if (denied !== undefined) return yield* blame(chain, denied)
     }
-    const env = yield* environments.resolve(chain).pipe(
-      Effect.catchTag("RequirementsMissing", (reason) => Effect.flatMap(withDependencies(run, reason), Effect.fail)),
-      Effect.mapError((reason) =>
-        reason._tag === "ToolChainError" ? reason : failedIn(run, linkOf(chain, reason), reason)
-      )
+    const dependencies = packages?._tag === "Installed" ? packages.set : undefined
+    const missing = packages?._tag === "Missing" ? packages : undefined
+    const env = yield* environments.resolve(chain, { interpreter: withPackages(interpreter, dependencies) }).pipe(
+      Effect.mapError((reason) => {
+        return blame(
+          chain,
+          missing === undefined || reason._tag !== "RequirementsMissing"
+            ? reason
+            : new RequirementsMissing({ ...reason, dependencies: missing.reason.requirements })
+        )
+      })
     )
-    run.env = env
-    run.secrets = secretsOf(env)
-    if (env.warnings.length === 0) return
-    run.warnings = [
-      ...run.warnings,
-      ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
-    ]
+    if (missing !== undefined) return yield* blame(chain, missing.reason)
+    return {
+      env,
+      dependencies,
+      secrets: [...known, ...secretsOf(env)],
+      warnings: [
+        ...warnings,
+        ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
+      ]
+    }
   })
 
   /** What `keychain:NAME` stands for, once it is certain that this tool may have it. Costs nothing where none is named. */
-  const resolveSecrets = Effect.fnUntraced(function*(run: Run) {
-    const { env } = run
-    if (env?.references === undefined) return
-    const chain = chainOf(run)
-    for (const name of env.references) yield* gate.useSecret(run.call.caller, chain, run.verified, name)
+  const resolveSecrets = Effect.fnUntraced(function*(
+    facts: Facts<"call" | "chain" | "env" | "secrets" | "verified">
+  ) {
+    const { call, chain, env, verified } = facts
+    if (env.references === undefined) return
+    for (const name of env.references) yield* gate.useSecret(call.caller, chain, verified, name)
     const opened = new Map<string, Redacted.Redacted>()
     for (const name of env.references) {
       const variables = [...new Set([...env.declared.values(), ...env.child.values()])]
         .filter(({ secret }) => secret === name).map((one) => one.name)
       const link = linkNaming(chain, variables)
-      const value = yield* Effect.mapError(secrets.get(name), (reason) => failedIn(run, link, reason))
+      const value = yield* Effect.mapError(secrets.get(name), (reason) => blame(facts.chain, reason, link))
       if (value === undefined) {
-        return yield* failedIn(run, link, new SecretMissing({ name, variables: [...new Set(variables)] }))
+        return yield* blame(chain, new SecretMissing({ name, variables: [...new Set(variables)] }))
       }
       opened.set(name, value)
     }
-    const resolved = yield* Effect.mapError(
-      environments.resolve(chain, undefined, opened),
-      (reason) => failedIn(run, linkOf(chain, reason), reason)
-    )
-    // What packages and lock were judged by is what runs, whatever has changed on disk since.
-    run.env = env.interpreter === undefined ? resolved : {
-      ...withInterpreter(resolved, env.interpreter.path),
-      interpreter: env.interpreter
-    }
-    run.secrets = secretsOf(resolved)
+    const filled = fillSecrets(env, opened)
+    return { env: filled, secrets: [...facts.secrets, ...secretsOf(filled)] }
   })
 
   /** The verified bytes that will run are put where nothing else can write, before any config names them. */
-  const pinCopies = Effect.fnUntraced(function*(run: Run) {
-    for (const [index, link] of chainOf(run).links.entries()) {
-      const verified = run.verified[index]
+  const pinCopies = Effect.fnUntraced(function*(facts: Facts<"chain" | "dependencies" | "verified">) {
+    for (const [index, link] of facts.chain.links.entries()) {
+      const verified = facts.verified[index]
       if (link.tool.entrypoint === undefined || verified === undefined) continue
       const copy = yield* Effect.mapError(
-        copies.materialize(verified, link.tool.entrypoint, copiesBelow(run.dependencies)),
-        (reason) => failedIn(run, link, reason)
+        copies.materialize(verified, link.tool.entrypoint, copiesBelow(facts.dependencies)),
+        (reason) => blame(facts.chain, reason, link)
       )
-      run.toolFile = copy.file
-      return
+      return { toolFile: copy.file }
     }
+    return { toolFile: undefined }
   })
 
   const templates = new WeakMap<Chain, Template.CompiledTemplate>()
@@ -165,31 +167,31 @@ export const make = Effect.gen(function*() {
     return compiled
   }
 
-  const inputOf = (run: Run): Template.TemplateInput => ({
-    parameters: run.parameters,
-    declared: new Set(Object.keys(propertiesOf(chainOf(run).leaf.tool.parameters))),
-    variables: variablesOf(run)
+  const inputOf = (facts: Facts<"chain" | "env" | "parameters" | "toolFile">): Template.TemplateInput => ({
+    parameters: facts.parameters,
+    declared: new Set(Object.keys(propertiesOf(facts.chain.leaf.tool.parameters))),
+    variables: variablesOf(facts)
   })
 
-  const renderConfig = (run: Run): Effect.Effect<void, ToolCallError> => {
-    const chain = chainOf(run)
+  const renderConfig = (
+    facts: Facts<"call" | "chain" | "env" | "parameters" | "secrets" | "toolFile">
+  ): Effect.Effect<Facts<"config" | "placed" | "secrets" | "shownConfig">, ToolCallError> => {
+    const { call, chain, env } = facts
     const template = templateOf(chain)
-    const input = inputOf(run)
+    const input = inputOf(facts)
     const rendered = Template.render(template, input)
     if (Result.isFailure(rendered)) {
-      return Effect.fail(failedIn(run, setterOf(chain, rendered.failure.at), rendered.failure))
+      return Effect.fail(blame(chain, rendered.failure))
     }
     const { config, substituted } = rendered.success
-    const isSecret = (name: string) => namesSecret(run.env, name)
-    run.config = config
-    run.placed = template.parameters
-    if (run.call.dryRun) {
-      const masked = Template.render(template, { ...input, mask: isSecret })
-      run.shownConfig = Result.isSuccess(masked) ? masked.success.config : undefined
-    }
-    const secret = substituted.filter(({ name }) => isSecret(name))
-    if (secret.length > 0) run.secrets = [...run.secrets, ...secret.map(({ text }) => text)]
-    return Effect.void
+    const isSecret = (name: string) => namesSecret(env, name)
+    const masked = call.dryRun ? Template.render(template, { ...input, mask: isSecret }) : undefined
+    return Effect.succeed({
+      config,
+      placed: template.parameters,
+      shownConfig: masked !== undefined && Result.isSuccess(masked) ? masked.success.config : undefined,
+      secrets: [...facts.secrets, ...substituted.filter(({ name }) => isSecret(name)).map(({ text }) => text)]
+    })
   }
 
   /** Links before the primitive that say what config they take, each with the config from it down to the leaf. */
@@ -213,40 +215,46 @@ export const make = Effect.gen(function*() {
   }
 
   /** What a link's own schema says of a config, and the config with the schema's defaults. */
-  const validateAgainst = Effect.fnUntraced(function*(run: Run, link: ChainLink, config: Schema.JsonObject) {
-    const { tool } = link
-    const { id } = tool.location
-    const { issues, value } = yield* schemas.validate({
-      schema: tool.configSchema ?? {},
-      what: `config of ${id}`,
-      value: config,
-      closed: false,
-      origin: { _tag: "verified", digest: tool.digest }
-    }).pipe(Effect.mapError((reason) => failedIn(run, link, reason)))
-    if (issues.length === 0 && isRecord(value)) return value
-    const { link: setter, own } = setterOfIssues(chainOf(run), issues, link)
-    return yield* failedIn(
-      run,
-      setter,
-      new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own })
-    )
-  })
-
-  const validateConfig = Effect.fnUntraced(function*(run: Run) {
-    const chain = chainOf(run)
-    for (const { link, template } of askingIn(chain)) {
-      const rendered = Template.render(template, inputOf(run))
-      if (Result.isFailure(rendered)) return yield* failedIn(run, link, rendered.failure)
-      yield* validateAgainst(run, link, rendered.success.config)
+  const validateAgainst = Effect.fnUntraced(
+    function*(facts: Facts<"chain">, link: ChainLink, config: Schema.JsonObject) {
+      const { tool } = link
+      const { id } = tool.location
+      const { issues, value } = yield* schemas.validate({
+        schema: tool.configSchema ?? {},
+        what: `config of ${id}`,
+        value: config,
+        closed: false,
+        origin: { _tag: "verified", digest: tool.digest }
+      }).pipe(Effect.mapError((reason) => blame(facts.chain, reason, link)))
+      if (issues.length === 0 && isJsonObject(value)) return value
+      const { chain } = facts
+      const setter = setterOf(chain, issues[0]?.field ?? "", link)
+      const own = issues.filter(({ field }) => setterOf(chain, field, link) === setter)
+      return yield* blame(
+        chain,
+        new ConfigInvalid({ link: setter.tool.location.id, refusedBy: id, issues: own }),
+        setter
+      )
     }
-    if (chain.primitive.tool.configSchema === undefined) return
-    run.config = yield* validateAgainst(run, chain.primitive, run.config)
-  })
+  )
+
+  const validateConfig = Effect.fnUntraced(
+    function*(facts: Facts<"chain" | "config" | "env" | "parameters" | "toolFile">) {
+      const { chain, config } = facts
+      for (const { link, template } of askingIn(chain)) {
+        const rendered = Template.render(template, inputOf(facts))
+        if (Result.isFailure(rendered)) return yield* blame(chain, rendered.failure, link)
+        yield* validateAgainst(facts, link, rendered.success.config)
+      }
+      if (chain.primitive.tool.configSchema === undefined) return
+      return { config: yield* validateAgainst(facts, chain.primitive, config) }
+    }
+  )
 
   return {
     validateParameters,
+    findInterpreter,
     resolveEnvironment,
-    requireDependencies,
     resolveSecrets,
     pinCopies,
     renderConfig,

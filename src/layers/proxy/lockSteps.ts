@@ -2,36 +2,33 @@
 // interpreter; nothing has run by then.
 import { Effect } from "effect"
 import { codeOf } from "../../services/error/KiwiError.ts"
-import type { LockProblem } from "../../services/lockfile/Lockfiles.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
-import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import type { Run } from "./Run.ts"
-import { chainOf, failedIn } from "./Run.ts"
+import { blame } from "./blame.ts"
+import type { Facts } from "./Step.ts"
 
 export const make = Effect.gen(function*() {
   const lockfiles = yield* Lockfiles
   const settings = yield* Settings
 
   /** The setting, or what the call asks for where that is stricter. */
-  const modeOf = (asked: LockMode | undefined) =>
-    Effect.map(settings.current, ({ lockfileMode }) => stricter(lockfileMode, asked))
+  const chooseLockMode = ({ call }: Facts<"call">) =>
+    Effect.map(settings.current, (current) => ({ lockMode: stricter(current.lockfileMode, call.lockfileMode) }))
 
-  const linkOf = (run: Run, problem: LockProblem) => {
-    const { leaf, links } = chainOf(run)
-    const at = problem._tag === "LockMismatch" ? problem.findings[0]?.link : undefined
-    return links[at ?? 0] ?? leaf
-  }
+  const checkLock = Effect.fnUntraced(
+    function*(facts: Facts<"chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
+      const { chain, dependencies, env, lockMode, warnings } = facts
+      if (lockMode === "off") return
+      const found = yield* lockfiles.check(chain, env, dependencies)
+      if (found._tag !== "Problem") return
+      const { problem } = found
+      if (lockMode === "strict") return yield* blame(chain, problem)
+      return {
+        warnings: [...warnings, { code: codeOf(problem), message: `${problem.message}. ${problem.remediation}` }]
+      }
+    }
+  )
 
-  const checkLock = Effect.fnUntraced(function*(run: Run) {
-    if (run.lockMode === "off") return
-    const found = yield* lockfiles.check(chainOf(run), run.env, run.dependencies)
-    if (found._tag !== "Problem") return
-    const { problem } = found
-    if (run.lockMode === "strict") return yield* failedIn(run, linkOf(run, problem), problem)
-    run.warnings = [...run.warnings, { code: codeOf(problem), message: `${problem.message}. ${problem.remediation}` }]
-  })
-
-  return { modeOf, checkLock }
+  return { chooseLockMode, checkLock }
 })

@@ -12,10 +12,11 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { callerChoice } from "../../services/primitive/callerChoice.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { HidesItem, SandboxUnavailable, ToolChainError } from "../../services/proxy/ToolProxy.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import * as AcceptChildren from "../chain/acceptChildren.ts"
-import { chainOf, failedIn, isRecord, isStrict, setterOf } from "./Run.ts"
-import type { Run } from "./Run.ts"
+import { blame } from "./blame.ts"
+import type { Facts } from "./Step.ts"
 
 export const make = Effect.gen(function*() {
   const acceptance = yield* AcceptChildren.make
@@ -35,8 +36,8 @@ export const make = Effect.gen(function*() {
       reason.failedAt.configPath
     )
 
-  const resolveChain = Effect.fnUntraced(function*(run: Run) {
-    run.resolved = yield* chains.resolve({ id: run.call.item, tier: run.call.tier }).pipe(
+  const resolveChain = Effect.fnUntraced(function*({ call }: Facts<"call">) {
+    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }).pipe(
       Effect.catchTags({
         ChainCycle: refusedChain,
         ChainTooDeep: refusedChain,
@@ -47,40 +48,40 @@ export const make = Effect.gen(function*() {
         ItemInvalid: (error) => refused(error, error.item)
       })
     )
+    return { resolved, chain: resolved.chain }
   })
 
-  const requireTrustedProject = (run: Run) =>
-    chainOf(run).links.some((link) => link.tool.location.tier === "project") ? trust.require : Effect.void
+  const requireTrustedProject = ({ chain }: Facts<"chain">) =>
+    chain.links.some((link) => link.tool.location.tier === "project") ? trust.require : Effect.void
 
-  const verifyLinks = Effect.fnUntraced(function*(run: Run) {
+  const verifyLinks = Effect.fnUntraced(function*(facts: Facts<"chain">) {
     const verified: Array<Verified> = []
-    const { links } = chainOf(run)
+    const { links } = facts.chain
     for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {
-      if (Result.isFailure(result)) return yield* failedIn(run, links[index] ?? chainOf(run).leaf, result.failure)
+      if (Result.isFailure(result)) return yield* blame(facts.chain, result.failure, links[index])
       verified.push(result.success)
     }
-    run.verified = verified
+    return { verified }
   })
 
-  const refuseGoingBack = Effect.fnUntraced(function*(run: Run) {
-    for (const link of chainOf(run).links) {
+  const refuseGoingBack = Effect.fnUntraced(function*(facts: Facts<"chain">) {
+    for (const link of facts.chain.links) {
       if (link.tool.location.tier === "system") continue
       yield* Effect.mapError(
         history.checkForward(link.tool.location, link.tool.version, link.tool.digest),
-        (reason) => failedIn(run, link, reason)
+        (reason) => blame(facts.chain, reason, link)
       )
     }
   })
 
-  const refuseHiding = Effect.fnUntraced(function*(run: Run) {
-    const hidden = run.resolved?.hides.filter((location) => location.tier === "user") ?? []
+  const refuseHiding = Effect.fnUntraced(function*(facts: Facts<"chain" | "resolved">) {
+    const hidden = facts.resolved.hides.filter((location) => location.tier === "user")
     if (hidden.length === 0) return
-    const { leaf } = chainOf(run)
+    const { leaf } = facts.chain
     const { digest, location } = leaf.tool
     if (yield* history.acceptedHiding(location, digest)) return
-    return yield* failedIn(
-      run,
-      leaf,
+    return yield* blame(
+      facts.chain,
       new HidesItem({
         item: showLocation(location),
         hidden: hidden.map(showLocation),
@@ -89,42 +90,39 @@ export const make = Effect.gen(function*() {
     )
   })
 
-  const acceptChildren = Effect.fnUntraced(function*(run: Run) {
-    const { refused: refusal, silent } = yield* acceptance(chainOf(run))
-    if (refusal !== undefined) return yield* failedIn(run, refusal.link, refusal.reason)
+  const acceptChildren = Effect.fnUntraced(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
+    const { refused: refusal, silent } = yield* acceptance(facts.chain)
+    if (refusal !== undefined) return yield* blame(facts.chain, refusal.reason, refusal.link)
     const first = silent[0]
     if (first === undefined) return
-    if (isStrict(run)) return yield* failedIn(run, chainOf(run).leaf, first)
-    run.warnings = [...run.warnings, ...silent.map((missing) => ({ code: codeOf(missing), message: missing.message }))]
+    if (facts.lockMode === "strict") return yield* blame(facts.chain, first)
+    const told = silent.map((missing) => ({ code: codeOf(missing), message: missing.message }))
+    return { warnings: [...facts.warnings, ...told] }
   })
 
-  const permit = Effect.fnUntraced(function*(run: Run) {
-    run.rule = (yield* gate.run(run.call.caller, chainOf(run), run.verified)).rule
-  })
+  const permit = ({ call, chain, verified }: Facts<"call" | "chain" | "verified">) =>
+    gate.run(call.caller, chain, verified)
 
   const choices = new WeakMap<Chain, { readonly field: string | undefined }>()
   const choiceIn = (chain: Chain) => {
     const known = choices.get(chain)
     if (known !== undefined) return known.field
     const properties = chain.leaf.tool.parameters["properties"]
-    const hasParameters = isRecord(properties) && Object.keys(properties).length > 0
+    const hasParameters = isJsonObject(properties) && Object.keys(properties).length > 0
     const field = callerChoice(chain.primitive.tool.location.id, chain.config, hasParameters)
     choices.set(chain, { field })
     return field
   }
 
   /** What a caller chooses would need a sandbox, and there is none yet. */
-  const isolate = Effect.fnUntraced(function*(run: Run) {
-    const chain = chainOf(run)
+  const isolate = Effect.fnUntraced(function*(facts: Facts<"chain" | "verified">) {
+    const { chain, verified } = facts
     const field = choiceIn(chain)
     if (field !== undefined) {
-      return yield* failedIn(
-        run,
-        setterOf(chain, field),
-        new SandboxUnavailable({ tool: chain.leaf.tool.location.id, field })
-      )
+      const tool = chain.leaf.tool.location.id
+      return yield* blame(chain, new SandboxUnavailable({ tool, field }))
     }
-    run.isolation = run.verified.every((v) => v.by._tag === "System") ? "trusted" : "standard"
+    return { isolation: verified.every(({ by }) => by._tag === "System") ? "trusted" as const : "standard" as const }
   })
 
   return {

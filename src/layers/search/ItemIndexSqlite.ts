@@ -10,7 +10,7 @@ import { tiers } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { IndexUnavailable, ItemIndex, type SearchQuery } from "../../services/search/ItemIndex.ts"
 import { nearest } from "../../services/search/near.ts"
-import { type Frequency, limitOf, meanings, rank } from "../../services/search/ranking.ts"
+import { type Frequency, limitOf, meanings, rank, soughtIn } from "../../services/search/ranking.ts"
 import { fold, parseQuery } from "../../services/search/searchText.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type LockError, ProcessLock } from "../../services/workspace/ProcessLock.ts"
@@ -255,7 +255,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       searched,
       (state) => withFresh(state, (current) => current.tier.frequencies(parsed))
     )
-    const all = meanings(parsed, parsed.words.map((_, index) => together(frequencies.map((tier) => tier[index]))))
+    const all = meanings(parsed, soughtIn(parsed).map((_, index) => together(frequencies.map((tier) => tier[index]))))
     const found = yield* Effect.forEach(
       searched,
       (state) => withDatabase(state, (current) => current.tier.search(normal, parsed, all, limit), fresh(state))

@@ -7,7 +7,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs"
 import { dirname } from "node:path"
 import type { ItemType } from "../../services/item/ItemId.ts"
-import { columns, type SearchDocument, squash, weights } from "../../services/search/searchText.ts"
+import { type Column, columns, type SearchDocument, squash } from "../../services/search/searchText.ts"
 import * as SqliteNode from "../sqlite/SqliteNode.ts"
 
 /** "kiwi"; and the schema below together with how `searchText` cuts words: raise it with either. */
@@ -38,8 +38,9 @@ const schema = [
   `PRAGMA user_version = ${schemaVersion}`
 ]
 
-/** The expression that ranks rows of `words`: the lower, the better. */
-export const bm25 = `bm25(words, ${columns.map((column) => weights[column]).join(", ")})`
+/** The expression that ranks rows of `words`: the lower, the better; 0 where only columns of weight 0 match. */
+export const bm25 = (weights: Readonly<Record<Column, number>>): string =>
+  `bm25(words, ${columns.map((column) => weights[column]).join(", ")})`
 
 export interface IndexedItem {
   readonly type: ItemType

@@ -6,8 +6,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isItemId, type ItemType, type Tier } from "../../services/item/ItemId.ts"
 import type { SearchQuery } from "../../services/search/ItemIndex.ts"
 import { tolerance } from "../../services/search/near.ts"
-import { type Frequency, isAnswer, type Match, type RankedHit } from "../../services/search/ranking.ts"
-import { type ParsedQuery, type QueryWord, type Term, weights } from "../../services/search/searchText.ts"
+import { type Frequency, isAnswer, type Match, type RankedHit, soughtIn } from "../../services/search/ranking.ts"
+import { type ParsedQuery, type QueryWord, type Term, tokens, weights } from "../../services/search/searchText.ts"
 import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
 /** How many rows are ranked at most by one statement. */
@@ -57,7 +57,11 @@ interface Candidate {
   covered: number
   words: number
   telling: number
+  tellingInBody: number
+  named: number
 }
+
+const nothing: Candidate = { score: 0, covered: 0, words: 0, telling: 0, tellingInBody: 0, named: 0 }
 
 export interface SearchTier {
   /** How many items have each word of the question. */
@@ -78,6 +82,11 @@ const inverseFrequency = (documents: number, having: number): number => {
   const idf = Math.log((documents - having + 0.5) / (having + 0.5))
   return idf <= 0 ? 1e-6 : idf
 }
+
+const none = { name: 0, title: 0, description: 0, labels: 0, body: 0 }
+
+/** Over all columns, the name alone, and all but the body. */
+const scores = `${bm25(weights)} AS s, ${bm25({ ...none, name: 1 })} AS n, ${bm25({ ...weights, body: 0 })} AS h`
 
 /** BM25's bound of how often a word counts: FTS5's k1 of 1.2, and 1. */
 const saturation = 2.2
@@ -190,12 +199,12 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return hits(rows, "words")
   })
 
-  /** Rows of `words` that match and pass the filter, with what `score` says of each. */
-  const matching = (match: string, filter: Filter, score: string, bound: string) =>
+  /** Rows of `words` that match and pass the filter: how well, how well by their names, and by their heads. */
+  const matching = (match: string, filter: Filter, bound: string) =>
     database.rows(
       filter.sql === ""
-        ? `SELECT rowid, ${score} FROM words WHERE words MATCH ? ${bound}`
-        : `SELECT r, s FROM (SELECT rowid AS r, ${score} AS s FROM words WHERE words MATCH ?) m
+        ? `SELECT rowid, ${scores} FROM words WHERE words MATCH ? ${bound}`
+        : `SELECT r, s, n, h FROM (SELECT rowid AS r, ${scores} FROM words WHERE words MATCH ?) m
             JOIN items i ON i.rowid = m.r WHERE 1${filter.sql} ${bound}`,
       [match, ...filter.params]
     )
@@ -206,7 +215,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const all = words.map(({ match }) => match).join(" AND ")
     for (const wanted of words.length === 1 ? [all] : [all, words[0]!.match]) {
       for (const scope of ["name : ", "{name title description labels} : ", ""]) {
-        for (const [row] of yield* matching(`${scope}(${wanted})`, filter, "0", `LIMIT ${rankable}`)) {
+        for (const [row] of yield* matching(`${scope}(${wanted})`, filter, `LIMIT ${rankable}`)) {
           rows.add(Number(row))
         }
         if (rows.size >= limit) return rows
@@ -218,18 +227,18 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
   const byWords = Effect.fnUntraced(function*(
     parsed: ParsedQuery,
     present: ReadonlyArray<Found>,
-    meanings: ReadonlyArray<number>,
+    meaning: number,
     filter: Filter,
     limit: number
   ) {
-    const whole = meanings.reduce((sum, one) => sum + one, 0)
     const found = new Map<number, Candidate>()
-    const count = ({ meaning, word }: Found, row: number, saturated: number) => {
-      const candidate = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
-      candidate.score += meaning * saturated
-      candidate.covered += meaning
+    const count = (word: Found, row: number, at: "name" | "head" | "body", saturated: number) => {
+      const candidate = found.get(row) ?? { ...nothing }
+      candidate.score += word.meaning * saturated
+      candidate.covered += word.meaning
       candidate.words++
-      if (!word.common) candidate.telling++
+      if (!word.word.common) candidate[at === "body" ? "tellingInBody" : "telling"]++
+      if (at === "name") candidate.named++
       found.set(row, candidate)
     }
     let budget = 4 * rankable
@@ -241,8 +250,9 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
       }
       budget -= word.rows
       const weight = (yield* weightOf(word)) * saturation
-      for (const [row, score] of yield* matching(word.match, filter, bm25, "")) {
-        count(word, Number(row), -Number(score) / weight)
+      for (const [row, score, name, head] of yield* matching(word.match, filter, "")) {
+        const at = Number(name) !== 0 ? "name" : Number(head) !== 0 ? "head" : "body"
+        count(word, Number(row), at, -Number(score) / weight)
       }
     }
     const best = found.size > 0
@@ -259,22 +269,24 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     for (const word of frequent) {
       const named = new Set(yield* ofBest(`name : (${word.match})`))
       for (const row of yield* ofBest(word.match)) {
-        count(word, row, once(named.has(row) ? weights.name : weights.body))
+        count(word, row, named.has(row) ? "name" : "head", once(named.has(row) ? weights.name : weights.body))
       }
     }
-    const answers = new Map<number, Pick<RankedHit, "relevance" | "coverage">>()
-    for (const row of best) {
-      const { covered, score, telling, words } = found.get(row) ?? { score: 0, covered: 0, words: 0, telling: 0 }
-      const coverage = covered / whole
-      if (isAnswer(parsed, { words, telling, coverage })) answers.set(row, { relevance: score / whole, coverage })
-    }
-    if (answers.size === 0) return []
     const rows = yield* database.rows(
-      `SELECT ${fields}, i.rowid FROM items i WHERE i.rowid IN (${[...answers.keys()].join(", ")})`
+      `SELECT ${fields}, i.rowid FROM items i WHERE i.rowid IN (${best.join(", ")})`
     )
     return rows.flatMap((row) => {
       const [hit] = hits([row], "words")
-      return hit === undefined ? [] : [{ ...hit, ...answers.get(Number(row.at(-1))) }]
+      const candidate = found.get(Number(row.at(-1)))
+      if (hit === undefined || candidate === undefined) return []
+      const { covered, named, score, words } = candidate
+      // A tool's body is its parameters: that one is called "port" does not make it a tool for ports.
+      const telling = candidate.telling + (hit.type === "tool" ? 0 : candidate.tellingInBody)
+      const coverage = Math.min(1, covered / meaning)
+      const isWhole = tokens(hit.id).every((part) => parsed.tokens.has(part))
+      return isAnswer(parsed, { words, telling, named, isWhole, coverage })
+        ? [{ ...hit, relevance: Math.min(1, score / meaning), coverage }]
+        : []
     })
   })
 
@@ -288,16 +300,18 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const filter = filterOf(query)
     if (parsed.words.length === 0) return yield* listing(parsed, filter, limit)
     const words: Array<Found> = []
-    for (const [index, word] of parsed.words.entries()) words.push(yield* look(word, meanings[index] ?? 0))
+    for (const [index, word] of soughtIn(parsed).entries()) words.push(yield* look(word, meanings[index] ?? 0))
     const present = words.filter((word) => word.rows > 0).toSorted((a, b) => a.rows - b.rows)
     const named = yield* byName(parsed, filter, limit)
-    return present.length === 0 ? named : [...named, ...yield* byWords(parsed, present, meanings, filter, limit)]
+    if (present.length === 0) return named
+    const meaning = meanings.slice(0, parsed.words.length).reduce((sum, one) => sum + one, 0)
+    return [...named, ...yield* byWords(parsed, present, meaning, filter, limit)]
   })
 
   const frequencies = Effect.fnUntraced(function*(parsed: ParsedQuery) {
     yield* statistics
     const found: Array<Frequency> = []
-    for (const word of parsed.words) found.push({ items, having: (yield* look(word, 0)).rows })
+    for (const word of soughtIn(parsed)) found.push({ items, having: (yield* look(word, 0)).rows })
     return found
   })
 

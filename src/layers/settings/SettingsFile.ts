@@ -11,9 +11,9 @@ import {
 } from "../../services/settings/Settings.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
+  type ControlInvalid,
   maxControlBytes,
   parseControlYaml,
-  type YamlIssue,
   type YamlNode
 } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -25,7 +25,7 @@ const projectFile = "project:config/kiwi.yaml"
 
 interface Parsed {
   readonly bytes: Uint8Array
-  readonly result: Result.Result<YamlNode, YamlIssue>
+  readonly result: Result.Result<YamlNode, ControlInvalid>
 }
 
 const wrong: Record<Exclude<Unread, "absent">, string> = {
@@ -69,9 +69,9 @@ export const make = Effect.gen(function*() {
     narrow: boolean
   ) {
     const parsed = yield* parse(slot, bytes)
-    return Result.isFailure(parsed)
-      ? unreadable(base, file, parsed.failure.line, parsed.failure.issue)
-      : interpret(parsed.success, base, file, narrow)
+    if (Result.isSuccess(parsed)) return interpret(parsed.success, base, file, narrow)
+    const [{ issue, line }] = parsed.failure.issues
+    return unreadable(base, file, line, issue)
   })
 
   const ofUser = Effect.gen(function*() {

@@ -3,7 +3,7 @@
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
 import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
-import type { HumanAct } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
@@ -367,16 +367,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     })
   })
 
-  const accept = Effect.fn("ProjectTrust.accept")(function*(proposal: TrustProposal, act: HumanAct) {
+  const accept = Effect.fn("ProjectTrust.accept")(function*(_: TrustProposal, act: HumanAct) {
     return yield* locked(Effect.gen(function*() {
       const { compared, interpreters, proposal: fresh, report } = yield* gather()
       if (report._tag === "Unusable") {
         return yield* new ProjectRestricted({ reason: report.reason, remedy: report.remedy })
       }
-      const { digest } = fresh.request
-      if (act.kind !== "trust-project" || act.digest !== digest || proposal.request.digest !== digest) {
-        return yield* new ProjectRestricted({ reason: "it has changed since it was shown; look at it again" })
-      }
+      yield* requireAct(fresh.request, act)
       const found = compared.flatMap(({ now }) => now === undefined ? [] : [now])
       return yield* decide(act.by, report, found, interpreters)
     }))

@@ -1,6 +1,6 @@
 // A project's trust without a disk: trusted or not, with control files that were accepted as they are.
 import { Effect, Layer, Ref } from "effect"
-import type { HumanAct } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { sha256 } from "../identity/sha256.ts"
@@ -49,11 +49,9 @@ export const make = Effect.fnUntraced(function*(options: ProjectTrustMemoryOptio
     effects: []
   }))
 
-  const accept = Effect.fnUntraced(function*(proposal: TrustProposal, act: HumanAct) {
+  const accept = Effect.fnUntraced(function*(_: TrustProposal, act: HumanAct) {
     const { request } = yield* propose
-    if (act.kind !== "trust-project" || act.digest !== request.digest || proposal.request.digest !== request.digest) {
-      return yield* new ProjectRestricted({ reason: "it has changed since it was shown; look at it again" })
-    }
+    yield* requireAct(request, act)
     yield* Ref.set(state, trusted)
   })
 

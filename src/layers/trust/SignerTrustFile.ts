@@ -1,16 +1,17 @@
 // Signers in `$KIWI_HOME/signers.json`: whole public keys. Like every decision the file counts only if this user wrote
 // it and nobody else could; what cannot be believed trusts nobody and is not written over.
-import { Clock, Effect, Layer, Result, Schema } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import type { BigIntStats } from "node:fs"
 import { join } from "node:path"
 import { type SignerGrant, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
+import { decodeControl } from "../../services/workspace/controlFile.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { isSameState, isSettled, statOf } from "../files/believe.ts"
 import { makeSignerTrust, parseSigner } from "./signers.ts"
 
-const SignersFile = Schema.fromJsonString(Schema.Struct({
+const SignersFile = Schema.Struct({
   version: Schema.Literal(1),
   signers: Schema.Array(Schema.Struct({
     publicKey: Schema.String,
@@ -19,9 +20,7 @@ const SignersFile = Schema.fromJsonString(Schema.Struct({
     /** Real path of the one project in which it holds. */
     project: Schema.NullOr(Schema.String)
   }))
-}))
-const decode = Schema.decodeUnknownResult(SignersFile)
-const encode = Schema.encodeSync(SignersFile)
+})
 
 const file = "signers.json"
 const maxBytes = 1_048_576
@@ -36,10 +35,12 @@ export const make = Effect.gen(function*() {
   const load = Effect.gen(function*() {
     const bytes = yield* Effect.mapError(files.read(home, file, { maxBytes, own: true }), (error) => error.detail)
     if (bytes === undefined) return []
-    const decoded = decode(new TextDecoder().decode(bytes))
-    if (Result.isFailure(decoded)) return yield* Effect.fail("it is not what Kiwi writes")
+    const { signers } = yield* Effect.mapError(
+      decodeControl(bytes, SignersFile, maxBytes),
+      (error) => `it is not what Kiwi writes: ${error.message}`
+    )
     return yield* Effect.forEach(
-      decoded.success.signers,
+      signers,
       ({ as, name, project, publicKey }) =>
         Effect.fromResult(parseSigner(publicKey, name)).pipe(
           Effect.map((signer): SignerGrant => ({ signer, as, project: project ?? undefined })),
@@ -79,7 +80,8 @@ export const make = Effect.gen(function*() {
           as,
           project: project ?? null
         }))
-        yield* files.write(home, file, encode({ version: 1, signers: next }))
+        const text: typeof SignersFile.Encoded = { version: 1, signers: next }
+        yield* files.write(home, file, JSON.stringify(text))
       }))
     }
   )

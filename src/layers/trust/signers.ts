@@ -1,11 +1,11 @@
 // Signers from text – what a person typed, what a project's trust.yaml proposes – and the standing of each: shared by
 // every place where the trusted ones may be kept.
-import { Effect, Option, Result } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
   type Signer,
@@ -15,7 +15,8 @@ import {
   type SignersUnbelieved,
   SignerTrust
 } from "../../services/trust/SignerTrust.ts"
-import { parseControlYaml, type YamlNode } from "../../services/workspace/controlYaml.ts"
+import { decodeNode } from "../../services/workspace/controlFile.ts"
+import { type ControlIssue, parseControlYaml, sentenceOf, type YamlNode } from "../../services/workspace/controlYaml.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -55,33 +56,44 @@ export interface ProposedSigners {
   readonly problems: ReadonlyArray<{ readonly line: number; readonly issue: string }>
 }
 
-const text = (node: YamlNode | undefined): string => node?._tag === "Scalar" ? String(node.value ?? "") : ""
+const Proposal = Schema.Struct({
+  signers: Schema.Array(Schema.Unknown).check(
+    Schema.isMaxLength(maxSigners, { message: `proposes more than ${maxSigners} signers` })
+  )
+})
 
-const entry = (node: YamlNode): Result.Result<Signer, string> => {
-  if (node._tag !== "Map") return Result.fail("a signer is a map of name and public_key")
-  const strange = [...node.entries.keys()].find((key) => key !== "name" && key !== "public_key")
-  if (strange !== undefined) return Result.fail("a signer has name and public_key, nothing else")
-  const signer = parseSigner(text(node.entries.get("public_key")?.value), text(node.entries.get("name")?.value))
-  return Result.mapError(signer, (error) => error.issue)
+const ProposedSigner = Schema.Struct({
+  /** A name such as 42 is no text in YAML. */
+  name: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])),
+  public_key: Schema.String
+}).annotate({ message: "must be a map of name and public_key" })
+
+const proposedSigner = (item: YamlNode, index: number): Result.Result<Signer, ControlIssue> => {
+  const decoded = Result.mapError(decodeNode(item, ProposedSigner, `signers[${index}]`), ({ issues: [first] }) => first)
+  return Result.flatMap(decoded, ({ name, public_key }) =>
+    Result.mapError(
+      parseSigner(public_key, String(name ?? "")),
+      ({ issue }) => ({ line: item.line, column: item.column, path: "", issue })
+    ))
 }
 
-/** Never fails: what cannot be understood proposes nobody. */
-export const parseProposedSigners = Effect.fnUntraced(function*(bytes: Uint8Array) {
-  const parsed = yield* Effect.result(parseControlYaml(bytes))
-  const nothing = (line: number, issue: string): ProposedSigners => ({ signers: [], problems: [{ line, issue }] })
-  if (Result.isFailure(parsed)) return nothing(parsed.failure.line, parsed.failure.issue)
-  const root = parsed.success
+const itemsOf = (root: YamlNode): ReadonlyArray<YamlNode> => {
   const list = root._tag === "Map" ? root.entries.get("signers")?.value : undefined
-  if (root._tag !== "Map" || root.entries.size > 1 || list?._tag !== "List") {
-    return nothing(root.line, "it must hold one key, signers, with a list")
-  }
-  if (list.items.length > maxSigners) return nothing(list.line, `it proposes more than ${maxSigners} signers`)
-  const entries = list.items.map((item) => [item.line, entry(item)] as const)
-  return {
-    signers: entries.flatMap(([, result]) => Result.isSuccess(result) ? [result.success] : []),
-    problems: entries.flatMap(([line, result]) => Result.isFailure(result) ? [{ line, issue: result.failure }] : [])
-  } satisfies ProposedSigners
-})
+  return list?._tag === "List" ? list.items : []
+}
+
+const problemOf = (issue: ControlIssue) => ({ line: issue.line, issue: sentenceOf(issue) })
+
+/** Never fails: what cannot be understood proposes nobody. */
+export const parseProposedSigners = (bytes: Uint8Array): Effect.Effect<ProposedSigners> =>
+  parseControlYaml(bytes).pipe(
+    Effect.tap((root) => Effect.fromResult(decodeNode(root, Proposal))),
+    Effect.flatMap((root) =>
+      Effect.partition(itemsOf(root), (item, index) => Effect.fromResult(proposedSigner(item, index)))
+    ),
+    Effect.map(([signers, issues]) => ({ signers, problems: issues.map(problemOf) })),
+    Effect.catch(({ issues }) => Effect.succeed({ signers: [], problems: issues.map(problemOf) }))
+  )
 
 /** Where what a person said about signers is kept. `update` is alone with it while it runs. */
 export interface SignerStore {
@@ -135,11 +147,6 @@ const proposeRemove = (keyId: string): HumanRequest =>
     `kiwi trust remove ${shellWord(keyId)}`
   )
 
-const agreed = (request: HumanRequest, act: HumanAct): Effect.Effect<void, HumanRequired> =>
-  act.kind === request.kind && act.digest === request.digest
-    ? Effect.void
-    : Effect.fail(new HumanRequired({ kind: request.kind, title: request.title, command: request.command }))
-
 const standingOf = ({ as, project, signer }: SignerGrant): SignerStanding => {
   const standing = { _tag: "Trusted", signer, by: "person", asMe: as === "me" } as const
   return project === undefined ? standing : { ...standing, project }
@@ -188,7 +195,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
 
   const add = Effect.fn("SignerTrust.add")(function*(grant: SignerGrant, act: HumanAct) {
     const signer = yield* Effect.fromResult(parseSigner(grant.signer.publicKey, grant.signer.name))
-    yield* agreed(proposeAdd(grant), act)
+    yield* requireAct(proposeAdd(grant), act)
     yield* store.update((grants) => [
       ...grants.filter((g) => g.signer.publicKey !== signer.publicKey || g.project !== grant.project),
       { ...grant, signer }
@@ -196,7 +203,7 @@ export const makeSignerTrust = Effect.fnUntraced(function*(store: SignerStore) {
   })
 
   const remove = Effect.fn("SignerTrust.remove")(function*(keyId: string, act: HumanAct) {
-    yield* agreed(proposeRemove(keyId), act)
+    yield* requireAct(proposeRemove(keyId), act)
     let removed = false
     yield* store.update((grants) => {
       const others = grants.filter(({ signer }) => signer.keyId !== keyId)

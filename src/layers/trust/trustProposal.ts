@@ -91,7 +91,7 @@ const signerEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
 
 const settingsEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const parsed = yield* Effect.result(parseControlYaml(bytes))
-  if (Result.isFailure(parsed)) return [`${settingsPath} could not be read and sets nothing: ${parsed.failure.issue}`]
+  if (Result.isFailure(parsed)) return [`${settingsPath} could not be read and sets nothing: ${parsed.failure.message}`]
   const { loosens } = interpret(parsed.success, defaults, settingsPath, false)
   return loosens.map(({ setting }) => `The setting ${word(setting)} holds, which is not stricter than the default`)
 })

@@ -6,7 +6,7 @@ import { Array as Arr, Clock, Effect, Layer, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import { dirname, isAbsolute, join } from "node:path"
-import { getuid } from "node:process"
+import { getuid, kill, pid } from "node:process"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type FileWrite, type ReadOptions, SafeFiles, type WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { isInside } from "../files/isInside.ts"
@@ -15,9 +15,20 @@ import { asRead, asWrite, Refused } from "./refused.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants
 
-/** What a process that was killed while it wrote leaves behind. */
+/** What a process that was killed while it wrote leaves behind: its id in 8 hex digits, then 16 at random. */
 export const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
-const leftoverAge = 3_600_000
+/** Milliseconds. The writer of a file may be on another machine that shares the disk. */
+const leftoverAge = 60_000
+/** After that, its id is somebody else's. */
+const writerAge = 3_600_000
+
+const nameTemporary = (): string => `.kiwi-${pid.toString(16).padStart(8, "0")}${randomBytes(8).toString("hex")}.tmp`
+
+const isWriterGone = (name: string): boolean =>
+  Result.match(Result.try(() => kill(Number.parseInt(name.slice(6, 14), 16), 0)), {
+    onSuccess: () => false,
+    onFailure: (error) => errorCode(error) !== "EPERM"
+  })
 const maxDepth = 64
 
 /** Files that are open at once, and that the disk is waited for without a chance for other fibers. */
@@ -125,7 +136,8 @@ const sweep = (folder: Folder, swept: Set<string>, now: number): void => {
   for (const name of fs.readdirSync(folder.at("."))) {
     if (!leftover.test(name)) continue
     const found = lstat(folder.at(name))
-    if (found !== undefined && now - Number(found.mtimeMs) > leftoverAge) fs.rmSync(folder.at(name), { force: true })
+    const age = found === undefined ? 0 : now - Number(found.mtimeMs)
+    if (age > writerAge || (age > leftoverAge && isWriterGone(name))) fs.rmSync(folder.at(name), { force: true })
   }
 }
 
@@ -197,7 +209,7 @@ const stage = (folder: Folder, { data, name }: NamedFile, options: WriteOptions,
   if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
   if (old !== undefined && options.exclusive === true) throw new Refused("exists", "it is already there")
   const { exact, mode } = modeFor(options.mode, old, secret)
-  const temporary = `.kiwi-${randomBytes(12).toString("hex")}.tmp`
+  const temporary = nameTemporary()
   const fd = fs.openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
   return orRemove(folder, temporary, () => {
     try {

@@ -91,6 +91,9 @@ export class ChildRefused extends Schema.TaggedError<ChildRefused>()("ChildRefus
   get failedAt(): FailedAt {
     return { toolId: this.child, configPath: this.childPath, validationErrors: this.issues }
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
 
 export const childRefused = (about: {
@@ -124,5 +127,8 @@ export class ChildSchemasMissing extends Schema.TaggedError<ChildSchemasMissing>
   }
   get failedAt(): FailedAt {
     return { toolId: this.parent, configPath: this.parentPath, validationErrors: [] }
+  }
+  get refusal() {
+    return "denied" as const
   }
 }

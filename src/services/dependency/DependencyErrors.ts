@@ -24,6 +24,8 @@ export class DependenciesInvalid extends Schema.TaggedError<DependenciesInvalid>
 /** A tool's packages are not installed. */
 export class DependenciesMissing extends Schema.TaggedError<DependenciesMissing>()("DependenciesMissing", {
   tool: Schema.String,
+  /** The first link that declares some. */
+  link: Schema.String,
   /** What the chain declares, as it is written. */
   requirements: Schema.Array(Schema.String),
   why: Schema.Literals(["not-installed", "damaged", "interpreter-changed"])
@@ -41,6 +43,9 @@ export class DependenciesMissing extends Schema.TaggedError<DependenciesMissing>
   }
   get remediation() {
     return `kiwi env sync ${this.tool}`
+  }
+  get itemState() {
+    return "missing_command" as const
   }
 }
 

@@ -47,6 +47,9 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
       ...(this.interpreter === "" ? [] : [{ field: "env_config.interpreter", error: this.interpreter }])
     ]
   }
+  get itemState() {
+    return "missing_command" as const
+  }
 }
 
 /** What a link declares about its environment is not what `ENV_CONFIG` may hold. */
@@ -145,16 +148,29 @@ export interface ResolvedEnv {
   readonly declared: ReadonlyMap<string, EnvVariable>
   readonly interpreter: ResolvedInterpreter | undefined
   readonly warnings: ReadonlyArray<EnvWarning>
-  /** Secrets that variables refer to and that were not given: their values are still `keychain:NAME`. */
+  /** Secrets that variables refer to by `keychain:NAME`: `fillSecrets` puts their values in. */
   readonly references?: ReadonlySet<string>
 }
 
+/** The interpreter that a chain's runtime asks for; `None` where it asks for none. */
+export type InterpreterAnswer =
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Found"; readonly interpreter: ResolvedInterpreter }
+  | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
+
 export class EnvResolver extends Context.Service<EnvResolver, {
+  /** The first step: what packages are installed for. */
+  readonly interpreter: (
+    chain: Chain,
+    overrides?: ReadonlyMap<string, string>
+  ) => Effect.Effect<InterpreterAnswer, EnvConfigInvalid>
+  /** The second: everything else, for the interpreter that will run. Default: the one that the first step finds. */
   readonly resolve: (
     chain: Chain,
-    overrides?: ReadonlyMap<string, string>,
-    /** What `keychain:NAME` stands for. Whoever looks secrets up resolves once without, for `references`. */
-    secrets?: ReadonlyMap<string, Redacted.Redacted<string>>
+    options?: {
+      readonly overrides?: ReadonlyMap<string, string> | undefined
+      readonly interpreter?: InterpreterAnswer | undefined
+    }
   ) => Effect.Effect<ResolvedEnv, RequirementsMissing | EnvConfigInvalid>
   /** The same, told in full and for a person: never on the way of a call. */
   readonly explain: (

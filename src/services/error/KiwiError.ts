@@ -9,6 +9,9 @@ export interface ValidationIssue {
   readonly value?: Schema.Json | undefined
 }
 
+/** How a rule or trust refuses an item. */
+export type Refusal = "unsigned" | "untrusted" | "tampered" | "restricted" | "denied"
+
 /** What every error class of Kiwi offers besides its own fields. */
 export interface KiwiError {
   readonly _tag: string
@@ -18,6 +21,16 @@ export interface KiwiError {
   readonly remediation?: string | undefined
   /** Whether the same call can succeed later without anybody changing anything. Default: false. */
   readonly retryable?: boolean | undefined
+  /** A rule or trust refuses: the audit records `denied`, and search shows this state. Absent: a failure. */
+  readonly refusal?: Refusal | undefined
+  /** The state that search shows of an item that fails so, and that nothing refuses. Default: `invalid`. */
+  readonly itemState?: "missing_command" | undefined
+  /** What is wrong in a word or two, for a table: "not locked". Default: the state. */
+  readonly brief?: string | undefined
+  /** Id of the link of a chain that somebody has to change. */
+  readonly link?: string | undefined
+  /** The place in a chain's config that somebody has to change, where it is in no one link by itself: "/args/0". */
+  readonly field?: string | undefined
   /** Ids of the chain's links, leaf first, where it happened inside a chain. */
   readonly chain?: ReadonlyArray<string> | undefined
   readonly failedAt?: FailedAt | undefined
@@ -82,6 +95,12 @@ const maxReasons = 4
 /** The error that a wrapper is about, or the error itself. */
 export const innermost = (error: KiwiError, depth: number = maxReasons): KiwiError =>
   depth > 0 && isKiwiError(error.reason) ? innermost(error.reason, depth - 1) : error
+
+/** The state of an item that fails so: what search, load and explain show. `invalid`: it or its chain is not well formed. */
+export const stateOf = (error: KiwiError): Refusal | "missing_command" | "invalid" => {
+  const { itemState, refusal } = innermost(error)
+  return refusal ?? itemState ?? "invalid"
+}
 
 /** Causes below this many are left out: a caller acts on the first few, and a chain may close on itself. */
 const maxCauses = 4

@@ -135,17 +135,27 @@ type Executor = Pick<Tool, "executorId" | "executorRange">
 const noExecutor: Executor = { executorId: undefined, executorRange: undefined }
 
 /** `id`, `category/id`, and either with `@` and the versions of it that will do. */
-const readExecutor = (metadata: Metadata, toolType: string): Read<Executor> => {
+/** The line that names the runtime of a file's language, as it is written there. */
+const executorIn = (path: string): string =>
+  /\.pyw?$/i.test(path)
+    ? `Write at the left margin: __executor_id__ = "python_runtime"`
+    : /\.[cm]?[jt]s$/i.test(path)
+    ? `Write at the left margin: const __executor_id__ = "node_runtime"`
+    : /\.(?:ba)?sh$/i.test(path)
+    ? "Write into the comments under # kiwi: as #   executor_id: bash_runtime"
+    : "Name the parent that runs it, like python_runtime, node_runtime, bash_runtime or http_client, as executor_id"
+
+const readExecutor = (metadata: Metadata, toolType: string, path: string): Read<Executor> => {
   const field = metadata.get("executor_id") ?? metadata.get("executor")
   const value = field === undefined || isJsonObject(field.value) ? runtimes[toolType] : field.value
   if (field === undefined || value === undefined || value === null) {
+    const beside = field ?? metadata.get("version")
     return toolType === "primitive"
       ? Result.succeed(noExecutor)
       : Result.fail({
-        ...(field === undefined ? problem("", "") : fieldProblem(field, "", "")),
+        ...(beside === undefined ? problem("", "") : fieldProblem(beside, "", "")),
         issue: "the tool names no executor",
-        hint:
-          "Name the parent that runs it, like python_runtime, node_runtime, bash_runtime or http_client, as executor_id"
+        hint: executorIn(path)
       })
   }
   if (toolType === "primitive") {
@@ -327,7 +337,7 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
       tags: yield* textsField(metadata, "tags"),
       overridable: yield* flagField(metadata, "overridable"),
       toolType,
-      ...yield* readExecutor(metadata, toolType),
+      ...yield* readExecutor(metadata, toolType, location.kind === "folder" ? "tool.yaml" : location.path),
       childSchemas: yield* readChildSchemas(metadata.get("validation")),
       parameters,
       config: withRetry((yield* recordField(metadata, "config")) ?? oldConfig, toolType, metadata.get("retry")?.value),

@@ -3,6 +3,7 @@
 // never listed, logged or hashed.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
+import { VaultPlace } from "../vault/VaultPlace.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
@@ -66,8 +67,9 @@ export class SecretNameInvalid extends Schema.TaggedError<SecretNameInvalid>()("
   }
 }
 
-export const SecretPlace = Schema.Literals(["keychain", "file (encrypted)", "file (0600)"])
-export type SecretPlace = typeof SecretPlace.Type
+/** Where a secret lies. */
+export const SecretPlace = VaultPlace
+export type SecretPlace = VaultPlace
 
 export interface StoredSecret {
   readonly name: string

@@ -18,6 +18,9 @@ export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("Histor
   get remediation() {
     return `Look at the item; if it is the one that you mean, sign it again, and its history begins anew: ${this.command}`
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
 
 export class ItemHistory extends Context.Service<ItemHistory, {
@@ -31,8 +34,13 @@ export class ItemHistory extends Context.Service<ItemHistory, {
     version: string,
     digest: string
   ) => Effect.Effect<void, GoesBack | HistoryDamaged>
-  /** Remembers that these bytes ran. Writes only when they are newer than what is remembered. */
-  readonly ran: (location: ItemLocation, version: string, digest: string) => Effect.Effect<void, WriteRefused>
+  /** Remembers that these bytes, signed by that key, ran. Writes only where they are newer or others than what is remembered. */
+  readonly ran: (
+    location: ItemLocation,
+    version: string,
+    digest: string,
+    keyId?: string
+  ) => Effect.Effect<void, WriteRefused>
   /**
    * Remembers what a person was shown of these bytes and said yes to, whether they signed them now or before. Each
    * item is its own file: where one cannot be written, the others are.

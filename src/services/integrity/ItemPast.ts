@@ -23,8 +23,14 @@ export const ItemPast = Schema.Struct({
   item: Schema.String,
   /** The last bytes to which a person said yes here. */
   lastSigned: Schema.optional(Schema.Struct({ digest: Schema.String })),
-  /** The newest version that has run. */
-  newest: Schema.optional(Schema.Struct({ version: Schema.String, digest: Schema.String })),
+  /** The newest version that has run, in the bytes of it that ran last, and the key that had signed them. */
+  newest: Schema.optional(Schema.Struct({
+    version: Schema.String,
+    digest: Schema.String,
+    keyId: Schema.optional(Schema.String)
+  })),
+  /** Which of the two came last. */
+  latest: Schema.optional(Schema.Literals(["signed", "ran"])),
   /** The last answer for each digest that goes back or hides, the newest last. At most `maxAgreed`. */
   agreed: Schema.optional(Schema.Array(Agreed))
 })
@@ -39,23 +45,49 @@ export const isBelow = (a: string, b: string): boolean => {
   return Result.isFailure(left) || SemVer.isLessThan(left.success, right.success)
 }
 
-export const isNewer = (past: ItemPast, version: string): boolean =>
-  past.newest === undefined || isBelow(past.newest.version, version)
+/** Whether a run of these bytes changes what is remembered: of older ones it does not. */
+export const isNews = ({ lastSigned, latest, newest }: ItemPast, version: string, digest: string): boolean =>
+  newest === undefined || isBelow(newest.version, version) ||
+  (!isBelow(version, newest.version) &&
+    (digest !== newest.digest || (latest === "signed" && lastSigned?.digest !== digest)))
 
 /** The newest version that has run, where `version` is below it. */
 export const goesBackFrom = ({ newest }: ItemPast, version: string): string | undefined =>
   newest !== undefined && isBelow(version, newest.version) ? newest.version : undefined
 
-export const afterRun = (past: ItemPast, version: string, digest: string): ItemPast => ({
+export const afterRun = (past: ItemPast, version: string, digest: string, keyId?: string): ItemPast => ({
   ...past,
-  newest: { version, digest }
+  newest: { version, digest, ...(keyId === undefined ? {} : { keyId }) },
+  latest: "ran"
 })
+
+/** Bytes that were accepted on this machine, by a person's yes or as they ran. */
+export type Accepted =
+  | { readonly _tag: "Signed"; readonly digest: string }
+  | { readonly _tag: "Ran"; readonly digest: string; readonly version: string; readonly keyId: string | undefined }
+
+const signedLast = ({ lastSigned }: ItemPast): Accepted | undefined => lastSigned && { _tag: "Signed", ...lastSigned }
+
+/** The newest that ran. What a person has signed as well is theirs, whoever had signed what ran. */
+export const acceptedNewest = (past: ItemPast): Accepted | undefined => {
+  const { lastSigned, newest } = past
+  if (newest === undefined || newest.digest === lastSigned?.digest) return newest && signedLast(past)
+  return { _tag: "Ran", digest: newest.digest, version: newest.version, keyId: newest.keyId }
+}
+
+/**
+ * What a change is a change of: the newest that ran, or what a person said yes to since. Nothing that lies in a project
+ * has a say in it.
+ */
+export const acceptedLast = (past: ItemPast): Accepted | undefined =>
+  past.latest === "signed" || past.newest === undefined ? signedLast(past) : acceptedNewest(past)
 
 export const afterSigning = (past: ItemPast, answer: Agreed): ItemPast => {
   const others = (past.agreed ?? []).filter(({ digest }) => digest !== answer.digest)
   return {
     ...past,
     lastSigned: { digest: answer.digest },
+    latest: "signed",
     agreed: (answer.goesBack || answer.hides ? [...others, answer] : others).slice(-maxAgreed)
   }
 }

@@ -5,7 +5,7 @@ import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import { ItemType } from "../item/ItemId.ts"
 import type { Tier } from "../item/ItemId.ts"
-import type { HumanAct, HumanRequest } from "../trust/HumanAct.ts"
+import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
@@ -78,6 +78,8 @@ export interface SigningPlan {
   readonly refused: ReadonlyArray<
     { readonly item: string; readonly error: ItemInvalid | ItemUnreadable | ItemAmbiguous }
   >
+  /** What `changedOnly` has left out, since this person has signed it as it is. */
+  readonly signed: ReadonlyArray<ItemLocation>
   readonly request: HumanRequest
 }
 
@@ -117,5 +119,8 @@ export class Signatures extends Context.Service<Signatures, {
   readonly sign: (
     plan: SigningPlan,
     act: HumanAct
-  ) => Effect.Effect<ReadonlyArray<SignedItem>, PlanStale | KeyUnavailable | KeyLocked | WriteRefused | LockError>
+  ) => Effect.Effect<
+    ReadonlyArray<SignedItem>,
+    PlanStale | HumanRequired | KeyUnavailable | KeyLocked | WriteRefused | LockError
+  >
 }>()("kiwi/services/integrity/Signatures") {}

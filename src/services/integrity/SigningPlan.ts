@@ -193,10 +193,10 @@ export interface About {
   /** A protected system item that is used in its place all the same. */
   readonly overruledBy: ItemLocation | undefined
   readonly past: ItemPast
-  /** Whose version it is compared with, where nothing was signed here: "bob's". */
+  /** What it is compared with, where a person has not signed that here: "bob's version 1.0.0". */
   readonly changedFrom?: string | undefined
   /** What the item is compared with and is not kept any more. */
-  readonly forgotten: "signed" | "ran" | undefined
+  readonly forgotten: "signed" | "ran" | "untrusted" | undefined
   /** Names of files that cannot be shown. */
   readonly unreadable: ReadonlyArray<string>
 }
@@ -220,13 +220,14 @@ export const describeWarnings = (item: Item, about: About): ReadonlyArray<string
 
 const forgotten = {
   signed: "was signed here before; that text is no longer kept, so all of it is shown as new",
-  ran: "what has run is no longer kept, so all of it is shown as new"
+  ran: "what has run is no longer kept, so all of it is shown as new",
+  untrusted: "what has run is signed by nobody who counts as you now, so all of it is shown as new"
 }
 
 /** What signing this item accepts, warnings first. */
 export const describeEffects = (item: Item, about: About): ReadonlyArray<string> => [
   ...describeWarnings(item, about),
-  ...(about.changedFrom === undefined ? [] : [`changed from ${about.changedFrom} version`]),
+  ...(about.changedFrom === undefined ? [] : [`changed from ${word(about.changedFrom)}`]),
   ...itemEffects(item),
   ...(about.forgotten === undefined ? [] : [forgotten[about.forgotten]])
 ]

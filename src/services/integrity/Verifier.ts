@@ -17,6 +17,9 @@ export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   get remediation() {
     return this.command
   }
+  get refusal() {
+    return "unsigned" as const
+  }
 }
 
 /** The item was signed once, and was changed, moved or renamed since. */
@@ -31,6 +34,9 @@ export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   get remediation() {
     return `Look at what changed, then sign it again if it is right: ${this.command}`
   }
+  get refusal() {
+    return "tampered" as const
+  }
 }
 
 /** The signature is not in the form that Kiwi writes. */
@@ -44,6 +50,9 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
   }
   get remediation() {
     return `Look at the first lines of the file, then sign it again if it is right: ${this.command}`
+  }
+  get refusal() {
+    return "tampered" as const
   }
 }
 
@@ -70,6 +79,9 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
     if (this.kind === "agent") return "Read the item and, if it is right, sign it yourself"
     return "If you know whose key that is: kiwi trust add <public key> --name <who> --as me; where the project proposes it: kiwi trust project; or read the item and sign it yourself"
   }
+  get refusal() {
+    return "untrusted" as const
+  }
 }
 
 /** A system item is not one that this package was built with. */
@@ -81,6 +93,9 @@ export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("
   }
   get remediation() {
     return "Install kiwi-mcp again"
+  }
+  get refusal() {
+    return "tampered" as const
   }
 }
 
@@ -96,6 +111,9 @@ export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
   }
   get remediation() {
     return `If that is meant, say so, once for all items that go back to what you have signed: ${this.command}`
+  }
+  get refusal() {
+    return "denied" as const
   }
 }
 

@@ -48,6 +48,9 @@ export class ItemAmbiguous extends Schema.TaggedError<ItemAmbiguous>()("ItemAmbi
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.candidates.map((value) => ({ field: "id", error: "is the id of more than one item", value }))
   }
+  get brief() {
+    return "ambiguous"
+  }
 }
 
 /** What was given as an id can be the id of no item. */
@@ -127,6 +130,9 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
   /** A file that is gone was being replaced. */
   get retryable() {
     return this.issue === "vanished"
+  }
+  get brief() {
+    return "unreadable"
   }
 }
 

@@ -26,6 +26,12 @@ export class LockInvalid extends Schema.TaggedError<LockInvalid>()("LockInvalid"
     if (this.remedy !== undefined) return this.remedy
     return this.tool === "" ? `Remove or rename ${this.lockfile}` : `kiwi lockfile freeze ${this.tool}`
   }
+  get refusal() {
+    return "denied" as const
+  }
+  get brief() {
+    return "lock invalid"
+  }
 }
 
 /** There is no project whose lockfiles could be written. */

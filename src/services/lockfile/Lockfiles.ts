@@ -36,6 +36,12 @@ export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing"
   get remediation() {
     return this.named === true ? `kiwi lockfile list --tool ${this.tool}` : `kiwi lockfile freeze ${this.tool}`
   }
+  get refusal() {
+    return "denied" as const
+  }
+  get brief() {
+    return "not locked"
+  }
 }
 
 /** Of a list that is part of every answer. */
@@ -68,6 +74,12 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return issuesOf(this.findings)
+  }
+  get refusal() {
+    return "denied" as const
+  }
+  get brief() {
+    return "not as locked"
   }
 }
 

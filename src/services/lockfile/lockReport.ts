@@ -152,6 +152,8 @@ export interface VerifiedLock {
 export interface VerifiedLocks {
   readonly ok: boolean
   readonly locks: ReadonlyArray<VerifiedLock>
+  /** How many signed tools have no lock. Absent: none. */
+  readonly unlocked?: number
 }
 
 /** A lock that has lost its tool, or is of another version of it, is told and no trouble. */

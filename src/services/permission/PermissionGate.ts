@@ -23,6 +23,9 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
   get remediation() {
     return this.hint
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
 
 /** Which rule allowed it; written to the audit. */

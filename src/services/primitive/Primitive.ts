@@ -91,8 +91,11 @@ export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
     return `${this.tool} failed with ${this.how}${this.output === "" ? "" : `:\n${this.output}`}`
   }
   get remediation() {
+    const python = /^ModuleNotFoundError: No module named '(\w+)/m.exec(this.output)?.[1]
     return this.transient === true
       ? "Try again later"
+      : python !== undefined
+      ? `Declare the package that has ${python} in the tool: DEPENDENCIES = ["${python}"], or the name by which it is installed`
       : "Read what the tool said, and correct its parameters or its code"
   }
   get retryable() {
@@ -192,6 +195,9 @@ export class ResponsePathMissing extends Schema.TaggedError<ResponsePathMissing>
   get remediation() {
     return "Correct response_path in CONFIG and sign it again, or leave it out to see the whole answer"
   }
+  get field() {
+    return "response_path"
+  }
 }
 
 /** A file that the request should send cannot be read, or is none of those that a tool may send. */
@@ -231,6 +237,9 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   get retryable() {
     return this.transient
   }
+  get field() {
+    return "url"
+  }
 }
 
 /** The rules for what leaves this machine refuse the address: its scheme, where it leads, Kiwi's own port. */
@@ -245,6 +254,12 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
   }
   get remediation() {
     return this.hint
+  }
+  get refusal() {
+    return "denied" as const
+  }
+  get field() {
+    return "url"
   }
 }
 
@@ -317,6 +332,9 @@ export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("Pr
   get remediation() {
     return `Let the chain end at one that there is: ${this.known.join(", ")}`
   }
+  get link() {
+    return this.primitive
+  }
 }
 
 /** The templated config holds a value that no schema can judge: a folder outside the project, a header with a line end. */
@@ -332,6 +350,9 @@ export class PrimitiveConfigInvalid extends Schema.TaggedError<PrimitiveConfigIn
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return this.issues
+  }
+  get field() {
+    return this.issues[0]?.field ?? ""
   }
 }
 

@@ -11,7 +11,7 @@ export const ArgumentForm = Schema.Struct({
   /** The option as the program spells it; else `--` and the parameter's name. */
   option: Schema.optionalKey(Schema.String.check(Schema.isPattern(spelling))),
   as: Schema.optionalKey(Schema.Literals([
-    /** `--name=value`, also for `true` and `false`. */
+    /** `--name=value`, also for `true` and `false`; for one letter `-n value`, or `-n-1` where the value begins with `-`. */
     "value",
     /** `--name=a --name=b`: what lists are by default. */
     "repeat",
@@ -53,16 +53,22 @@ const asWord = (value: Schema.Json): string => {
   return typeof value === "number" && value < 0 && !plainNegative.test(text) ? ` ${text}` : text
 }
 
+const short = /^-[A-Za-z0-9]$/
+
+/** `--name=value`; `-n value`, since getopts and most of C take the `=` for a part of the value. */
+const withValue = (option: string, text: string): ReadonlyArray<string> =>
+  !short.test(option) ? [`${option}=${text}`] : text.startsWith("-") ? [`${option}${text}`] : [option, text]
+
 /** The arguments of one parameter, or what is wrong with it. */
 const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"]): ReadonlyArray<string> | string => {
   switch (as) {
     case undefined:
       if (typeof value === "boolean") return value ? [option] : []
-      return Array.isArray(value) ? argumentsOf(option, value, "repeat") : [`${option}=${asText(value)}`]
+      return Array.isArray(value) ? argumentsOf(option, value, "repeat") : withValue(option, asText(value))
     case "value":
-      return [`${option}=${asText(value)}`]
+      return withValue(option, asText(value))
     case "repeat":
-      return listOf(value).map((one) => `${option}=${asText(one)}`)
+      return listOf(value).flatMap((one) => withValue(option, asText(one)))
     case "words": {
       const values = listOf(value)
       const lists = values.length > 0 && values.every(Array.isArray) ? values.map(listOf) : [values]
@@ -71,7 +77,7 @@ const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"])
         : lists.flatMap((words) => [option].concat(words.map(asWord)))
     }
     case "json":
-      return [`${option}=${JSON.stringify(value)}`]
+      return withValue(option, JSON.stringify(value))
     case "count": {
       const times = Number(value)
       return Number.isInteger(times) && times >= 0 && times <= maxCount

@@ -81,6 +81,9 @@ export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   get remediation() {
     return `If it is meant, say so by signing it again: ${this.command}`
   }
+  get refusal() {
+    return "denied" as const
+  }
 }
 
 /** The caller would decide what runs, by a parameter that the config uses for it, and there is no sandbox for that. */
@@ -94,6 +97,9 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   }
   get remediation() {
     return `Name the program, its code or the server in CONFIG, let parameters be data for it, and sign it again: kiwi sign tool ${this.tool}`
+  }
+  get refusal() {
+    return "denied" as const
   }
 }
 
@@ -179,6 +185,8 @@ export class ToolProxy extends Context.Service<ToolProxy, {
     caller: Caller,
     query: { readonly item: string; readonly tier?: Tier | undefined }
   ) => Effect.Effect<Trace>
+  /** The steps that `trace` walks, each with what is so once it has passed: "the project is trusted". */
+  readonly checks: ReadonlyMap<string, string>
   /** Names of the steps of a call, in order. The last one is taken whatever became of those before it. */
   readonly steps: ReadonlyArray<string>
 }>()("kiwi/services/proxy/ToolProxy") {}

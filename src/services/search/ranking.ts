@@ -3,7 +3,7 @@
 import type { ItemType, Tier } from "../item/ItemId.ts"
 import { ItemType as ItemTypes, tiers } from "../item/ItemId.ts"
 import type { IndexHit, SearchQuery } from "./ItemIndex.ts"
-import type { ParsedQuery } from "./searchText.ts"
+import type { ParsedQuery, QueryWord } from "./searchText.ts"
 
 /** Best first: the id, the id in another spelling, an id that begins so, an item that has words of the question. */
 export const matches = ["exact", "named", "prefix", "words"] as const
@@ -26,20 +26,23 @@ export interface Frequency {
 /** A word that every tool could be described with tells half as much as its frequency says. */
 const commonWeight = 0.5
 
-/** How much each word of the question means: its inverse document frequency. Never 0, so that nothing divides by it. */
+/** The words of a question that are looked for. */
+export const soughtIn = ({ joined, words }: ParsedQuery): ReadonlyArray<QueryWord> => [...words, ...joined]
+
+/** How much each of them means: its inverse document frequency. Never 0, so that nothing divides by it. */
 export const meanings = (
-  { words }: ParsedQuery,
+  question: ParsedQuery,
   frequencies: ReadonlyArray<Frequency>
 ): ReadonlyArray<number> =>
-  words.map((word, index) => {
+  soughtIn(question).map((word, index) => {
     const { having, items } = frequencies[index] ?? { having: 0, items: 0 }
     return Math.log(1 + (items - Math.min(having, items) + 0.5) / (having + 0.5)) * (word.common ? commonWeight : 1)
   })
 
 /** A question of so few words is a command, each of whose words counts; a longer one is padded. */
 const shortQuestion = 4
-/** How much of a short question a hit has to cover. */
-const shortCoverage = 0.34
+/** How much of a short question a hit has to cover that has one of its words, and not in its name. */
+const shortCoverage = 0.3
 /** How much of it a common word has to be that stands for the whole. */
 const mostOfIt = 0.6
 
@@ -48,13 +51,17 @@ export interface Evidence {
   readonly words: number
   /** How many of them are not common words. */
   readonly telling: number
+  /** How many of them stand in its name. */
+  readonly named: number
+  /** Whether its whole name is words of the question. */
+  readonly isWhole: boolean
   readonly coverage: number
 }
 
 /** Whether an item that has these words is an answer. One common word is none, unless it is most of the question. */
-export const isAnswer = (question: ParsedQuery, { coverage, telling, words }: Evidence): boolean =>
-  (telling > 0 || words > 1 || coverage >= mostOfIt) &&
-  (question.words.length > shortQuestion || coverage >= shortCoverage)
+export const isAnswer = (question: ParsedQuery, { coverage, isWhole, named, telling, words }: Evidence): boolean =>
+  (telling > 0 || words > 1 || isWhole || coverage >= mostOfIt) &&
+  (question.words.length > shortQuestion || words > 1 || named > 0 || coverage >= shortCoverage)
 
 export const limitOf = (query: SearchQuery): number => Math.min(100, Math.max(1, Math.floor(query.limit ?? 10)))
 

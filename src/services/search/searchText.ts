@@ -21,6 +21,8 @@ export interface QueryWord {
   readonly alternatives: ReadonlyArray<ReadonlyArray<Term>>
   /** Whether it stands in questions about anything. */
   readonly common: boolean
+  /** Two words of the question written as one: it counts where an item has it so, and is not missed elsewhere. */
+  readonly optional: boolean
 }
 
 export interface ParsedQuery {
@@ -30,6 +32,9 @@ export interface ParsedQuery {
   readonly squashed: string
   /** Words that say something; never more than 24. */
   readonly words: ReadonlyArray<QueryWord>
+  readonly joined: ReadonlyArray<QueryWord>
+  /** Everything that it holds, as documents have it. */
+  readonly tokens: ReadonlySet<string>
 }
 
 const maxToken = 64
@@ -64,9 +69,11 @@ const pairs = (run: string): ReadonlyArray<string> => {
   return characters.slice(1).map((c, i) => characters[i]! + c)
 }
 
-/** The words of a text, in order: compounds whole and in parts. */
+const hyphenated = /(?<![\p{L}\p{N}-])([\p{L}\p{N}]+)-([\p{L}\p{N}]+)(?![\p{L}\p{N}-])/gu
+
+/** The words of a text: compounds whole and in parts, first those of two parts with a hyphen, without it. */
 export const tokens = (text: string): Array<string> => {
-  const out: Array<string> = []
+  const out = Array.from(text.matchAll(hyphenated), ([, first, second]) => token(`${first}${second}`))
   for (const word of rawWords(text)) {
     if (!compound.test(word)) {
       out.push(token(word))
@@ -95,7 +102,8 @@ const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
       const single = Array.from(run).length === 1
       return [{
         alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))],
-        common: false
+        common: false,
+        optional: false
       }]
     }
     const whole = token(segment)
@@ -107,7 +115,8 @@ const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
         [{ token: whole, prefix }],
         ...(parts.length === 0 ? [] : [parts.map((t, n) => n === parts.length - 1 ? { token: t, prefix } : exactly(t))])
       ],
-      common: parts.length === 0 && isCommon(whole)
+      common: parts.length === 0 && isCommon(whole),
+      optional: false
     }]
   })
 
@@ -115,6 +124,14 @@ const exactly = (text: string): Term => ({ token: text, prefix: false })
 
 const saysNothing = ({ alternatives: [first, ...others] }: QueryWord): boolean =>
   others.length === 0 && first?.length === 1 && isFiller(first[0]?.token ?? "")
+
+/** `on call` as `oncall`, for each two words that stand side by side. */
+const joined = (raw: ReadonlyArray<string>): ReadonlyArray<QueryWord> =>
+  raw.slice(1).map((word, i) => ({
+    alternatives: [[exactly(token(`${raw[i]}${word}`))]],
+    common: false,
+    optional: true
+  }))
 
 /** A text of separators only (`*`, quotes, `-`) has no words, and finds nothing. */
 export const parseQuery = (query: string): ParsedQuery => {
@@ -129,7 +146,9 @@ export const parseQuery = (query: string): ParsedQuery => {
   return {
     literal: text.toLowerCase(),
     squashed: fold(raw.join("")),
-    words: (telling.length === 0 ? words : telling).slice(0, maxWords)
+    words: (telling.length === 0 ? words : telling).slice(0, maxWords),
+    joined: joined(raw.slice(0, maxWords)),
+    tokens: new Set(tokens(text))
   }
 }
 

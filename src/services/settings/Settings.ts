@@ -1,9 +1,12 @@
 // Settings of `config/kiwi.yaml`: user's, then the project's. The project's count where they are tighter than what
 // holds without them; all of them only when a person accepted exactly these bytes. What is wrong is told, and the
 // value below it holds.
-import { Context, Duration, type Effect, Result, Schema } from "effect"
+import { Context, Duration, Effect, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
+import { safeLine } from "../error/safeText.ts"
 import { isAtLeast, LockMode } from "../lockfile/LockMode.ts"
-import type { YamlNode } from "../workspace/controlYaml.ts"
+import { nearest } from "../schema/schemaIssues.ts"
+import { decodeNode } from "../workspace/controlFile.ts"
+import { type Position, sentenceOf, type YamlNode } from "../workspace/controlYaml.ts"
 
 export interface SettingsValues {
   readonly subprocessTimeout: Duration.Duration
@@ -33,8 +36,6 @@ export class Settings extends Context.Service<Settings, {
   readonly problems: Effect.Effect<ReadonlyArray<SettingsProblem>>
 }>()("kiwi/services/settings/Settings") {}
 
-type Parsed<A> = Result.Result<A, string>
-
 interface Definition<A> {
   readonly key: string
   readonly default: A
@@ -42,7 +43,7 @@ interface Definition<A> {
   readonly written: string
   readonly form: string
   readonly doc: string
-  readonly parse: (value: unknown) => Parsed<A>
+  readonly schema: Schema.ConstraintDecoder<A>
   /** Whether `a` is at least as strict as `b`; `undefined` where strictness has no meaning. */
   readonly tighter: ((a: A, b: A) => boolean) | undefined
 }
@@ -55,17 +56,19 @@ const quantity = (value: unknown, pattern: RegExp, scale: Readonly<Record<string
   return match === null ? undefined : Number(match[1]) * scale[match[2]!]!
 }
 
-const within = (amount: number | undefined, low: number, high: number, form: string): Parsed<number> =>
-  amount !== undefined && amount >= low && amount <= high ? Result.succeed(amount) : Result.fail(form)
-
-const bounded = (
-  low: string,
-  high: string,
-  what: string,
-  read: (value: unknown) => number | undefined
-): { readonly form: string; readonly parse: (value: unknown) => Parsed<number> } => {
+const bounded = (low: string, high: string, what: string, read: (value: unknown) => number | undefined) => {
   const form = `${what} from ${low} to ${high}`
-  return { form, parse: (value) => within(read(value), read(low)!, read(high)!, form) }
+  const [least, most] = [read(low)!, read(high)!]
+  const schema = Schema.Unknown.pipe(Schema.decodeTo(Schema.Finite, {
+    decode: SchemaGetter.transformEffect((value) => {
+      const amount = read(value)
+      return amount !== undefined && amount >= least && amount <= most
+        ? Effect.succeed(amount)
+        : Effect.fail(new SchemaIssue.InvalidValue({ message: `must be ${form}` }))
+    }),
+    encode: SchemaGetter.forbiddenEncoding
+  }))
+  return { form, schema }
 }
 
 const milliseconds = (value: unknown) => quantity(value, /^(\d{1,9})(ms|s|m|h|d)$/, units)
@@ -73,12 +76,15 @@ const bytes = (value: unknown) => quantity(value, /^(\d{1,9})(B|KiB|MiB|GiB)$/, 
 const whole = (value: unknown) => /^\d{1,9}$/.test(String(value)) ? Number(value) : undefined
 
 const duration = (low: string, high: string, written: string) => {
-  const { form, parse } = bounded(low, high, "a duration", milliseconds)
+  const { form, schema } = bounded(low, high, "a duration", milliseconds)
   return {
     written,
     form,
     default: Duration.millis(milliseconds(written)!),
-    parse: (value: unknown) => Result.map(parse(value), Duration.millis)
+    schema: schema.pipe(Schema.decodeTo(Schema.Duration, {
+      decode: SchemaGetter.transform(Duration.millis),
+      encode: SchemaGetter.transform(Duration.toMillis)
+    }))
   }
 }
 const size = (low: string, high: string, written: string) => ({
@@ -87,7 +93,6 @@ const size = (low: string, high: string, written: string) => ({
   default: bytes(written)!
 })
 
-const isLockMode = Schema.is(LockMode)
 const shorter = (a: Duration.Duration, b: Duration.Duration) => Duration.isLessThanOrEqualTo(a, b)
 const smaller = (a: number, b: number) => a <= b
 
@@ -137,7 +142,7 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     form: "os or full",
     default: "os",
     doc: "`os` hands every audit entry to the operating system before the effect; `full` also waits for the disk.",
-    parse: (value) => value === "os" || value === "full" ? Result.succeed(value) : Result.fail("os or full"),
+    schema: Schema.Literals(["os", "full"]),
     tighter: (a, b) => a === "full" || b === "os"
   },
   lockfileMode: {
@@ -147,7 +152,7 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     default: "warn",
     doc:
       "What a lockfile means for a call: `off` looks at none, `warn` tells what differs in the result, `strict` runs nothing that is not as it was locked.",
-    parse: (value) => isLockMode(value) ? Result.succeed(value) : Result.fail("off, warn or strict"),
+    schema: LockMode,
     tighter: isAtLeast
   },
   lockfileKeep: {
@@ -174,17 +179,21 @@ type Field = keyof SettingsValues
 const fields = new Map<string, Field>()
 for (const field of Object.keys(definitions) as Array<Field>) fields.set(definitions[field].key, field)
 
-interface Given {
+const settingHint = (key: string): string => {
+  const near = nearest(key, fields.keys())
+  return near === undefined ? `There are: ${[...fields.keys()].join(", ")}` : `Did you mean ${near}?`
+}
+
+interface Given extends Position {
   readonly key: string
-  readonly line: number
-  readonly value: unknown
+  readonly node: YamlNode
 }
 
 /** `a: {b: 1}` and `a.b: 1` are the same setting. */
-const flatten = (node: YamlNode, prefix: string, line: number): ReadonlyArray<Given> =>
+const flatten = (node: YamlNode, prefix: string, { column, line }: Position): ReadonlyArray<Given> =>
   node._tag === "Map" && !fields.has(prefix)
-    ? [...node.entries].flatMap(([key, e]) => flatten(e.value, prefix === "" ? key : `${prefix}.${key}`, e.line))
-    : [{ key: prefix, line, value: node._tag === "Scalar" ? node.value : undefined }]
+    ? [...node.entries].flatMap(([key, e]) => flatten(e.value, prefix === "" ? key : `${prefix}.${key}`, e))
+    : [{ key: prefix, line, column, node }]
 
 export interface Interpreted {
   readonly values: SettingsValues
@@ -199,32 +208,33 @@ export const interpret = (node: YamlNode, base: SettingsValues, file: string, na
   const loosens: Array<{ readonly line: number; readonly key: string; readonly setting: string }> = []
   const values = { ...base }
   const seen = new Set<string>()
-  const known = [...fields.keys()].join(", ")
 
-  const apply = <K extends Field>(field: K, given: Given): void => {
+  const apply = <K extends Field>(field: K, { key, line, node: given }: Given): void => {
     const definition: Definition<SettingsValues[K]> = definitions[field]
-    const parsed = definition.parse(given.value)
-    if (Result.isFailure(parsed)) {
-      const issue = `the value of ${given.key} must be ${parsed.failure}`
-      problems.push({ file, line: given.line, issue, hint: `For example: ${given.key}: ${definition.written}` })
+    const decoded = decodeNode(given, definition.schema, key)
+    if (Result.isFailure(decoded)) {
+      const issue = sentenceOf(decoded.failure.issues[0])
+      problems.push({ file, line, issue, hint: `For example: ${key}: ${definition.written}` })
       return
     }
-    const tightens = definition.tighter?.(parsed.success, base[field]) ?? false
+    const tightens = definition.tighter?.(decoded.success, base[field]) ?? false
     if (!tightens) {
-      loosens.push({ line: given.line, key: definition.key, setting: `${given.key}: ${String(given.value)}` })
+      const written = given._tag === "Scalar" ? String(given.value) : ""
+      loosens.push({ line, key: definition.key, setting: `${key}: ${written}` })
     }
-    if (tightens || !narrow) values[field] = parsed.success
+    if (tightens || !narrow) values[field] = decoded.success
   }
 
-  for (const given of node._tag === "Map" ? flatten(node, "", node.line) : []) {
-    const field = fields.get(given.key)
+  for (const given of node._tag === "Map" ? flatten(node, "", node) : []) {
+    const { key, line } = given
+    const field = fields.get(key)
     if (field === undefined) {
-      problems.push({ file, line: given.line, issue: `there is no setting ${given.key}`, hint: `There are: ${known}` })
-    } else if (seen.has(given.key)) {
-      const issue = `${given.key} is given twice; the first counts`
-      problems.push({ file, line: given.line, issue, hint: "Remove one of them" })
+      const issue = `there is no setting ${safeLine(key, 80)}`
+      problems.push({ file, line, issue, hint: settingHint(key) })
+    } else if (seen.has(key)) {
+      problems.push({ file, line, issue: `${key} is given twice; the first counts`, hint: "Remove one of them" })
     } else {
-      seen.add(given.key)
+      seen.add(key)
       apply(field, given)
     }
   }

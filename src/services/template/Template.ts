@@ -18,6 +18,9 @@ export class TemplateUnresolved extends Schema.TaggedError<TemplateUnresolved>()
   get remediation() {
     return this.hint
   }
+  get field() {
+    return this.at
+  }
 }
 
 /** A parameter tried to be more than data: to change a URL's scheme, host or port, or to end a header. */
@@ -31,6 +34,9 @@ export class TemplateUnsafe extends Schema.TaggedError<TemplateUnsafe>()("Templa
   }
   get remediation() {
     return "Pass a plain value there"
+  }
+  get field() {
+    return this.at
   }
 }
 

@@ -1,6 +1,6 @@
 // Acts that only a person performs. A surface that can reach a person provides HumanGate; whoever performs the act
 // takes the HumanAct that it returned and checks that it was given for exactly these bytes.
-import { Context, type Effect, type Redacted, Schema } from "effect"
+import { Context, Effect, type Redacted, Schema } from "effect"
 
 export const HumanActKind = Schema.Literals([
   "sign",
@@ -47,7 +47,7 @@ export interface HumanAct {
   readonly passphrase?: Redacted.Redacted
 }
 
-/** Only a person may do this, and none could be asked here. */
+/** Only a person may do this, and none could be asked here, or what they agreed to is something else by now. */
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,
   title: Schema.String,
@@ -63,6 +63,21 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   get remediation() {
     return this.remedy ?? `Ask the person to type: ${this.command}`
   }
+  get refusal() {
+    return "denied" as const
+  }
+}
+
+const otherAct = "what was agreed to is something else, or has changed since it was shown"
+
+/** Fails unless a person agreed to exactly this, as it is now. `request`: undefined where nobody has to. */
+export const requireAct = (
+  request: HumanRequest | undefined,
+  act: HumanAct | undefined
+): Effect.Effect<void, HumanRequired> => {
+  if (request === undefined || (act?.kind === request.kind && act.digest === request.digest)) return Effect.void
+  const { command, kind, title } = request
+  return Effect.fail(new HumanRequired({ kind, title, command, ...(act === undefined ? {} : { why: otherAct }) }))
 }
 
 const ofClients = {

@@ -3,7 +3,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { HumanAct, HumanRequest } from "./HumanAct.ts"
+import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 import type { ProgramFile } from "./ShownProgram.ts"
 
 /** The reason where there is nothing to trust. */
@@ -23,6 +23,9 @@ export class ProjectRestricted extends Schema.TaggedError<ProjectRestricted>()("
   }
   get remediation() {
     return this.remedy ?? "kiwi trust project"
+  }
+  get refusal() {
+    return "restricted" as const
   }
 }
 
@@ -99,11 +102,11 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
    */
   readonly readNarrowing: (path: string) => Effect.Effect<ReadonlyArray<Uint8Array>, ProjectRestricted>
   readonly propose: Effect.Effect<TrustProposal>
-  /** Accepts what `propose` showed. Fails as `ProjectRestricted` if anything has changed since. */
+  /** Accepts what `propose` showed. Fails as `HumanRequired` if anything has changed since. */
   readonly accept: (
     proposal: TrustProposal,
     act: HumanAct
-  ) => Effect.Effect<void, ProjectRestricted | WriteRefused | LockError>
+  ) => Effect.Effect<void, ProjectRestricted | HumanRequired | WriteRefused | LockError>
   readonly revoke: Effect.Effect<void, WriteRefused | LockError>
   /**
    * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a

@@ -87,6 +87,27 @@ export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUn
   }
 }
 
+/** There is nobody whom you trust by this name or key, or more than one; so nothing was taken back. */
+export class SignerNotTrusted extends Schema.TaggedError<SignerNotTrusted>()("SignerNotTrusted", {
+  who: Schema.String,
+  /** How many have the name. */
+  count: Schema.Int,
+  /** Whom you trust, or those of them who have the name: `0123456789abcdef "Mia"`. */
+  known: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    const shown = this.known.slice(0, 20).join(", ") + (this.known.length > 20 ? ", …" : "")
+    if (this.count > 1) return `"${this.who}" is the name of ${this.count} signers, and nothing was changed: ${shown}`
+    return `You trust no signer called "${this.who}", and nothing was changed. ${
+      shown === "" ? "You trust nobody" : `You trust ${shown}`
+    }`
+  }
+  get remediation() {
+    if (this.known.length > 0) return "Name the key id: kiwi trust remove <key id>"
+    return "kiwi trust list"
+  }
+}
+
 /** The project's trust.yaml cannot take another signer. */
 export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("ProposalRefused", {
   /** 0 where it is about the whole file. */

@@ -3,12 +3,11 @@ import { Effect, Layer, Schema, Stream } from "effect"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
-import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { runToolAs } from "../../../src/programs/runTool.ts"
 import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import { Primitives } from "../../../src/services/primitive/Primitive.ts"
+import { Primitives, PrimitiveUnknown } from "../../../src/services/primitive/Primitive.ts"
 import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 import { call, echo, object, tool } from "../../layers/proxy/calls.ts"
 import { localServer } from "../../support/localServer.ts"
@@ -200,14 +199,10 @@ export const examples: Examples = {
     produce: failing({ ".ai/tools/report.yaml": tool({ config: { command: "true" } }) }, "signed", () =>
       Effect.provide(
         call("report"),
-        ToolProxyPipeline.layer.pipe(Layer.provide(Layer.effect(
-          Primitives,
-          Effect.map(PrimitivesTable.make(PrimitivesTable.defaults), (table) =>
-            Primitives.of({
-              ...table,
-              run: (id, input) => table.run(id === "subprocess" ? "sub_process" : id, input)
-            }))
-        )))
+        ToolProxyPipeline.layer.pipe(Layer.provide(Layer.mock(Primitives, {
+          known: ["http_client", "builtin"],
+          run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client", "builtin"] }))
+        })))
       ))
   },
   ResultUnexpected: {

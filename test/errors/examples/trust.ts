@@ -8,7 +8,7 @@ import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as HumanGateEmbedder from "../../../src/layers/trust/HumanGateEmbedder.ts"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { sign } from "../../../src/programs/sign.ts"
-import { proposeYourself, trustSigner } from "../../../src/programs/trust.ts"
+import { proposeYourself, trustSigner, untrustSigner } from "../../../src/programs/trust.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
@@ -69,6 +69,14 @@ export const examples: Examples = {
       {},
       "trusted",
       () => trustSigner({ who: "Grace", as: "me" }, caller).pipe(Effect.provide(HumanGateNone.layer))
+    )
+  },
+  SignerNotTrusted: {
+    when: "`kiwi trust remove` with the name of somebody whom you do not trust",
+    produce: failing(
+      {},
+      "trusted",
+      () => untrustSigner("Grace", caller).pipe(Effect.provide(HumanGateNone.layer))
     )
   },
   ProposalRefused: {

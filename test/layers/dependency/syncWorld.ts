@@ -5,7 +5,6 @@ import { dirname, join } from "node:path"
 import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
-import { interpreterOnly } from "../../../src/services/dependency/interpreterOnly.ts"
 import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"
 import { ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
 import { accept, kernelOf, type RealProject, realProject } from "../../support/realProject.ts"
@@ -82,7 +81,8 @@ export const queryOf = Effect.fnUntraced(function*(item: string) {
   const chains = yield* ChainResolver
   const environments = yield* EnvResolver
   const { chain } = yield* chains.resolve({ id: item })
-  const { interpreter } = yield* environments.resolve(interpreterOnly(chain))
+  const answer = yield* environments.interpreter(chain)
+  const interpreter = answer._tag === "Found" ? answer.interpreter : undefined
   return { chain, interpreter: interpreter?.path }
 })
 

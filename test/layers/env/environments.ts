@@ -78,7 +78,7 @@ export const resolverLayer = (world: World, asked: Array<string> = []) =>
   )
 
 export const resolve = (chain: ReturnType<typeof chainOf>, world: World = {}) =>
-  EnvResolver.use((r) => r.resolve(chain, new Map(Object.entries(world.overrides ?? {})))).pipe(
+  EnvResolver.use((r) => r.resolve(chain, { overrides: new Map(Object.entries(world.overrides ?? {})) })).pipe(
     Effect.provide(resolverLayer(world))
   )
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { EnvResolver, type ExplainedEnv } from "../../../src/services/env/EnvResolver.ts"
+import { fillSecrets } from "../../../src/services/env/fillSecrets.ts"
 import { resolverLayer, withRuntime, type World } from "./environments.ts"
 
 const explain = (chain: ReturnType<typeof withRuntime>, world: World = {}) =>
@@ -157,7 +158,10 @@ describe("references to secrets", () => {
   })
   const world: World = { control: { ".env": "TOKEN=keychain:two\n" } }
   const resolve = (secrets?: ReadonlyMap<string, Redacted.Redacted>) =>
-    EnvResolver.use((r) => r.resolve(chain, undefined, secrets)).pipe(Effect.provide(resolverLayer(world)))
+    EnvResolver.use((r) => r.resolve(chain)).pipe(
+      Effect.map((env) => secrets === undefined ? env : fillSecrets(env, secrets)),
+      Effect.provide(resolverLayer(world))
+    )
 
   it.effect("are named while nobody has looked them up, and filled in everywhere once somebody has", () =>
     Effect.gen(function*() {

@@ -125,7 +125,10 @@ describe("before an item is signed", () => {
 
   it.live("so are JavaScript and TypeScript", () =>
     Effect.gen(function*() {
-      yield* script("a.mjs", "import x from \"pkg/x.json\" with { type: \"json\" }\nexport default class {}\n")
+      yield* script(
+        "a.mjs",
+        "import x from \"pkg/x.json\" with { type: \"json\" }\nconst DEPENDENCIES = [\"pkg\"]\nexport default class {}\n"
+      )
       yield* script("a.ts", "let a: [x: number, y?: string] = [1]\n")
       for (const name of ["a.js", "a.mjs", "a.ts"]) {
         assert.include((yield* invalid(script(name, "const = 1\n"))).issue, "syntax")

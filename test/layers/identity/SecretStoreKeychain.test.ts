@@ -15,6 +15,7 @@ import { SecretStore } from "../../../src/services/identity/SecretStore.ts"
 import { agree, contract, setSecret } from "../../services/identity/SecretStore.contract.ts"
 import { describeWith } from "../../support/realParts.ts"
 import { lockSecretService, secretService } from "../../support/secretService.ts"
+import { smallKeychain } from "../../support/smallKeychain.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const passphrase = "correct horse battery staple"
@@ -143,6 +144,36 @@ describe("SecretStoreKeychain", () => {
       assert.strictEqual(asked, 3)
       yield* here.remove("github", agree(yield* here.proposeRemove("github")))
       assert.isUndefined(yield* here.get("github"))
+    }))
+
+  it.effect("what is too long for a keychain lies in a file that is worth nothing without the keychain", () =>
+    Effect.gen(function*() {
+      for (const length of [1_281, 2_000, 16_384, 48_000]) {
+        const home = yield* temporary
+        const long = "ghp_".repeat(length).slice(0, length)
+        const keychain = Layer.succeed(Keychain, yield* Effect.provide(Keychain, smallKeychain))
+        const { storedIn } = yield* Effect.provide(setSecret("github", long), open(home, keychain))
+        assert.strictEqual(storedIn, "file (key in the keychain)")
+        assert.notInclude(everything(home), Buffer.from(long).toString("base64url").slice(0, 40))
+        assert.strictEqual(yield* Effect.provide(opened("github"), open(home, keychain)), long)
+        const elsewhere = yield* Effect.flip(Effect.provide(opened("github"), open(home, KeychainMemory.layer)))
+        assert.strictEqual(elsewhere._tag, "SecretUnavailable")
+      }
+    }))
+
+  it.effect("removes the older value from the keychain, also where it could not be reached for a while", () =>
+    Effect.gen(function*() {
+      const home = yield* temporary
+      const inner = yield* Effect.provide(Keychain, KeychainMemory.layer)
+      const here = open(home, Layer.succeed(Keychain, inner))
+      const remove = SecretStore.use((store) =>
+        Effect.flatMap(store.proposeRemove("github"), (request) => store.remove("github", agree(request)))
+      )
+      yield* Effect.provide(setSecret("github", value), here)
+      yield* Effect.provide(setSecret("github", "newer"), open(home, KeychainMemory.layerUnavailable))
+      assert.strictEqual(yield* Effect.provide(opened("github"), here), "newer")
+      assert.isTrue(yield* Effect.provide(remove, here))
+      assert.isUndefined(yield* inner.get("secret:github"))
     }))
 
   it.effect("an empty secret and an endless one are refused", () =>

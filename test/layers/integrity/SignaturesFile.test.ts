@@ -57,7 +57,7 @@ const world = Effect.gen(function*() {
     Layer.provideMerge(workspace)
   )
   const integrity = Layer.mergeAll(
-    VerifierEd25519.layer.pipe(Layer.provide(SignerTrustFile.layer)),
+    VerifierEd25519.layer.pipe(Layer.provideMerge(SignerTrustFile.layer)),
     VerifiedCopiesFile.layer,
     ItemHistoryFile.layer
   ).pipe(Layer.provideMerge(ProjectTrustMemory.layer), Layer.provideMerge(items))
@@ -289,7 +289,7 @@ describe("SignaturesFile", () => {
         [{ ...plan, request: other.request }, agree(other)]
       ]
       for (const [shown, act] of acts) {
-        assert.strictEqual((yield* Effect.flip(signatures.sign(shown, act)))._tag, "PlanStale")
+        assert.strictEqual((yield* Effect.flip(signatures.sign(shown, act)))._tag, "HumanRequired")
       }
       assert.strictEqual(fs.readFileSync(file, "utf8"), python("1.0.0"))
     }))

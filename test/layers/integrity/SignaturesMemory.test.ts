@@ -10,6 +10,7 @@ import * as VerifierMemory from "../../../src/layers/integrity/VerifierMemory.ts
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as ProjectTrustMemory from "../../../src/layers/trust/ProjectTrustMemory.ts"
+import * as SignerTrustMemory from "../../../src/layers/trust/SignerTrustMemory.ts"
 import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
@@ -28,7 +29,11 @@ const open = (tiers: ItemStoreMemory.MemoryTiers) =>
       ItemStoreMemory.layerWith(tiers),
       KiwiHomeMemory.layer,
       ProcessLockMemory.layer,
-      ProjectTrustMemory.layer.pipe(Layer.provide(WorkspaceMemory.layer), Layer.provide(KiwiHomeMemory.layer))
+      SignerTrustMemory.layer.pipe(
+        Layer.provideMerge(ProjectTrustMemory.layer),
+        Layer.provide([IdentityMemory.layer, WorkspaceMemory.layer]),
+        Layer.provide(KiwiHomeMemory.layer)
+      )
     ])
   )
 

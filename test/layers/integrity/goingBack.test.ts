@@ -355,7 +355,7 @@ describe("nothing is accepted where something changed between the question and t
           { ...plan, items: [{ ...plan.items[0]!, goesBackFrom: undefined }, ...plan.items.slice(1)] }
         ]
         for (const other of forged) {
-          assert.strictEqual((yield* Effect.flip(performed(other)))._tag, "PlanStale")
+          assert.strictEqual((yield* Effect.flip(performed(other)))._tag, "HumanRequired")
         }
         assert.deepStrictEqual(yield* refusals, ["GOES_BACK", "GOES_BACK", "GOES_BACK"])
       }).pipe(Effect.scoped),

@@ -135,7 +135,7 @@ describe("a teammate's item that is changed and signed is shown by the change, i
           const { items: [item], request } = yield* plan
           assert.strictEqual(item?.change, isBase ? "changed" : "new")
           assert.strictEqual(item!.diff.includes("+# kept line"), !isBase, item!.diff)
-          assert.strictEqual(request.details.includes("- changed from bob's version"), isBase)
+          assert.strictEqual(request.details.includes("- changed from bob's version 1.0.0\n"), isBase)
           if (!isBase) assert.notMatch(item!.diff, /^-(?!-)/m)
           const signatures = yield* Signatures
           yield* signatures.sign(yield* plan, agree(request))

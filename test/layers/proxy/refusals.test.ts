@@ -317,6 +317,16 @@ const refusals: ReadonlyArray<Refusal> = [
     outcome: "failure"
   },
   {
+    what: "an address that no tool may reach",
+    options: {
+      project: { "tools/tool.yaml": tool({ executor_id: "http_client", config: { url: "http://169.254.169.254/" } }) }
+    },
+    code: "REQUEST_REFUSED",
+    step: undefined,
+    link: "tool",
+    outcome: "denied"
+  },
+  {
     what: "an argument that would become an option",
     options: {
       project: {

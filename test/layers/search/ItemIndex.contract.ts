@@ -242,6 +242,25 @@ export const contract = (name: string, make: MakeIndex) =>
         assert.strictEqual((yield* ids("sending emails"))[0], "send_email")
       }))
 
+    test("two words are found where they are written as one, with a hyphen or apart", (s) =>
+      Effect.gen(function*() {
+        s.disk.put(tool("oncall"), { description: "Tells who is there" })
+        s.disk.put(tool("lookup"), { description: "Finds somebody by e-mail" })
+        s.disk.put(tool("zones"), { description: "Any timezone" })
+        assert.strictEqual((yield* s.ids("who is on call today"))[0], "oncall")
+        assert.strictEqual((yield* s.ids("on call engineer"))[0], "oncall")
+        assert.include(yield* s.ids("find somebody by email"), "lookup")
+        assert.include(yield* s.ids("find somebody by e-mail"), "send_email")
+        assert.include(yield* s.ids("time zone"), "zones")
+      }))
+
+    test("a word of its name is enough, however much else is asked", (s) =>
+      Effect.gen(function*() {
+        s.disk.put(tool("slug"), { description: "Makes a text fit for an address" })
+        assert.deepStrictEqual(yield* s.ids("slug for a blog post"), ["slug"])
+        assert.include(yield* s.ids("add up invoices"), "add")
+      }))
+
     test("what a word means is taken from all tiers together", (s) =>
       Effect.gen(function*() {
         for (let i = 0; i < 40; i++) s.disk.put(tool(`many/item_${i}`), { description: "gizmo" })

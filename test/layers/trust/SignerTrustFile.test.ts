@@ -80,7 +80,9 @@ describe("SignerTrustFile", () => {
           version: 1,
           signers: [{ publicKey: `${"A".repeat(42)}E`, name: "zero", as: "other", project: null }]
         })
-        for (const bad of [good.slice(0, -5), "", "[]", weak]) {
+        const twice = good.replace("\"as\"", "\"as\":\"me\",\"as\"")
+        const unknown = good.replace("\"project\"", "\"projects\"")
+        for (const bad of [good.slice(0, -5), "", "[]", weak, twice, unknown]) {
           fs.writeFileSync(file, bad)
           assert.deepStrictEqual(yield* trust.list, [], bad)
           const error = yield* Effect.flip(trust.add(asOther(ada), act))
@@ -91,6 +93,10 @@ describe("SignerTrustFile", () => {
           assert.strictEqual(toErrorObject(error).remediation, problem.remediation)
           assert.strictEqual(fs.readFileSync(file, "utf8"), bad)
         }
+        assert.match(
+          (yield* trust.problem)?.detail ?? "",
+          /^it is not what Kiwi writes: line 1, column \d+: signers\[0\]\.projects is not known here; did you mean "project"\?$/
+        )
         fs.writeFileSync(file, good)
         assert.lengthOf(yield* trust.list, 1)
         assert.isUndefined(yield* trust.problem)

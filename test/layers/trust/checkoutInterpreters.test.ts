@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { changedProgram, goneProgram, newProgram } from "../../../src/services/trust/ShownProgram.ts"
+import { systemProgram } from "../../support/systemProgram.ts"
 import { temporary } from "../../support/temporary.ts"
 import { agree, decisionFile, trustProject, worldIn } from "../../support/trustWorld.ts"
 
@@ -282,7 +283,7 @@ describe("an interpreter in the checkout around a project", () => {
     Effect.gen(function*() {
       const at = yield* place
       rootsEnvironment(at)
-      at.put("mono/.venv/bin/python", "\x7fELF")
+      at.put("mono/.venv/bin/python", systemProgram)
       at.put("mono/.nvmrc", "20\n")
       yield* Effect.gen(function*() {
         const { effects } = yield* trustProject

@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { changedProgram } from "../../../src/services/trust/ShownProgram.ts"
+import { foreignPrograms, systemProgram } from "../../support/systemProgram.ts"
 import { temporary } from "../../support/temporary.ts"
 import { trustProject, worldIn } from "../../support/trustWorld.ts"
 
@@ -27,7 +28,7 @@ const place = Effect.map(temporary, (folder) => {
     put: (path: string, text: string, mode = 0o755) => {
       fs.mkdirSync(dirname(at(path)), { recursive: true })
       fs.rmSync(at(path), { force: true })
-      fs.writeFileSync(at(path), text, { mode })
+      fs.writeFileSync(at(path), Buffer.from(text, "latin1"), { mode })
     },
     link: (path: string, to: string) => {
       fs.mkdirSync(dirname(at(path)), { recursive: true })
@@ -39,7 +40,7 @@ const place = Effect.map(temporary, (folder) => {
 })
 type Place = Effect.Success<typeof place>
 
-const binary = "\x7fELF"
+const binary = systemProgram
 const standingOf = (name: string) => ProjectTrust.use(({ interpreter }) => interpreter(name))
 
 interface Variant {
@@ -173,6 +174,111 @@ exit $?
     text: "#!/usr/bin/env node\nspawn(`${import.meta.dirname}/../node/bin/node`)\n",
     target: "node_modules/node/bin/node"
   },
+  {
+    what: "a process that its output goes to",
+    name: python,
+    text: sh(": > >(\"$here/real\" -x)"),
+    target: ".venv/bin/real"
+  },
+  {
+    what: "a file that is read and written",
+    name: python,
+    text: sh("exec 5<>\"$here/real\"; . /dev/fd/5"),
+    target: ".venv/bin/real"
+  },
+  {
+    what: "a command within an output",
+    name: python,
+    text: sh(": >\"$(\"$here/../lib/real\")\""),
+    target: ".venv/lib/real"
+  },
+  { what: "quotes in the middle of a word", name: python, text: sh("exec \"$here/re\"al"), target: ".venv/bin/real" },
+  {
+    what: "quotes in the middle of a path",
+    name: python,
+    text: sh("exec $here/'../li'b/\"re\"al"),
+    target: ".venv/lib/real"
+  },
+  { what: "a backslash in a word", name: python, text: sh("exec $here/../l\\ib/real"), target: ".venv/lib/real" },
+  {
+    what: "a path from home",
+    name: python,
+    text: sh("exec \"$HOME/src/mono/packages/a/tools/py\""),
+    target: "tools/py"
+  },
+  { what: "a path from ~", name: python, text: sh("exec ~/src/mono/packages/a/tools/py"), target: "tools/py" },
+  { what: "a path from home and back", name: python, text: sh("exec \"${HOME}/../x/a/tools/py\""), target: "tools/py" },
+  {
+    what: "a module without its ending",
+    name: node,
+    text: "#!/usr/bin/node\nrequire(\"../lib/start\")\n",
+    target: "node_modules/lib/start.js"
+  },
+  {
+    what: "a module of the old kind",
+    name: node,
+    text: "#!/usr/bin/node\nrequire('../lib/start')\n",
+    target: "node_modules/lib/start.cjs"
+  },
+  {
+    what: "JSON without its ending",
+    name: node,
+    text: "#!/usr/bin/node\nrequire('../lib/start')\n",
+    target: "node_modules/lib/start.json"
+  },
+  {
+    what: "a folder's module",
+    name: node,
+    text: "#!/usr/bin/node\nrequire(\"../lib\")\n",
+    target: "node_modules/lib/index.js"
+  },
+  { what: "the folder above", name: node, text: "#!/usr/bin/node\nrequire(\"..\")\n", target: "node_modules/index.js" },
+  {
+    what: "what a package names",
+    name: node,
+    text: "#!/usr/bin/node\nrequire(\"../lib\")\n",
+    target: "node_modules/lib/src/main.js",
+    make: ({ put }) => put("node_modules/lib/package.json", "{\"main\":\"src/main\"}", 0o644)
+  },
+  {
+    what: "a module of a module",
+    name: node,
+    text: "#!/usr/bin/node\nrequire(\"../lib/start.js\")\n",
+    target: "node_modules/lib/sub.js",
+    make: ({ put }) => put("node_modules/lib/start.js", "require(\"./sub.js\")\n", 0o644)
+  },
+  {
+    what: "a Python module beside it",
+    name: python,
+    text: "#!/usr/bin/python3\nimport os, realmod\n",
+    target: ".venv/bin/realmod.py"
+  },
+  {
+    what: "a Python package",
+    name: python,
+    text: "#!/usr/bin/python3\nfrom pack.sub import go\n",
+    target: ".venv/bin/pack/sub.py"
+  },
+  {
+    what: "the start of a Python package",
+    name: python,
+    text: "#!/usr/bin/python3\nimport pack.sub as x\n",
+    target: ".venv/bin/pack/__init__.py"
+  },
+  {
+    what: "what a sourced file sources, whatever its name",
+    name: python,
+    text: sh(". \"$here/../../.envrc\""),
+    target: "tools/vars",
+    make: ({ put }) => put(".envrc", ". ./tools/vars\n", 0o644)
+  },
+  {
+    what: "what an included file starts",
+    name: python,
+    text: sh(". \"$here/start.inc\""),
+    target: ".venv/bin/real",
+    make: ({ put }) => put(".venv/bin/start.inc", "exec \"$here/real\" \"$@\"\n", 0o644)
+  },
   { what: "no #! at all", name: node, text: "exec node_modules/node/bin/node\n", target: "node_modules/node/bin/node" },
   {
     what: "where its log lies",
@@ -278,18 +384,25 @@ describe("what a script that is an interpreter starts", () => {
       }).pipe(Effect.provide(at.layer))
     }))
 
-  it.effect("is a script's alone: a program of the system, a module, and a text that nobody could start name nothing", () =>
+  it.effect("is what any text starts that the system does not run itself, however it begins, and modules too", () =>
     Effect.gen(function*() {
       const names = "\nexec ./tools/py \"$here/../hook.mjs\"\n"
-      const others = ["\x7fELF", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf", "\xca\xfe\xba\xbe", "MZ"]
-      for (const start of others) {
+      const heads = [
+        "\x7fELF",
+        "\x7fELF\x02\x01\x01",
+        "\xcf\xfa\xed\xfe",
+        "\xfe\xed\xfa\xcf",
+        "\xca\xfe\xba\xbe",
+        "MZ=1"
+      ]
+      for (const start of [...heads, ...foreignPrograms, systemProgram]) {
+        const isProgram = start === systemProgram
         const at = yield* place
-        fs.mkdirSync(join(at.root, ".venv/bin"), { recursive: true })
-        fs.writeFileSync(join(at.root, python), Buffer.from(start + names, "latin1"), { mode: 0o755 })
+        at.put(python, start + names)
         at.put("tools/py", binary)
         const { effects } = yield* trustProject.pipe(Effect.provide(at.layer))
-        assert.notInclude(effects.join("\n"), "tools/py")
-        assert.notInclude(effects.join("\n"), "script")
+        assert.strictEqual(effects.join("\n").includes("tools/py"), !isProgram, JSON.stringify(start))
+        assert.strictEqual(effects.join("\n").includes("script"), !isProgram)
       }
       const at = yield* place
       at.put(node, sh("exec node \"$here/../hook.mjs\""))
@@ -297,10 +410,27 @@ describe("what a script that is an interpreter starts", () => {
       at.put("node_modules/other.mjs", "", 0o644)
       const { effects } = yield* trustProject.pipe(Effect.provide(at.layer))
       assert.include(effects.join("\n"), "node_modules/hook.mjs in the project")
-      assert.notInclude(effects.join("\n"), "other.mjs")
+      assert.include(effects.join("\n"), "other.mjs")
     }))
 
+  const putScript = (at: Place) => at.put("node_modules/conf.d/a.sh", "export A=1\n", 0o644)
+  const runsFolder = (what: string, line: string) =>
+    [what, (at: Place) => {
+      putScript(at)
+      at.put(node, sh(`${line}\nexec python3 "$@"`))
+    }] as const
+
   const refused: ReadonlyArray<readonly [what: string, make: (at: Place) => void]> = [
+    runsFolder("a loop that sources a folder", "for f in \"$here\"/../conf.d/*.sh; do . \"$f\"; done"),
+    runsFolder("a loop over lines", "for f in $here/../conf.d/*\ndo\n  [ -r \"$f\" ] && . \"$f\"\ndone"),
+    runsFolder("a loop that runs what it finds", "for f in node_modules/conf.d/*.sh; do \"$f\"; done"),
+    runsFolder("a loop that starts a shell", "for f in \"$here/../conf.d\"/*.sh; do sh \"$f\"; done"),
+    runsFolder("a loop over ls", "for f in `ls \"$here/../conf.d\"`; do . \"$here/../conf.d/$f\"; done"),
+    runsFolder("a loop over $(ls)", "for f in $(ls $here/../conf.d); do . \"$here/../conf.d/$f\"; done"),
+    runsFolder("a glob that is sourced", ". \"$here\"/../conf.d/*"),
+    runsFolder("source with a question mark", "source $here/../conf.d/?.sh"),
+    runsFolder("run-parts", "run-parts \"$here/../conf.d\""),
+    runsFolder("the second of two globs", "for f in /etc/none/*.sh \"$here\"/../conf.d/*.sh; do . \"$f\"; done"),
     ["too long", ({ put }) => put(node, `#!/bin/sh\n${"#".repeat(256 * 1024)}`)],
     [
       "too many words",
@@ -331,7 +461,8 @@ describe("what a script that is an interpreter starts", () => {
         const at = yield* place
         make(at)
         yield* Effect.gen(function*() {
-          const issue = "is or starts a script that is too long to tell what it starts, and is never used"
+          const issue =
+            "is or starts a script that is too long to tell what it starts, or runs whatever lies in a folder, and is never used"
           const { effects } = yield* trustProject
           assert.include(effects.join("\n"), `; it ${issue}`)
           assert.deepStrictEqual(yield* standingOf(node), { _tag: "Refused", issue })

@@ -89,6 +89,32 @@ for (const naming of ["descriptor", "path"] as const) {
         assert.deepStrictEqual(fs.readdirSync(join(root, "d")).toSorted(), [young, "ok"])
       }).pipe(Effect.provide(layer)))
 
+    it.live("clears after a minute what a process left that is gone, and of a living one after an hour", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const root = yield* temporary
+        const gone = spawnSync("true").pid
+        const named = (pid: number, letter: string) =>
+          `.kiwi-${pid.toString(16).padStart(8, "0")}${letter.repeat(16)}.tmp`
+        const cases = [
+          [named(gone, "a"), 30, true],
+          [named(gone, "b"), 90, false],
+          [named(process.pid, "c"), 90, true],
+          [named(process.pid, "d"), 3_700, false],
+          [named(1, "e"), 90, true],
+          [named(0xffffffff, "f"), 90, false],
+          ["kiwi-notes.tmp", 90_000, true]
+        ] as const
+        const now = Date.now() / 1000
+        for (const [name, age] of cases) {
+          fs.writeFileSync(join(root, name), "")
+          fs.utimesSync(join(root, name), now - age, now - age)
+        }
+        yield* files.write(root, "ok", "x")
+        const left = fs.readdirSync(root)
+        for (const [name, age, stays] of cases) assert.strictEqual(left.includes(name), stays, `${name} ${age}`)
+      }).pipe(Effect.provide(layer)))
+
     it.effect("does not wait on a pipe and reads no device", () =>
       Effect.gen(function*() {
         const files = yield* SafeFiles

@@ -197,6 +197,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
   })
 
   const proxy = Layer.mock(ToolProxy, {
+    checks: new Map(),
     steps: [],
     trace: () =>
       Effect.succeed({
@@ -278,6 +279,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
           warnings: []
         }],
         refused: [],
+        signed: [],
         request: {
           kind: "sign",
           title: `Sign ${it.type} ${it.id} 1.0.0`,

@@ -49,7 +49,7 @@ describe("rank", () => {
 
 describe("what words mean", () => {
   const of = (query: string, ...having: ReadonlyArray<number>) =>
-    meanings(parseQuery(query), having.map((n) => ({ items: 100, having: n })))
+    meanings(parseQuery(query), having.map((n) => ({ items: 100, having: n }))).slice(0, having.length)
 
   it("a rare word means more than a frequent one, one that nothing has the most, and none means nothing", () => {
     const [frequent, rare, absent] = of("zebra giraffe okapi", 100, 3, 0)
@@ -69,8 +69,8 @@ describe("what words mean", () => {
 })
 
 describe("what is an answer", () => {
-  const answers = (query: string, words: number, telling: number, coverage: number) =>
-    isAnswer(parseQuery(query), { words, telling, coverage })
+  const answers = (query: string, words: number, telling: number, coverage: number, named = 0) =>
+    isAnswer(parseQuery(query), { words, telling, named, isWhole: false, coverage })
 
   it("one common word of several is none", () => {
     assert.isFalse(answers("call giraffe", 1, 0, 0.4))
@@ -82,6 +82,8 @@ describe("what is an answer", () => {
   it("a short question is a command, of which enough has to be covered; a long one is padded", () => {
     assert.isFalse(answers("rotate database password staging", 1, 1, 0.2))
     assert.isTrue(answers("rotate database password staging", 1, 1, 0.35))
+    assert.isTrue(answers("rotate database password staging", 1, 1, 0.2, 1), "a word of its name")
+    assert.isTrue(answers("rotate database password staging", 2, 1, 0.2), "two of its words")
     assert.isTrue(answers("please rotate the database password of our staging cluster before dawn", 1, 1, 0.1))
   })
 })

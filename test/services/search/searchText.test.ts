@@ -11,7 +11,7 @@ const words = (query: string) =>
 describe("tokens", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
     ["Send email", ["send", "email"]],
-    ["send_email.now-please", ["send", "email", "now", "please"]],
+    ["send_email.now-please", ["nowplease", "send", "email", "now", "please"]],
     ["readFile", ["readfile", "read", "file"]],
     ["HTTPServer", ["httpserver", "http", "server"]],
     ["sha256", ["sha256", "sha", "256"]],

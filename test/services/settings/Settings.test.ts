@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Schema } from "effect"
+import { Duration, Effect, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { defaults, definitions, documentation, interpret } from "../../../src/services/settings/Settings.ts"
 import { parseControlYaml } from "../../../src/services/workspace/controlYaml.ts"
@@ -22,9 +22,10 @@ describe("Settings", () => {
   it("each default is what its written form means", () => {
     for (const [field, definition] of Object.entries(definitions)) {
       const written: unknown = definition.key === "calls.concurrency" ? 16 : definition.written
-      const parsed: { readonly _tag: string; readonly success?: unknown } = definition.parse(written)
-      assert.strictEqual(parsed._tag, "Success", field)
-      assert.deepStrictEqual(parsed.success, definition.default, field)
+      const parsed: Result.Result<unknown, unknown> = Schema.decodeUnknownResult<Schema.ConstraintDecoder<unknown>>(
+        definition.schema
+      )(written)
+      assert.deepStrictEqual(parsed, Result.succeed(definition.default), field)
     }
   })
 

@@ -39,12 +39,12 @@ describe("parseControlYaml", () => {
       ]
       for (const [text, line] of cases) {
         const error = yield* Effect.flip(parseControlYaml(bytes(text)))
-        assert.strictEqual(error._tag, "YamlIssue", text)
-        assert.strictEqual(error.line, line, `${text}: ${error.issue}`)
-        assert.notInclude(error.issue, "\n")
+        assert.strictEqual(error._tag, "ControlInvalid", text)
+        assert.strictEqual(error.issues[0].line, line, `${text}: ${error.message}`)
+        assert.notInclude(error.message, "\n")
       }
       for (const bad of [new Uint8Array([0xff, 0xfe, 0x00]), bytes("x".repeat(140_000)), bytes("[".repeat(20_000))]) {
-        assert.strictEqual((yield* Effect.flip(parseControlYaml(bad)))._tag, "YamlIssue")
+        assert.strictEqual((yield* Effect.flip(parseControlYaml(bad)))._tag, "ControlInvalid")
       }
     }))
 

@@ -13,7 +13,8 @@ import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
 import { fill, withoutFollowing } from "../../files/readRegular.ts"
 import * as HostFiles from "../HostFiles.ts"
-import { namedFiles, pathWords, type ProjectPlace } from "./namedFiles.ts"
+import { namedFiles, type ProjectPlace, type ScriptWords, scriptWords } from "./namedFiles.ts"
+import { isSystemProgram } from "./systemProgram.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 /** No interpreter is larger. One that is cannot be accepted. */
@@ -26,19 +27,15 @@ const chunkBytes = 1024 * 1024
 const maxScriptBytes = 256 * 1024
 const maxStarted = 64
 
-/** How programs begin that the system itself runs: ELF, Mach-O, PE. What begins otherwise is run by `#!`, or by a shell. */
-const isBinary = (start: Buffer): boolean =>
-  /^(?:7f454c46|feedfac[ef]|c[ef]faedfe|cafebabe|bebafeca|4d5a)/.test(start.toString("hex", 0, 4))
-
-/** Whether a text is one by which something is started: modules and data are looked at by what reads them. */
+/** Whether it may start something: any text does where a shell sources it, or Node or Python load it. */
 const startsPrograms = (file: string, text: Buffer, { mode }: Fs.BigIntStats): boolean =>
-  (mode & 0o111n) !== 0n || text.toString("latin1", 0, 2) === "#!" ||
+  (mode & 0o111n) !== 0n || text.toString("latin1", 0, 2) === "#!" || !text.includes(0) ||
   /(?:^[^.]+|\.(?:ba|da|k|z)?sh)$/.test(basename(file))
 
 export interface FileContent {
   readonly digest: string
-  /** The words of a script that may be paths; null where it has too many. Absent for any other file. */
-  readonly words?: ReadonlyArray<string> | null
+  /** What a script says; null where it is too long. Absent for any other file. */
+  readonly words?: ScriptWords | null
 }
 
 /** What regular files hold, read once for as long as they do not change. `undefined` for what cannot be read. */
@@ -66,8 +63,10 @@ export const makeFileContents = () => {
         const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
         if (after === undefined || !isSameState(after, before)) return undefined
         const digest = hash.digest("hex")
-        if (isBinary(start) || !startsPrograms(file, start, after)) return { stat: after, content: { digest } }
-        const words = after.size > BigInt(maxScriptBytes) ? undefined : pathWords(start.toString("utf8"))
+        if (isSystemProgram(start, after.size) || !startsPrograms(file, start, after)) {
+          return { stat: after, content: { digest } }
+        }
+        const words = after.size > BigInt(maxScriptBytes) ? undefined : scriptWords(start.toString("utf8"))
         return { stat: after, content: { digest, words: words ?? null } }
       }),
       (descriptor) => Effect.sync(() => descriptor === undefined ? undefined : Fs.closeSync(descriptor))
@@ -116,7 +115,8 @@ export interface FoundProgram {
   readonly refused?: string
 }
 
-const unreadableScript = "is or starts a script that is too long to tell what it starts, and is never used"
+const unreadableScript =
+  "is or starts a script that is too long to tell what it starts, or runs whatever lies in a folder, and is never used"
 
 /** The files that scripts of the checkout name, those that these name, and so on; `undefined` where that has no end. */
 const startedBy = Effect.fnUntraced(function*(

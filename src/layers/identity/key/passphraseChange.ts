@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import type { PassphraseChange } from "../../../services/identity/Identity.ts"
 import { passphraseIssue, PassphraseRefused } from "../../../services/identity/passphrase.ts"
-import { type HumanAct, type HumanRequest, HumanRequired } from "../../../services/trust/HumanAct.ts"
+import { type HumanAct, type HumanRequest, requireAct } from "../../../services/trust/HumanAct.ts"
 import { sha256 } from "../sha256.ts"
 
 export const passphraseRequest = (what: "encrypt" | "decrypt", keyId: string): HumanRequest => ({
@@ -19,10 +19,8 @@ export const passphraseRequest = (what: "encrypt" | "decrypt", keyId: string): H
 
 /** Fails unless the act was given for this change of this key, and the new passphrase may be one. Else its command. */
 export const checkChange = Effect.fnUntraced(function*({ to }: PassphraseChange, act: HumanAct, keyId: string) {
-  const { command, digest, kind, title } = passphraseRequest(to === undefined ? "decrypt" : "encrypt", keyId)
-  if (act.kind !== kind || act.digest !== digest) {
-    return yield* new HumanRequired({ kind, title, command })
-  }
+  const request = passphraseRequest(to === undefined ? "decrypt" : "encrypt", keyId)
+  yield* requireAct(request, act)
   const issue = to === undefined ? undefined : passphraseIssue(Redacted.value(to))
-  return issue === undefined ? command : yield* new PassphraseRefused({ issue })
+  return issue === undefined ? request.command : yield* new PassphraseRefused({ issue })
 })

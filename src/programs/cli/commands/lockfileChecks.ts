@@ -328,7 +328,13 @@ const verifyCommand = Effect.fnUntraced(function*(filter: Parameters<typeof veri
       paint,
       output.width
     ))
-  if (!output.json && done.locks.length === 0) yield* output.say("There are no locks here.")
+  if (output.json) return
+  if (done.locks.length === 0) yield* output.say("There are no locks here.")
+  if (done.unlocked !== undefined) {
+    yield* output.say(
+      `${done.unlocked} signed tool${done.unlocked === 1 ? " has" : "s have"} no lock: kiwi sign tool '**' --changed`
+    )
+  }
 })
 
 export const lockfileVerifyCommand = Command.make("verify", {

@@ -15,7 +15,7 @@ import { CallEvents } from "../../../services/proxy/ToolCall.ts"
 import { shellWord } from "../../../services/text/shellWord.ts"
 import { newCallId } from "../../callId.ts"
 import { execute } from "../../execute.ts"
-import { explain } from "../../explain.ts"
+import { checkWords, explain } from "../../explain.ts"
 import type { Explanation } from "../../explain.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
@@ -194,24 +194,6 @@ export const runCommand = Command.make("run", {
     )
   )
 
-/** The checks in words; one that has none here is shown by its name. */
-const checkWords: ReadonlyMap<string, string> = new Map([
-  ["resolveChain", "everything that it is built on is there"],
-  ["requireTrustedProject", "the project is trusted"],
-  ["verifyLinks", "it and all that it is built on are what was signed, by somebody who counts"],
-  ["verify", "it is what was signed, by somebody who counts"],
-  ["parse", "its text is well formed"],
-  ["refuseGoingBack", "it is not older than what ran before"],
-  ["refuseHiding", "it hides no other item unasked"],
-  ["permit", "a rule lets you run it"],
-  ["acceptChildren", "each runtime runs such a tool"],
-  ["isolate", "nobody but its signer chooses what it runs"],
-  ["resolveEnvironment", "its interpreter, commands and variables are there"],
-  ["requireDependencies", "the packages that it needs are installed"],
-  ["checkLock", "its lockfile does not refuse it"],
-  ["dryRun", "its parameters and settings are valid"]
-])
-
 const planText = (plan: unknown): string => {
   const member = (value: unknown, name: string): unknown =>
     isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
@@ -222,7 +204,12 @@ const planText = (plan: unknown): string => {
   return printJson(plan)
 }
 
-const explanationText = (found: Explanation, paint: Paint, width: number): string => {
+const explanationText = (
+  found: Explanation,
+  words: ReadonlyMap<string, string>,
+  paint: Paint,
+  width: number
+): string => {
   const mark = (passed: boolean) => passed ? paint.green("✓") : paint.red("✗")
   const { blocked } = found
   return [
@@ -252,7 +239,7 @@ const explanationText = (found: Explanation, paint: Paint, width: number): strin
       ...(found.needs_parameters === undefined ? [] : [["would run", "give --params to see the command"] as const])
     ], width),
     "",
-    found.checks.map(({ check, passed }) => `${mark(passed)} ${checkWords.get(check) ?? check}`).join("\n"),
+    found.checks.map(({ check, passed }) => `${mark(passed)} ${words.get(check) ?? check}`).join("\n"),
     ...(found.warnings ?? []).map(({ message }) => `${paint.yellow("!")} ${safeText(message)}`),
     ...(blocked === undefined ? [] : ["", renderError(blocked.error, paint)])
   ].join("\n")
@@ -280,8 +267,9 @@ export const explainCommand = Command.make("explain", {
     const parameters = Option.getOrUndefined(input.params)
     const callId = yield* newCallId
     const query = { id: second ?? first, type, tier: Option.getOrUndefined(input.tier) }
-    const found = forCommand(yield* inProject(() => explain(query, parameters, callId, by)))
-    yield* output.answer(found, (paint) => explanationText(found, paint, output.width))
+    const [explained, words] = yield* inProject(() => Effect.all([explain(query, parameters, callId, by), checkWords]))
+    const found = forCommand(explained)
+    yield* output.answer(found, (paint) => explanationText(found, words, paint, output.width))
   })).pipe(
     Command.withDescription(
       "The one place to look when something does not run. Walks the same checks as a run – trust, chain, signatures, " +

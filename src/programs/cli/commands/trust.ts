@@ -27,7 +27,9 @@ export const signCommand = Command.make("sign", {
   ),
   changed: Flag.Boolean("changed").pipe(
     Flag.withoutNegation,
-    Flag.withDescription("Sign only what is not signed, or was changed after it was signed"),
+    Flag.withDescription(
+      "Sign only what is not signed, or was changed after it was signed; lock what is signed and not locked"
+    ),
     Flag.withDefault(false)
   ),
   tier: tierFlag.pipe(
@@ -87,6 +89,9 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
+    for (const path of done.locked ?? []) {
+      yield* output.say(`${output.talkPaint.green("locked")}: ${safeLine(path, 400)}`)
+    }
     for (const path of done.refrozen) {
       yield* output.say(`${output.talkPaint.dim("locked again")}: ${safeLine(path, 400)}`)
     }
@@ -99,7 +104,8 @@ export const signCommand = Command.make("sign", {
         }`
       )
     }
-    if (done.signed.length === 0 && done.went_back === undefined && done.refused.length === 0) {
+    const isSigned = done.signed.length > 0 || done.went_back !== undefined || done.locked !== undefined
+    if (!isSigned && done.refused.length === 0) {
       yield* output.say(
         input.changed ? "All of it is signed already, and nothing was changed since." : "There is nothing to sign."
       )
@@ -324,26 +330,30 @@ export const trustListCommand = Command.make("list", {}, () =>
     Command.withDescription("Show whether this project is trusted, and whose signatures count in it."),
     Command.withShortDescription("Show who is trusted"),
     Command.withExamples([{ command: "kiwi trust list" }]),
-    withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove KEYID", "trust somebody no longer"])
+    withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove NAME", "trust somebody no longer"])
   )
 
 export const trustRemoveCommand = Command.make("remove", {
-  keyId: Argument.String("key-id").pipe(Argument.withDescription("The key id that kiwi trust list shows")),
+  who: Argument.String("who").pipe(
+    Argument.withDescription("A key id or name that kiwi trust list shows, or a public key")
+  ),
   yes: yesFlag
-}, ({ keyId, yes }) =>
+}, ({ who, yes }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const removed = yield* inProject(() => untrustSigner(keyId, by)).pipe(withGate(yes))
-    yield* output.answer({ removed, key_id: keyId }, (paint) =>
-      removed ? `${paint.green("removed")} ${safeLine(keyId)}` : "")
-    if (!removed && !output.json) {
-      yield* output.say(`You do not trust ${safeLine(keyId)}; nothing was changed.`)
-    }
+    const keyId = yield* inProject(() => untrustSigner(who, by)).pipe(withGate(yes))
+    yield* output.answer(
+      { removed: true, key_id: keyId },
+      (paint) => `${paint.green("removed")} ${safeLine(who)}${who === keyId ? "" : ` (${keyId})`}`
+    )
   })).pipe(
     Command.withDescription("Trust somebody no longer: what they signed stops running, until you sign it yourself."),
     Command.withShortDescription("Trust somebody no longer"),
-    Command.withExamples([{ command: "kiwi trust remove 0123456789abcdef" }]),
+    Command.withExamples([
+      { command: "kiwi trust remove Mia" },
+      { command: "kiwi trust remove 0123456789abcdef" }
+    ]),
     withNext(["kiwi trust list", "who still counts"])
   )
 

@@ -244,7 +244,7 @@ import json, sys
 print(json.dumps({"argv": sys.argv[1:]}))
 `,
     calls: [[{ a: ["x", "-y"], b: [1, -2], c: [1, "z"], d: false, e: false, f: 2 }, {
-      argv: ["--a=x", "--a=-y", "--b", "1", "-2", "-c=[1,\"z\"]", "--d=false", "--no-e", "-f", "-f"]
+      argv: ["--a=x", "--a=-y", "--b", "1", "-2", "-c", "[1,\"z\"]", "--d=false", "--no-e", "-f", "-f"]
     }]]
   },
   subcommand: {

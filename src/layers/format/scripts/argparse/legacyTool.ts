@@ -11,7 +11,7 @@ import { type Argparse, readArgparse } from "./readArgparse.ts"
 const noParameters: Schema.JsonObject = { type: "object", properties: {} }
 
 const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Schema.JsonObject =>
-  Object.keys(options).length === 0
+  Object.keys(options).length === 0 || (config["input"] ?? "args") !== "args"
     ? config
     : { ...config, options: { ...options, ...(isJsonObject(config["options"]) ? config["options"] : {}) } }
 

@@ -1,5 +1,6 @@
 // Where a bash script reads its positional parameters, and which KIWI_PARAM_ variables it reads. A scan over words, quotes
 // and functions, and no grammar: `bash -n` has the last word about syntax.
+import { guardedInBash, hasDefaultInBash } from "./optionalReads.ts"
 import type { Reading } from "./pythonArguments.ts"
 
 interface Use {
@@ -13,13 +14,18 @@ interface Use {
 
 export interface BashReading {
   readonly positional: Reading | undefined
+  /** What is read at all, outside of functions and in those that are handed it: `$1`, `$@`, `getopts`, `shift`. */
+  readonly uses: ReadonlyArray<string>
+  /** The letters that getopts is given; "" where they are not written out, or it is not used. */
+  readonly getopts: string
   /** Names of variables, and where the first use of each stands. */
   readonly parameters: ReadonlyMap<string, number>
 }
 
 const functionStart = /(?:function[ \t]+([\w:.-]+)[ \t]*(?:\([ \t]*\))?|([\w:.-]+)[ \t]*\([ \t]*\))\s*\{/y
 const commandStart = /(?:^|[\n;&|({]|\b(?:then|do|else))[ \t]*$/
-const positional = /\$(?:([1-9@*#])|\{[#!]?([1-9][0-9]*|[@*])(?=[}:\-+=?%#/^,@])|\{(#)\})/y
+const positional =
+  /\$(?:([1-9@*#])|\{(?:!?(BASH_ARG[VC])\b|!(#)\})|\{[#!]?([1-9][0-9]*|[@*])(?=[}:\-+=?%#/^,@])|\{(#)\})/y
 const parameter = /\$\{?[#!]?(KIWI_PARAM_[A-Za-z0-9_]+)/y
 const hereDocument = /<<-?[ \t]*([\\'"]?)([A-Za-z_]\w*)['"]?/y
 
@@ -111,6 +117,10 @@ const commandAt = (code: string, offset: number): string => {
   ) ?? ""
 }
 
+/** `for x; do` goes through the arguments. */
+const bareWord =
+  /^(?:getopts|shift)\b|^for[ \t]+\w+(?=[ \t]*(?:;|\n)\s*do\b|[ \t]+do\b)|^set[ \t]+--[ \t]+(?!["']?\$[@*])/
+
 const readUses = (code: string) => {
   const uses: Array<Use> = []
   const parameters = new Map<string, number>()
@@ -135,7 +145,7 @@ const readUses = (code: string) => {
     const within = open.at(-1)?.name ?? ""
     if (c === "$") {
       const found = matchAt(positional, code, i)
-      const by = found?.[1] ?? found?.[2] ?? found?.[3]
+      const by = found?.slice(1).find((one) => one !== undefined)
       if (by !== undefined && !(setAside && within === "")) {
         uses.push({ at: i, by: `$${by}`, within, command: by === "@" || by === "*" ? commandAt(code, i) : "" })
       }
@@ -153,7 +163,7 @@ const readUses = (code: string) => {
       depth = Math.max(0, depth - 1)
       if (open.at(-1)?.depth === depth) open.pop()
     }
-    const word = /^(?:getopts|shift)\b|^set[ \t]+--[ \t]+(?!["']?\$[@*])/.exec(isWord ? code.slice(i, i + 30) : "")
+    const word = bareWord.exec(isWord ? code.slice(i, i + 60) : "")
     if (word !== null) {
       if (word[0].startsWith("set")) setAside ||= within === ""
       else if (!(setAside && within === "")) uses.push({ at: i, by: word[0], within, command: "" })
@@ -162,14 +172,51 @@ const readUses = (code: string) => {
   return { uses, parameters, functions }
 }
 
+/** Where text that is run later may read arguments, or a name that is put together may be one of theirs. */
+export const mayReadArguments = (text: string): string | undefined => {
+  const code = withoutQuoted(text, true)
+  for (const { 0: line, index } of text.matchAll(/^.*$/gm)) {
+    const [, word] =
+      /(?:^|[\n;&|({]|\b(?:then|do|else))[ \t]*(trap|eval)[ \t]/.exec(code.slice(index, index + line.length)) ?? []
+    if (word !== undefined && /\$\{?[1-9@*#]/.test(line)) return word
+  }
+  return /\$\{![A-Za-z_]\w*\}/.exec(code)?.[0]
+}
+
+/** Whether stdin is read where nothing is handed to it: a guess by lines. */
+export const readsBashStdin = (text: string): boolean => {
+  const code = withoutQuoted(text)
+  if (/\bexec\s+<|\bexec\s+0</.test(code)) return false
+  const isFed = /\|\s*(?:while|until)\b|\bdone\s*(?:<|[^\n]*<)/.test(code)
+  return [...code.matchAll(/^.*$/gm)].some(({ 0: line, index }) => {
+    const [before, loop] =
+      /^(?:|.*?(?:[;&({]|\b(?:then|do|else|if|(while|until)|!))\s*)(?:\w+=\S*\s+)*read(?=\s)(?!\s+-u)/.exec(line) ?? []
+    if (before === undefined || line.includes("|") || /\|\s*$|\\\s*$/.test(code.slice(0, index).trimEnd())) return false
+    // A here-document is blanked out of the code.
+    return !text.slice(index + before.length, index + line.length).includes("<") && !(loop !== undefined && isFed)
+  })
+}
+
 export const readBashArguments = (text: string): BashReading => {
-  const { functions, parameters, uses } = readUses(withoutQuoted(text))
+  const code = withoutQuoted(text)
+  const { functions, parameters, uses } = readUses(code)
+  const guarded = guardedInBash(code, text)
+  const isOptional = ({ at }: Use) => hasDefaultInBash(code, at) || guarded.some(([from, to]) => from <= at && at < to)
   // `main "$@"` reads what the body of main reads.
   const isHandedOn = ({ by, command }: Use) => (by === "$@" || by === "$*") && functions.has(command)
   const handedTo = Map.groupBy(uses.filter(isHandedOn), ({ command }) => command)
   const reading = new Set(uses.filter((use) => !isHandedOn(use)).map(({ within }) => within))
   for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
   const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
-  const first = uses.find((use) => use.within === "" && isRead(use))
-  return { positional: first === undefined ? undefined : { at: first.at, by: first.by }, parameters }
+  const outside = uses.filter((use) => use.within === "" && isRead(use))
+  // What `main "$@"` reads is not looked at any closer.
+  const needed = outside.find((use) => isHandedOn(use) || !isOptional(use))
+  const first = needed ?? outside[0]
+  const entered = new Set(["", ...[...functions].filter((name) => handedTo.has(name))])
+  return {
+    positional: first === undefined ? undefined : { at: first.at, by: first.by, optional: needed === undefined },
+    uses: uses.filter((use) => entered.has(use.within) && !isHandedOn(use)).map(({ by }) => by),
+    getopts: /^[^#\n]*\bgetopts[ \t]+["']?([A-Za-z0-9:-]+)/m.exec(text)?.[1] ?? "",
+    parameters
+  }
 }

@@ -10,11 +10,19 @@ import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"
 import { type Argparse, readArgparse, unreadMention } from "../argparse/readArgparse.ts"
 import type { ScriptArgument } from "../argparse/readArgument.ts"
+import { declares } from "../imports/moduleKind.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
-import { readBashArguments } from "./bashArguments.ts"
+import { mayReadArguments, readBashArguments, readsBashStdin } from "./bashArguments.ts"
+import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
-import { changesCommandLine, mayReachCommandLine, readsCommandLine, readsPythonStdin } from "./pythonArguments.ts"
+import {
+  changesCommandLine,
+  mayReachCommandLine,
+  type Reading,
+  readsCommandLine,
+  readsPythonStdin
+} from "./pythonArguments.ts"
 
 export interface Found {
   readonly problem: Problem | undefined
@@ -26,15 +34,6 @@ export const nothing: Found = { problem: undefined, unsure: [] }
 
 const refused = (problem: Problem): Found => ({ problem, unsure: [] })
 
-type Input = "args" | "env" | "stdin" | "none"
-
-/** How a runtime of Kiwi's hands parameters over, where the tool itself does not say. */
-const usualInput: Readonly<Record<string, Input>> = {
-  python_runtime: "args",
-  node_runtime: "args",
-  bash_runtime: "env"
-}
-
 interface Asked {
   readonly tool: Tool
   readonly text: string
@@ -44,17 +43,12 @@ interface Asked {
   readonly isEntry: boolean
 }
 
-const propertiesOf = ({ parameters }: Tool): ReadonlyArray<string> =>
-  isJsonObject(parameters["properties"]) ? Object.keys(parameters["properties"]) : []
-
 /** Whether every parameter that the tool may be given is named in its schema. */
 const isClosed = ({ parameters }: Tool): boolean =>
   !Object.keys(parameters).some((key) =>
     /^(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|propertyNames)$/.test(key)
   ) &&
   (parameters["additionalProperties"] ?? false) === false
-
-const isFolder = ({ location }: Tool): boolean => location.kind === "folder"
 
 /** How a tool says that a parameter is an argument without an option. */
 const config = (tool: Tool, by: string): string => {
@@ -86,15 +80,29 @@ const howTo = {
       : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
         config(tool, by)
       }`,
-  node: (tool: Tool, by: string) =>
+  node: (tool: Tool, by: string, declared: "const" | "export const") =>
     isFolder(tool)
       ? `${inManifest}, ${behind}, ${config(tool, by)}`
-      : `Write export const ${schema}, ${behind}, export const ${config(tool, by)}`,
+      : `Write ${declared} ${schema}, ${behind}, ${declared} ${config(tool, by)}`,
   bash: (tool: Tool) =>
     `${
       isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
     }, and read "$KIWI_PARAM_FILE" in the script, or add config: {args: ["{file}"]}`
 }
+
+/** How a tool says that it takes no parameters. */
+const none = (tool: Tool, extension: string, declared: string = ""): string =>
+  `; if it needs none: ${
+    isFolder(tool)
+      ? "input_schema: {type: object, properties: {}}"
+      : extension === ".sh"
+      ? "parameters: []"
+      : `${declared}INPUT_SCHEMA = {"type": "object", "properties": {}}`
+  }`
+
+/** A script that may take arguments, and goes on without. */
+const mayTake = ({ by, optional }: Reading): ReadonlyArray<string> =>
+  optional === true ? [`may take arguments (${by}), and is given none: it declares no parameters`] : []
 
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
   problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
@@ -130,6 +138,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const argparse = readArgparse(tree, text, isEntry)
+  const optional: Array<string> = []
   if (tool.undeclared === true && !hasArguments) {
     const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)
     const problem = argparse?.problem ?? (changed === undefined ? undefined : problemAt(
@@ -140,9 +149,16 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     ))
     if (problem !== undefined) return refused(problem)
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
-    const at = reading?.at ?? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
+    if (reading?.optional === true) optional.push(...mayTake(reading))
+    const at = reading === undefined
+      ? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
+      : reading.optional === true
+      ? undefined
+      : reading.at
     const by = reading?.by ?? "sys.argv"
-    if (at !== undefined) return refused(undeclared(text, at, by, howTo.python(tool, by, reading?.package)))
+    if (at !== undefined) {
+      return refused(undeclared(text, at, by, howTo.python(tool, by, reading?.package) + none(tool, ".py")))
+    }
   } else if (argparse !== undefined && argparse.problem === undefined && input === "args" && isClosed(tool)) {
     const missing = differs(tool, argparse)
     if (missing !== undefined) return refused(problemAt(text, argparse.at, ...missing))
@@ -153,6 +169,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   return {
     problem: undefined,
     unsure: [
+      ...optional,
       ...(reached === undefined ? [] : [`uses ${reached.by}, so what it does with its arguments cannot be known`]),
       ...(argparse === undefined || argparse.rest === ""
         ? []
@@ -164,6 +181,19 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
 
 const dashed = (name: string): string => name.replaceAll("_", "-")
 
+const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument): boolean =>
+  [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
+
+/** Whether a parameter of another name is handed over as this argument. */
+const suppliesOf =
+  ({ config: { options } }: Tool, argparse: Argparse, asked: ScriptArgument) => (name: string): boolean => {
+    const form = isJsonObject(options) && isJsonObject(options[name]) ? options[name] : {}
+    if (argparse.arguments.some(isFor(name))) return false
+    if (typeof form["option"] !== "string") return form["as"] === "positional" && asked.form?.as === "positional"
+    // A short option may be one of any argument.
+    return /^.[A-Za-z0-9]$/.test(form["option"]) || isFor(form["option"].replace(/^\W+/, ""))(asked)
+  }
+
 /** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
 const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const options = tool.config["options"]
@@ -171,8 +201,6 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
   const byHand = (name: string) =>
     placed.has(name) || (isJsonObject(options) && isJsonObject(options[name]) && options[name]["option"] !== undefined)
   const properties = propertiesOf(tool)
-  const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument) =>
-    [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
   const unknown = argparse.knownOnly
     ? undefined
     : properties.find((name) => !byHand(name) && !argparse.arguments.some(isFor(name)))
@@ -183,27 +211,43 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
     ]
   }
   const asked = argparse.arguments.find((one) => one.required && !properties.some((name) => isFor(name)(one)))
-  if (asked === undefined || properties.some(byHand) || tool.config["args"] !== undefined) return undefined
+  if (asked === undefined || tool.config["args"] !== undefined || properties.some(suppliesOf(tool, argparse, asked))) {
+    return undefined
+  }
   return [
     `this parser requires the argument ${asked.name}, and the tool declares no such parameter`,
     `Add ${asked.name} to the declared parameters, or make it optional`
   ]
 }
 
-const checkNode = Effect.fnUntraced(function*(asked: Asked, typed: boolean): Effect.fn.Return<Found> {
+const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): Effect.fn.Return<Found> {
   const { hasArguments, text, tool } = asked
-  const parsed = yield* parseJavascript(withoutAttributes(text), typed)
+  const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
   if (Result.isFailure(parsed)) return nothing
   const { tree } = parsed.success
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
-  return reading === undefined
-    ? { problem: undefined, unsure: emptyStdin(asked, readsNodeStdin(tree, text)?.by) }
-    : refused(undeclared(text, reading.at, reading.by, howTo.node(tool, reading.by)))
+  if (reading === undefined || reading.optional === true) {
+    return {
+      problem: undefined,
+      unsure: [
+        ...(reading === undefined ? [] : mayTake(reading)),
+        ...emptyStdin(asked, readsNodeStdin(tree, text)?.by)
+      ]
+    }
+  }
+  const declared = declares(extension, text)
+  return refused(undeclared(
+    text,
+    reading.at,
+    reading.by,
+    howTo.node(tool, reading.by, declared) + none(tool, extension, `${declared} `)
+  ))
 })
 
-const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
+const checkBash = (asked: Asked): Found => {
+  const { hasArguments, input, text, tool } = asked
   const { parameters, positional } = readBashArguments(text)
   const names = new Set(
     propertiesOf(tool).map((name) => `KIWI_PARAM_${name.toUpperCase().replaceAll("-", "_")}`)
@@ -224,9 +268,23 @@ const checkBash = ({ hasArguments, input, text, tool }: Asked): Found => {
       ))
     }
   }
-  if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) return nothing
-  if (tool.undeclared === true) return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool)))
-  return parameters.size > 0 || names.size === 0 ? nothing : refused(problemAt(
+  const later = tool.undeclared === true && !hasArguments && positional === undefined
+    ? mayReadArguments(text)
+    : undefined
+  const unsure = [
+    ...(later === undefined ? [] : [`uses ${later}, so what it does with its arguments cannot be known`]),
+    ...emptyStdin(asked, readsBashStdin(text) ? "stdin (read)" : undefined)
+  ]
+  if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) {
+    return { ...nothing, unsure }
+  }
+  if (tool.undeclared === true && positional.optional === true) {
+    return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
+  }
+  if (tool.undeclared === true) {
+    return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool) + none(tool, ".sh")))
+  }
+  return parameters.size > 0 || names.size === 0 ? { ...nothing, unsure } : refused(problemAt(
     text,
     positional.at,
     `the script reads ${positional.by}, and its parameters arrive as KIWI_PARAM_ variables`,
@@ -244,26 +302,25 @@ export const checkArguments = (
   text: string,
   isEntry: boolean
 ): Effect.Effect<Found> => {
-  const { args, input, runtime_args: runtimeArguments } = tool.config
-  const runtime = (tool.executorId ?? "").replace(/^runtimes\//, "")
-  const usual = Object.hasOwn(usualInput, runtime) ? usualInput[runtime] : undefined
-  if (usual === undefined) return Effect.succeed(nothing)
+  const { args, runtime_args: runtimeArguments } = tool.config
+  const input = runtimeInput(tool)
+  if (input === undefined) return Effect.succeed(nothing)
   const asked: Asked = {
     tool,
     text,
-    input: typeof input === "string" ? input as Input : usual,
+    input,
     hasArguments: (Array.isArray(args) && args.length > 0) || runtimeArguments !== undefined,
     isEntry
   }
-  switch (usualExtension(path, text)) {
+  const extension = usualExtension(path, text)
+  switch (extension) {
     case ".py":
       return checkPython(asked)
     case ".ts":
-      return checkNode(asked, true)
     case ".js":
     case ".mjs":
     case ".cjs":
-      return checkNode(asked, false)
+      return checkNode(asked, extension)
     case ".sh":
       return Effect.succeed(isEntry ? checkBash(asked) : nothing)
     default:

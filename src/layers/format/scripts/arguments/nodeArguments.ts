@@ -1,7 +1,8 @@
 // Where a JavaScript or TypeScript file reads its command line or its stdin.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
-import type { Reading } from "./pythonArguments.ts"
+import { isOptionalInNode } from "./optionalReads.ts"
+import { first, type Reading } from "./pythonArguments.ts"
 
 /** Packages that exist to read the command line. */
 const packages: ReadonlySet<string> = new Set([
@@ -42,6 +43,14 @@ const isSpecifier = (node: SyntaxNode): boolean =>
 const isImported = (node: SyntaxNode, text: string): boolean =>
   isSpecifier(node) && (node.parent!.name !== "ArgList" || /^require\b/.test(sourceOf(text, node.parent!.parent)))
 
+/** What `process` is called here. */
+const processName =
+  /\b(?:const|let|var)\s+(\w+)\s*=\s*(?:(?:globalThis|global)\.)?(?:process\s*(?:[;\n]|$)|require\(\s*["'](?:node:)?process["']\s*\))|\bimport\s+(?:\*\s+as\s+)?(\w+)\s+from\s+["'](?:node:)?process["']/g
+
+/** `process.argv`, `process?.argv`, `p["argv"]` */
+const argvOf =
+  /^(?:(?:globalThis|global)(?:\.|\[["'`](?=process)))?(\w+)(?:["'`]\])?(?:\??\.argv|(?:\?\.)?\[\s*["'`]argv["'`]\s*\])$/
+
 /** In the order of the file. */
 export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefined => {
   const found: Array<Reading> = []
@@ -54,6 +63,8 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
     const [, as = "argv"] = /\bargv\b(?:\s+as\s+(\w+))?/.exec(list) ?? []
     if (/\bargv\b/.test(list)) fromProcess = as
   }
+  const processes = new Set(["process"])
+  for (const { 1: name, 2: imported } of text.matchAll(processName)) processes.add((name ?? imported)!)
   for (const node of nodesOf(tree, "String")) {
     const name = text.slice(node.from + 1, node.to - 1)
     if (packages.has(name.replace(/^(@[^/]+\/[^/]+|[^@/]+)\/.*$/, "$1")) && isImported(node, text)) {
@@ -65,8 +76,8 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
     const rest = text.slice(node.to, node.to + 40)
     switch (node.name) {
       case "MemberExpression":
-        if (/^(?:globalThis\.)?process\??\.argv$/.test(source) && !ownNames.test(rest)) {
-          found.push({ at: node.from, by: "process.argv" })
+        if (processes.has(argvOf.exec(source)?.[1] ?? "") && !ownNames.test(rest)) {
+          found.push({ at: node.from, by: "process.argv", optional: isOptionalInNode(node, text) })
         }
         break
       case "VariableName":
@@ -86,7 +97,7 @@ export const readsNodeCommandLine = (tree: Tree, text: string): Reading | undefi
         }
     }
   }
-  return found.toSorted((a, b) => a.at - b.at)[0]
+  return first(found)
 }
 
 export const readsNodeStdin = (tree: Tree, text: string): Reading | undefined =>

@@ -1,6 +1,7 @@
 // Where a Python script reads its command line or its stdin by other means than argparse.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
+import { isOptionalInPython } from "./optionalReads.ts"
 
 /** Packages that read the command line, and by what of theirs; "" for all that they have. */
 const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -27,6 +28,9 @@ const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   fileinput: ["input", "FileInput"]
 }
 
+/** Whether a module's name is one that reads the command line. */
+export const isReader = (module: string): boolean => module === "argparse" || Object.hasOwn(readers, module)
+
 const standard: ReadonlySet<string> = new Set(["optparse", "getopt", "fileinput"])
 
 /** Packages that are installed by another name than they are imported by. */
@@ -50,6 +54,8 @@ export interface Reading {
   readonly by: string
   /** What has to be installed for it. */
   readonly package?: string | undefined
+  /** Whether the script goes on where there are no arguments. */
+  readonly optional?: boolean
 }
 
 /** The names that a statement imports of a module, and what they are called here. */
@@ -70,7 +76,9 @@ const isTried = (node: SyntaxNode, text: string): boolean => {
   return false
 }
 
-const first = (found: ReadonlyArray<Reading>): Reading | undefined => found.toSorted((a, b) => a.at - b.at)[0]
+/** The first that is not optional, else the first. */
+export const first = (found: ReadonlyArray<Reading>): Reading | undefined =>
+  found.toSorted((a, b) => Number(a.optional ?? false) - Number(b.optional ?? false) || a.at - b.at)[0]
 
 /** `sys.argv[0]` is the script's own name; behind `argparse` everything else is a look at what it reads as well. */
 const isOwnName = (node: SyntaxNode, text: string): boolean =>
@@ -89,12 +97,16 @@ const inMainGuard = (node: SyntaxNode, text: string): boolean => {
 export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Reading | undefined => {
   const found: Array<Reading> = []
   const local = new Map<string, ReadonlyArray<string>>()
+  /** What `sys` is called here. */
+  const systems = new Set(["sys", "__import__('sys')", "__import__(\"sys\")"])
   const packages = new Map<string, string | undefined>()
   for (const node of nodesOf(tree, "ImportStatement")) {
     if (isTried(node, text)) continue
     for (const [module, name, as] of importedIn(sourceOf(text, node))) {
       const [top = ""] = module.split(".")
       if (top === "sys" && /^(?:argv|orig_argv)$/.test(name)) local.set(as, [""])
+      if (module === "sys" && name === "*") local.set("argv", [""]).set("orig_argv", [""])
+      if (module === "sys" && name === "") systems.add(as)
       const known = Object.hasOwn(readers, top) ? readers[top]! : undefined
       if (known === undefined) continue
       if (
@@ -107,12 +119,19 @@ export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Read
       }
     }
   }
+  for (const node of nodesOf(tree, "AssignStatement")) {
+    const [, name, of] = /^(\w+)(?::\s*[\w.]+)?\s*=\s*(\w+)$/.exec(sourceOf(text, node)) ?? []
+    if (name !== undefined && of !== undefined && systems.has(of)) systems.add(name)
+  }
   for (const node of nodesOf(tree, "MemberExpression", "Decorator", "VariableName")) {
     const source = text.slice(node.from, Math.min(node.to, node.from + maxName)).replace(/\s/g, "")
     const [, on = "", name = ""] = /^@?([\w.]+)\.(\w+)/.exec(source) ?? []
-    const isArgv = node.name === "MemberExpression" && /(?:^|\.)sys\.(?:orig_)?argv$/.test(source)
+    const [, object = ""] = /^(.*)\.(?:orig_)?argv$/.exec(source) ?? []
+    const isArgv = node.name === "MemberExpression" && (systems.has(object) || object.endsWith(".sys"))
     const isLocal = local.get(source)?.includes("") === true && node.parent?.name !== "ImportStatement"
-    if ((isArgv || isLocal) && !isOwnName(node, text)) found.push({ at: node.from, by: source })
+    if ((isArgv || isLocal) && !isOwnName(node, text)) {
+      found.push({ at: node.from, by: source, optional: isOptionalInPython(node, text) })
+    }
     if (local.get(on)?.includes(name) === true) {
       found.push({ at: node.from, by: `${on}.${name}`, package: packages.get(on) })
     }

@@ -1,8 +1,9 @@
 // Imports that a program will not find where it runs: a single file runs alone, as a copy of the bytes that were signed,
-// and a folder with its own files and nothing beside them. Packages are not looked at: a project's environment may have
+// and a folder with its own files and nothing beside them. Packages of Python are not looked at: a project's environment may have
 // what the tool does not declare.
 import type { Tree } from "@lezer/common"
 import { Effect } from "effect"
+import type { Schema } from "effect"
 import { problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import { javascriptImports, pythonImports } from "./readImports.ts"
@@ -14,6 +15,8 @@ export type Place =
   | {
     readonly _tag: "Folder"
     readonly files: ReadonlySet<string>
+    /** The package.json that counts for a file of the folder. */
+    readonly packageOf: (path: string) => Schema.JsonObject
     readonly entrypoint: string | undefined
     readonly isInProject: IsInProject
   }

@@ -68,6 +68,8 @@ export interface JavascriptImport {
   readonly specifier: string
   /** `require("./x")`, which tries extensions. */
   readonly required: boolean
+  /** Whether the program goes on without it: inside `try`, or with a `.catch`. */
+  readonly optional: boolean
 }
 
 /** `import x from "./x.json" with { type: "json" }`: newer than the grammar. */
@@ -116,16 +118,35 @@ const specifierIn = (
   }
 }
 
-export const javascriptImports = (tree: Tree, text: string): ReadonlyArray<JavascriptImport> => {
+/** `await import("x").catch(…)` */
+const isCaught = (node: SyntaxNode, text: string): boolean => {
+  if (node.name !== "DynamicImport" && node.name !== "CallExpression") return false
+  for (let at: SyntaxNode | null = node; at !== null && !/(?:Statement|Declaration)$/.test(at.name); at = at.parent) {
+    if (at.name === "MemberExpression" && /\.\s*catch$/.test(text.slice(at.from, at.to))) return true
+  }
+  return false
+}
+
+/** Also those that may fail; none of those for types alone. */
+export const everyImport = (tree: Tree, text: string): ReadonlyArray<JavascriptImport> => {
   const found: Array<JavascriptImport> = []
   tree.iterate({
     enter: ({ node }) => {
       const asked = specifierIn(node, text)
-      if (asked?.string === undefined || node.getChild("type") !== null || isOptional(node, text)) return
+      if (asked?.string === undefined || node.getChild("type") !== null) return
       const written = text.slice(asked.string.from + 1, asked.string.to - 1)
-      const isUrl = node.name === "NewExpression" && /^[\w@]/.test(written) && !/^\w+:/.test(written)
-      found.push({ at: node.from, specifier: isUrl ? `./${written}` : written, required: asked.required })
+      if (node.name === "NewExpression" && /^\w+:/.test(written)) return
+      const isUrl = node.name === "NewExpression" && /^[\w@]/.test(written)
+      found.push({
+        at: node.from,
+        specifier: isUrl ? `./${written}` : written,
+        required: asked.required,
+        optional: isOptional(node, text) || isCaught(node, text)
+      })
     }
   })
   return found
 }
+
+export const javascriptImports = (tree: Tree, text: string): ReadonlyArray<JavascriptImport> =>
+  everyImport(tree, text).filter(({ optional }) => !optional)

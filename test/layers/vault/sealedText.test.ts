@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
 import * as Ed25519 from "../../../src/layers/identity/ed25519.ts"
-import * as KeyFile from "../../../src/layers/identity/keyFile.ts"
+import * as SealedText from "../../../src/layers/vault/sealedText.ts"
 
 const cheap = { cost: 16, blockSize: 8, parallelization: 1 }
 
@@ -31,10 +31,11 @@ describe("a sealed key", () => {
       Effect.gen(function*() {
         const { publicKey, privateKey } = Ed25519.generate()
         if (passphrase.includes("\0")) return
-        const text = yield* KeyFile.print({ publicKey, privateKey }, Redacted.make(passphrase), cheap)
-        assert.isTrue(KeyFile.isSealed(text))
+        const text = yield* SealedText.print(privateKey, publicKey, Redacted.make(passphrase), cheap)
+        assert.strictEqual(SealedText.protectionOf(text), "scrypt-aes-256-gcm")
         assert.notInclude(text, Redacted.value(privateKey))
-        const open = (typed: string) => Effect.result(KeyFile.parse(text, publicKey, Redacted.make(typed)))
+        const open = (typed: string) =>
+          Effect.result(SealedText.parse(text, publicKey, { passphrase: Redacted.make(typed) }))
         for (const form of ["NFC", "NFD", "NFKC", "NFKD"]) {
           const opened = yield* open(passphrase.normalize(form))
           assert.isTrue(opened._tag === "Success" && Redacted.value(opened.success) === Redacted.value(privateKey))
@@ -51,16 +52,39 @@ describe("a sealed key", () => {
     Effect.gen(function*() {
       const [pair, other] = [Ed25519.generate(), Ed25519.generate()]
       const passphrase = Redacted.make("correct horse")
-      const text = yield* KeyFile.print(pair, passphrase, cheap)
+      const text = yield* SealedText.print(pair.privateKey, pair.publicKey, passphrase, cheap)
       assert.strictEqual(
-        yield* Effect.flip(KeyFile.parse(text, other.publicKey, passphrase)),
-        "does not open by this passphrase"
+        yield* Effect.flip(SealedText.parse(text, other.publicKey, { passphrase })),
+        "wrong-passphrase"
       )
       const file = JSON.parse(text)
       for (const name of ["salt", "iv", "tag", "sealed"]) {
         const changed = `${file[name][0] === "A" ? "B" : "A"}${file[name].slice(1)}`
         const damaged = JSON.stringify({ ...file, [name]: changed })
-        assert.isString(yield* Effect.flip(KeyFile.parse(damaged, pair.publicKey, passphrase)), name)
+        assert.isString(yield* Effect.flip(SealedText.parse(damaged, pair.publicKey, { passphrase })), name)
+      }
+    }))
+
+  it.effect("by a key opens by that key alone, as what it is bound to alone, and not once it was changed", () =>
+    Effect.gen(function*() {
+      const [key, other, value] = [SealedText.newKey(), SealedText.newKey(), Redacted.make("dmFsdWU")]
+      const text = SealedText.printWithKey(value, "token:a", key)
+      assert.strictEqual(SealedText.protectionOf(text), "aes-256-gcm")
+      assert.strictEqual(Redacted.value(yield* SealedText.parse(text, "token:a", { key })), "dmFsdWU")
+      const form = JSON.parse(text)
+      const damaged: ReadonlyArray<readonly [string, string, Redacted.Redacted | undefined]> = [
+        [text, "token:b", key],
+        [text, "token:a", other],
+        [text, "token:a", undefined],
+        [text, "token:a", Redacted.make("short")],
+        ...["iv", "tag", "sealed"].flatMap((name) => [
+          [JSON.stringify({ ...form, [name]: `A${form[name].slice(2)}B` }), "token:a", key] as const,
+          [JSON.stringify({ ...form, [name]: form[name].slice(0, -4) }), "token:a", key] as const,
+          [JSON.stringify({ ...form, [name]: undefined }), "token:a", key] as const
+        ])
+      ]
+      for (const [changed, boundTo, by] of damaged) {
+        assert.strictEqual(yield* Effect.flip(SealedText.parse(changed, boundTo, { key: by })), "damaged", changed)
       }
     }))
 })
