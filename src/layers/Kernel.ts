@@ -22,9 +22,10 @@ import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
+import { Builtins } from "../services/primitive/Builtins.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
-import { Builtins, Primitives } from "../services/primitive/Primitive.ts"
-import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import { Primitives } from "../services/primitive/Primitive.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -59,6 +60,7 @@ import { checked, onDisk } from "./kernelOptions.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
+import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
@@ -91,7 +93,7 @@ export interface KernelOptions<Replaced extends KernelServices = never, E = neve
   /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. They count as Kiwi's own do. */
   readonly items?: SystemItems | undefined
   /** Handlers of the `builtin` primitive, besides Kiwi's own: by the `handler` that a system item's config names. */
-  readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+  readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
   /** Layers of services that stand in place of the kernel's own, wherever the kernel asks for them. */
   readonly replace?: Layer.Layer<Replaced, E> | undefined
 }
@@ -102,16 +104,16 @@ type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
 >
 
 /** What is kept below a home that is decided already. */
-const composeInHome = <E>(
-  options: ProcessOptions,
+const composeInHome = <E, E2>(
   choose: Choose,
-  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
+  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>,
+  builtins: Layer.Layer<Builtins, E2>
 ) =>
   Layer.mergeAll(
     choose(Identity, IdentityKeyring.layer),
     choose(SecretStore, SecretStoreKeychain.layer),
     choose(Outbound, OutboundOnDemand.layer),
-    choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map()))
+    builtins
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(
       choose(Keychain, KeychainOs.layer),
@@ -127,7 +129,11 @@ const composeProcess = <E>(
   choose: Choose,
   system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
 ) =>
-  composeInHome(options, choose, system).pipe(Layer.provideMerge(choose(
+  composeInHome(
+    choose,
+    system,
+    OwnBuiltins.checked(choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map())))
+  ).pipe(Layer.provideMerge(choose(
     KiwiHome,
     options.home === undefined && options.userSpace === undefined
       ? KiwiHomeNode.layer
@@ -161,7 +167,7 @@ const composeProject = (dir: string | undefined, choose: Choose) =>
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
-      choose(Primitives, layerPrimitives),
+      choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
       choose(PermissionGate, PermissionGateDefault.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
@@ -242,5 +248,5 @@ export const layerProjects = <Replaced extends KernelServices = never, E = never
 
 /** The same below a home that is decided already: nothing is left that can be refused. */
 export const layerProjectsInHome = withOwnLayers(
-  composeProjects(chooseOwn, composeInHome({}, chooseOwn, systemSpace.layer))
+  composeProjects(chooseOwn, composeInHome(chooseOwn, systemSpace.layer, BuiltinRegistry.layer))
 )

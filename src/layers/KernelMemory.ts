@@ -20,9 +20,10 @@ import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
+import { Builtins } from "../services/primitive/Builtins.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
-import { Builtins, Primitives } from "../services/primitive/Primitive.ts"
-import type { PrimitiveHandler } from "../services/primitive/Primitive.ts"
+import { Primitives } from "../services/primitive/Primitive.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -63,6 +64,7 @@ import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
 import * as OutboundMemory from "./outbound/OutboundMemory.ts"
+import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
@@ -106,7 +108,7 @@ export interface KernelMemoryOptions<Replaced extends KernelServices = never, E 
   readonly settings?: Partial<SettingsValues> | undefined
   /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. */
   readonly items?: SystemItems | undefined
-  readonly builtins?: ReadonlyMap<string, PrimitiveHandler> | undefined
+  readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
   /** What `keychain:NAME` stands for, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
   /** What a registry would have, by name. Default: nothing is installed and nothing can be. */
@@ -127,7 +129,10 @@ const compose = <Replaced extends KernelServices, E>(
       choose(AuditLog, AuditLogMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer),
-      choose(Primitives, PrimitivesMemory.layerWith(options.programs ?? new Map())),
+      choose(
+        Primitives,
+        Layer.provide(PrimitivesMemory.layerWith(options.programs ?? new Map()), OwnBuiltins.layer)
+      ),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
@@ -160,7 +165,7 @@ const compose = <Replaced extends KernelServices, E>(
         Outbound,
         options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
       ),
-      choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map())),
+      OwnBuiltins.checked(choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map()))),
       choose(ProcessLock, ProcessLockMemory.layer),
       choose(
         ProjectTrust,

@@ -62,6 +62,8 @@ export { makeKiwi } from "./makeKiwi.ts"
 // A call: what goes into ToolProxy, what comes out, and everything that can go wrong.
 export type { Allowed } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
+export type { BuiltinHandler } from "../services/primitive/Builtins.ts"
+export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
   Isolation,
@@ -69,11 +71,11 @@ export type {
   PrimitiveEvent,
   PrimitiveHandler,
   PrimitiveInput,
-  PrimitiveResult
+  PrimitiveResult,
+  PrimitiveStream
 } from "../services/primitive/Primitive.ts"
 export {
   BuiltinFailed,
-  Builtins,
   ParametersUnpassable,
   PrimitiveConfigInvalid,
   Primitives,
@@ -81,6 +83,7 @@ export {
   RequestFailed,
   RequestRefused,
   ResponsePathMissing,
+  StreamFailed,
   ToolFailed,
   ToolOutputInvalid,
   ToolTimeout,

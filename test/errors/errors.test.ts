@@ -11,6 +11,7 @@ import * as embed from "../../src/programs/embed.ts"
 import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import type { ErrorCause, ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { codeOf, innermost, isKiwiError, stateOf, toErrorObject } from "../../src/services/error/KiwiError.ts"
+import type { LockUseError } from "../../src/services/lockfile/Lockfiles.ts"
 import { outcomeOf } from "../../src/services/proxy/callOutcome.ts"
 import type { ChainReason, ToolCallError } from "../../src/services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../src/services/proxy/ToolProxy.ts"
@@ -37,7 +38,8 @@ it("programs that embed Kiwi can name every error of a service", () => {
   assert.deepStrictEqual(ofServices.filter(({ name }) => !(name in embed)).map(({ name }) => name), [])
 })
 
-type CallErrorName = Exclude<ToolCallError, ToolChainError>["_tag"] | ChainReason["_tag"]
+/** Those of the lock tools are causes of `BuiltinFailed`. */
+type CallErrorName = (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError)["_tag"]
 
 /** What search shows of an item that a call of it fails with each, and whether the audit says `denied`. */
 const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
@@ -89,6 +91,7 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   SchemaUnusable: "invalid",
   SecretMissing: "invalid",
   SecretUnavailable: "invalid",
+  StreamFailed: "invalid",
   TemplateUnresolved: "invalid",
   TemplateUnsafe: "invalid",
   ToolFailed: "invalid",

@@ -1,15 +1,15 @@
 // The lock operations as tools of the system tier. A tool cannot ask anybody: what only a person may do comes back as
 // `HumanRequired`, with the command.
-import { Effect, Result, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { forAgent } from "../../services/error/agentRemedy.ts"
-import { loadCall } from "../../services/error/calls.ts"
-import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
+import type { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import { Tier } from "../../services/item/ItemId.ts"
-import { ItemStore } from "../../services/item/ItemStore.ts"
-import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
+import type { ItemStore } from "../../services/item/ItemStore.ts"
+import type { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { LockScope } from "../../services/lockfile/LockfileStore.ts"
-import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
-import type { PrimitiveError, PrimitiveHandler } from "../../services/primitive/Primitive.ts"
+import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
+import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import { HumanRequired } from "../../services/trust/HumanAct.ts"
 import { diffLock } from "./lockDiff.ts"
 import { type Ask, freezeLocks, listLocks, pruneLocks, validateLocks, verifyLocks } from "./lockUses.ts"
@@ -51,45 +51,27 @@ const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(forAg
 
 type Services = Lockfiles | ItemStore | VerifiedCopies
 
-export const make = Effect.gen(function*() {
-  const context = yield* Effect.context<Services>()
+const handler = <A>(
+  parameters: Schema.ConstraintDecoder<A>,
+  use: (parameters: A) => Effect.Effect<unknown, KiwiError, Services>
+): BuiltinHandler<Services> =>
+  Effect.fnUntraced(function*(input) {
+    return { data: toJson(yield* use(yield* decodeParameters(parameters, input))), metadata: {} }
+  })
 
-  const handler = <A>(
-    parameters: Schema.ConstraintDecoder<A>,
-    use: (parameters: A) => Effect.Effect<unknown, PrimitiveError, Services>
-  ): PrimitiveHandler => {
-    const decode = Schema.decodeUnknownResult(parameters)
-    return Effect.fnUntraced(function*(input) {
-      const given = decode(input.parameters)
-      if (Result.isFailure(given)) {
-        const hint = loadCall("tool", input.tool)
-        return yield* new BuiltinFailed({ tool: input.tool, issue: given.failure.message, hint })
-      }
-      const data = yield* Effect.provideContext(use(given.success), context)
-      return { data: toJson(data), metadata: {} }
-    })
-  }
-
-  return new Map<string, PrimitiveHandler>([
-    [
-      "lockfile_freeze",
-      handler(
-        Freeze,
-        ({ dependents_of, dry_run, tool, ...rest }) =>
-          freezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }, nobody)
-      )
-    ],
-    ["lockfile_validate", handler(Validate, ({ tool, ...rest }) => validateLocks({ ...rest, id: tool }))],
-    ["lockfile_list", handler(List, ({ tool, ...rest }) => listLocks({ ...rest, toolId: tool }))],
-    [
-      "lockfile_prune",
-      handler(
-        Prune,
-        ({ dry_run, older_than_days: days, ...rest }) =>
-          pruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }, nobody)
-      )
-    ],
-    ["lockfile_diff", handler(Diff, ({ tool, ...rest }) => diffLock({ ...rest, id: tool }))],
-    ["lockfile_verify", handler(Verify, verifyLocks)]
-  ])
-})
+export const handlers = {
+  lockfile_freeze: handler(
+    Freeze,
+    ({ dependents_of, dry_run, tool, ...rest }) =>
+      freezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }, nobody)
+  ),
+  lockfile_validate: handler(Validate, ({ tool, ...rest }) => validateLocks({ ...rest, id: tool })),
+  lockfile_list: handler(List, ({ tool, ...rest }) => listLocks({ ...rest, toolId: tool })),
+  lockfile_prune: handler(
+    Prune,
+    ({ dry_run, older_than_days: days, ...rest }) =>
+      pruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }, nobody)
+  ),
+  lockfile_diff: handler(Diff, ({ tool, ...rest }) => diffLock({ ...rest, id: tool })),
+  lockfile_verify: handler(Verify, verifyLocks)
+}

@@ -81,7 +81,7 @@ export const makeWith = Effect.fnUntraced(function*(
     timeout: options.timeout.http_client,
     ...(read === undefined ? {} : { read })
   })
-  const builtin = yield* BuiltinRegistry.make
+  const builtin = yield* BuiltinRegistry.make(options.output)
   const table = new Map<string, Entry>([
     ["subprocess", {
       run: inTurn(options.concurrency.subprocess, subprocess.run),

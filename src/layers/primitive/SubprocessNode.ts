@@ -232,7 +232,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       const stdout = makeCapture(outputs, limits)
       const stderr = makeCapture(outputs, limits)
       yield* Effect.addFinalizer(() => Effect.andThen(stdout.close, stderr.close))
-      const report = makeReporter(input.emit, yield* Effect.scope)
+      const report = makeReporter(input, yield* Effect.scope)
 
       const spec = {
         argv: within.success.argv,

@@ -1,42 +1,76 @@
-// What a handler of a program that embeds Kiwi answers, before anybody believes it: types hold for TypeScript alone.
-import { Effect, Predicate } from "effect"
+// What a handler answers, before anybody believes it: types hold for TypeScript alone.
+import { Effect, Predicate, Stream } from "effect"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
-import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
-import type { PrimitiveHandler, PrimitiveInput, PrimitiveResult } from "../../services/primitive/Primitive.ts"
+import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
+import type { Outputs } from "../../services/primitive/Outputs.ts"
+import { BuiltinFailed, StreamFailed } from "../../services/primitive/Primitive.ts"
+import type {
+  PrimitiveError,
+  PrimitiveInput,
+  PrimitiveResult,
+  PrimitiveStream
+} from "../../services/primitive/Primitive.ts"
 import { unlikeJson } from "../../services/schema/json.ts"
+import type { CaptureLimits } from "./captureOutput.ts"
+import { takeStream } from "./takeStream.ts"
 
-const shape = "Let it answer an Effect of { data, metadata: {} }, where data is JSON"
+const shape = "Let it answer an Effect of { data, metadata: {} }, where data is JSON, or of { stream }"
 
-/** Fails as `BuiltinFailed` where the handler throws, fails with what is no error of Kiwi's, or answers no JSON. */
-export const askBuiltin = (id: string, handler: PrimitiveHandler, input: PrimitiveInput) => {
-  const broken = (issue: string, hint: string = shape) =>
-    new BuiltinFailed({ tool: input.tool, issue: `the builtin "${id}" ${issue}`, hint })
-  // What it says may hold anything, paths and secrets among it: that is for the program's own log.
-  const logged = (cause: unknown, issue: string) =>
-    Effect.andThen(
-      Effect.logError(`The builtin "${id}" ${issue}`, cause),
-      Effect.fail(broken(issue, "The log of the program that embeds Kiwi has the error"))
-    )
-  const checked = (answer: PrimitiveResult): Effect.Effect<PrimitiveResult, BuiltinFailed> => {
-    if (!Predicate.isObject(answer) || !Predicate.isObject(answer.metadata)) {
-      return Effect.fail(broken("answers no result"))
+/**
+ * Fails as `BuiltinFailed` where the handler throws, fails or answers no JSON: an error of Kiwi's form is its `cause`.
+ * Fails as `StreamFailed` where its stream does.
+ */
+export const askBuiltin =
+  (outputs: Outputs["Service"], limits: Pick<CaptureLimits, "inline" | "spill">) =>
+  (id: string, handler: BuiltinHandler, input: PrimitiveInput): Effect.Effect<PrimitiveResult, PrimitiveError> => {
+    const broken = (issue: string, hint: string = shape) =>
+      new BuiltinFailed({ tool: input.tool, issue: `the builtin "${id}" ${issue}`, hint })
+    const logHint = "The log of the program that embeds Kiwi has the error"
+    // What it says may hold anything, paths and secrets among it: that is for the program's own log.
+    const logged = (cause: unknown, issue: string) =>
+      Effect.andThen(
+        Effect.logError(`The builtin "${id}" ${issue}`, cause),
+        Effect.fail(broken(issue, logHint))
+      )
+    const failed = (error: unknown): Effect.Effect<never, PrimitiveError> => {
+      if (error instanceof BuiltinFailed || error instanceof StreamFailed) return Effect.fail(error)
+      if (!isKiwiError(error)) return logged(error, "fails")
+      const { message, remediation: hint = logHint } = error
+      return Effect.fail(new BuiltinFailed({ tool: input.tool, issue: message, hint, cause: error }))
     }
-    const { data, metadata } = answer
-    const issue = unlikeJson(data, "data") ?? unlikeJson(metadata, "metadata")
-    return issue === undefined ? Effect.succeed({ data, metadata }) : Effect.fail(broken(`answers no JSON: ${issue}`))
-  }
-  return Effect.suspend(() => {
-    const made: unknown = handler(input)
-    if (Effect.isEffect(made)) return made as ReturnType<PrimitiveHandler>
-    if (!Predicate.isPromiseLike(made)) return Effect.fail(broken("answers something that is no Effect"))
-    // Nobody waits for it, and a promise that fails unheard ends the process.
-    return Effect.andThen(
-      Effect.forkDetach(Effect.ignore(Effect.tryPromise(() => made)), { startImmediately: true }),
-      Effect.fail(broken("answers a promise and no Effect"))
+    const checked = ({ data, metadata }: PrimitiveResult): Effect.Effect<PrimitiveResult, BuiltinFailed> => {
+      const issue = unlikeJson(data, "data") ?? unlikeJson(metadata, "metadata")
+      return issue === undefined ? Effect.succeed({ data, metadata }) : Effect.fail(broken(`answers no JSON: ${issue}`))
+    }
+    /** `from`: whose answer it is. */
+    const ask = <A>(from: string, make: () => Effect.Effect<A, KiwiError>) =>
+      Effect.suspend((): Effect.Effect<A, KiwiError> => {
+        const made: unknown = make()
+        if (Effect.isEffect(made)) return made as Effect.Effect<A, KiwiError>
+        if (!Predicate.isPromiseLike(made)) return Effect.fail(broken(`${from}answers something that is no Effect`))
+        // Nobody waits for it, and a promise that fails unheard ends the process.
+        return Effect.andThen(
+          Effect.forkDetach(Effect.ignore(Effect.tryPromise(() => made)), { startImmediately: true }),
+          Effect.fail(broken(`${from}answers a promise and no Effect`))
+        )
+      })
+    const streamed = ({ stream, summary }: PrimitiveStream) =>
+      Effect.flatMap(takeStream(outputs, limits, input, stream), (stdout) =>
+        Effect.flatMap(
+          summary === undefined ? Effect.succeed(stdout.text) : ask("has a summary that ", () => summary(stdout)),
+          (data) => checked({ data, metadata: { stdout } })
+        ))
+    const taken = (answer: PrimitiveResult | PrimitiveStream): Effect.Effect<PrimitiveResult, KiwiError> => {
+      if (typeof answer !== "object" || answer === null) return Effect.fail(broken("answers no result"))
+      if ("stream" in answer && Stream.isStream(answer.stream)) return streamed(answer)
+      return "metadata" in answer && Predicate.isObject(answer.metadata)
+        ? checked(answer)
+        : Effect.fail(broken("answers no result"))
+    }
+    return ask("", () => handler(input)).pipe(
+      Effect.flatMap(taken),
+      Effect.catch(failed),
+      Effect.catchDefect((defect) => logged(defect, "throws"))
     )
-  }).pipe(
-    Effect.flatMap(checked),
-    Effect.catchIf((error): error is never => !isKiwiError(error), (error) => logged(error, "fails")),
-    Effect.catchDefect((defect) => logged(defect, "throws"))
-  )
-}
+  }

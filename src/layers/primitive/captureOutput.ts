@@ -3,7 +3,7 @@
 // by a full disk. Whatever is cut or kept has no secret in it: half of one at an edge could not be found later.
 import { Effect, type Redacted } from "effect"
 import { isUtf8 } from "node:buffer"
-import { mark, patternsOf } from "../../services/audit/redaction.ts"
+import { makeRedactor, mark, patternsOf } from "../../services/audit/redaction.ts"
 import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
 
@@ -29,8 +29,12 @@ export interface OutputTooLarge {
 export interface Capture {
   /** Returns an effect only where more may not be read before it is done. Fails above the limit. */
   readonly take: (chunk: Buffer) => Effect.Effect<void, OutputTooLarge> | undefined
+  /** The first bytes as text, at any time. */
+  readonly head: (bytes: number) => string
   /** The last bytes as text, at any time. */
   readonly tail: (bytes: number) => string
+  /** Moves what is in memory to Outputs, for an output that nobody returns whole. */
+  readonly keep: Effect.Effect<void>
   /** Closes what was written; the output is complete then. What is not UTF-8 is kept as it is, however small. */
   readonly finish: Effect.Effect<CapturedOutput>
   /** Leaves nothing behind of an output that has not been finished. */
@@ -63,28 +67,15 @@ const lastBytes = (bytes: Buffer, count: number): Buffer => bytes.subarray(Math.
 
 const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
-interface Concealer {
-  /** Takes a piece; returns what cannot be the beginning of a secret any more. */
-  readonly push: (chunk: Buffer) => Buffer
-  readonly rest: () => Buffer
-}
-
 /** Bytes as Latin-1 text are one character each, so that text can be searched for bytes. */
-const makeConcealer = (secrets: CaptureLimits["secrets"]): Concealer => {
-  const patterns = patternsOf(secrets ?? []).map((pattern) => Buffer.from(pattern).toString("latin1"))
-  const instead = Buffer.from(mark).toString("latin1")
-  const longest = Math.max(1, ...patterns.map((pattern) => pattern.length))
-  let held = ""
+const makeConcealer = (secrets: CaptureLimits["secrets"] = []) => {
+  const bytewise = (text: string) => Buffer.from(text).toString("latin1")
+  const redactor = makeRedactor(patternsOf(secrets).map(bytewise), bytewise(mark))
   return {
-    push: (chunk) => {
-      if (patterns.length === 0) return chunk
-      let text = held + chunk.toString("latin1")
-      for (const pattern of patterns) text = text.replaceAll(pattern, instead)
-      const safe = Math.max(0, text.length - longest + 1)
-      held = text.slice(safe)
-      return Buffer.from(text.slice(0, safe), "latin1")
-    },
-    rest: () => Buffer.from(held, "latin1")
+    /** Takes a piece; returns what cannot be the beginning of a secret any more. */
+    push: (chunk: Buffer): Buffer =>
+      secrets.length === 0 ? chunk : Buffer.from(redactor.push(chunk.toString("latin1")), "latin1"),
+    rest: (): Buffer => Buffer.from(redactor.rest(), "latin1")
   }
 }
 
@@ -192,11 +183,12 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
 
   const close = Effect.suspend(() => writer === undefined ? Effect.void : finished ? writer.close : writer.discard)
 
+  const keep = Effect.suspend(() => whole === undefined ? Effect.void : Effect.ignore(overflow(spillWhole(whole))))
+
   /** Small and not text: kept like a large one. */
   const keepBinary = Effect.suspend(() => {
     if (whole === undefined || utf8 === undefined || whole.every((chunk) => isUtf8(chunk))) return Effect.void
-    const all = Buffer.concat(whole)
-    return isUtf8(all) ? Effect.void : Effect.ignore(overflow(spillWhole([all])))
+    return isUtf8(Buffer.concat(whole)) ? Effect.void : keep
   })
 
   const complete = Effect.suspend(() => {
@@ -247,7 +239,13 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
 
   return {
     take,
+    head: (count) => {
+      const all = whole === undefined ? head : concealed()
+      const start = all.subarray(0, count)
+      return decode(start.length === all.length ? start : start.subarray(0, completeLength(start)))
+    },
     tail: (count) => lastText(concealed(), count),
+    keep,
     finish,
     close
   }

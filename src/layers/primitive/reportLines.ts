@@ -1,8 +1,10 @@
 // Tells whoever listens what a tool says, line by line, in batches. It never holds the tool back: a listener that is
 // slower than the tool misses lines. A tool that is done before the first batch is due costs nothing here: all that it
-// said is in its result.
+// said is in its result. Secrets are taken out before lines are missed: half of one beside a gap could not be found later.
 import { Effect, Scope } from "effect"
 import { StringDecoder } from "node:string_decoder"
+import type { Redactor } from "../../services/audit/redaction.ts"
+import { makeRedactor, patternsOf } from "../../services/audit/redaction.ts"
 import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
 
 type Channel = "stdout" | "stderr"
@@ -16,14 +18,16 @@ const maxLine = 4_096
 interface Lines {
   readonly channel: Channel
   readonly decoder: StringDecoder
+  readonly redactor: Redactor
   open: string
   waiting: string
   missed: number
 }
 
-const lines = (channel: Channel): Lines => ({
+const lines = (channel: Channel, secrets: PrimitiveInput["secrets"] = []): Lines => ({
   channel,
   decoder: new StringDecoder("utf8"),
+  redactor: makeRedactor(patternsOf(secrets)),
   open: "",
   waiting: "",
   missed: 0
@@ -32,9 +36,10 @@ const lines = (channel: Channel): Lines => ({
 const add = (state: Lines, chunk: Buffer): void => {
   if (state.waiting.length + chunk.length > maxWaiting) {
     state.missed += chunk.length
+    state.redactor.skip()
     return
   }
-  const text = state.open + state.decoder.write(chunk)
+  const text = state.open + state.redactor.push(state.decoder.write(chunk))
   const end = text.length > maxLine ? text.length : text.lastIndexOf("\n") + 1
   state.waiting += text.slice(0, end)
   state.open = text.slice(end)
@@ -43,13 +48,14 @@ const add = (state: Lines, chunk: Buffer): void => {
 /** What there is to tell now; at the end also a last line that has no end. */
 const take = (state: Lines, last: boolean): string => {
   const gap = state.missed === 0 ? "" : `[${state.missed} bytes not shown]\n`
-  const text = state.waiting + gap + (last ? state.open + state.decoder.end() : "")
+  const text = state.waiting + gap +
+    (last ? state.open + state.redactor.push(state.decoder.end()) + state.redactor.rest() : "")
   state.waiting = ""
   state.missed = 0
   return text
 }
 
-export const makeReporter = (emit: PrimitiveInput["emit"], scope: Scope.Scope) => {
+export const makeReporter = ({ emit, secrets }: Pick<PrimitiveInput, "emit" | "secrets">, scope: Scope.Scope) => {
   const channels: Array<Lines> = []
   let told = false
 
@@ -73,7 +79,7 @@ export const makeReporter = (emit: PrimitiveInput["emit"], scope: Scope.Scope) =
     push: (channel: Channel, chunk: Buffer): void => {
       let state = channels.find((known) => known.channel === channel)
       if (state === undefined) {
-        state = lines(channel)
+        state = lines(channel, secrets)
         channels.push(state)
       }
       add(state, chunk)

@@ -11,8 +11,9 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { blame } from "./blame.ts"
+import { redactedEvents } from "./redactedEvents.ts"
 import type { Secrets } from "./secrets.ts"
-import type { Begun, Done, Facts, Prepared } from "./Step.ts"
+import type { Done, Facts, Prepared } from "./Step.ts"
 
 /** How much of stderr goes into a result. */
 const stderrTail = 4_096
@@ -25,16 +26,6 @@ export const make = Effect.gen(function*() {
   const primitives = yield* Primitives
   const trust = yield* ProjectTrust
   const workspace = yield* Workspace
-
-  const emitOf = Effect.map(CallEvents, ({ emit }) => ({ secrets }: Begun): PrimitiveInput["emit"] => {
-    if (secrets.length === 0) return emit
-    return (event) =>
-      emit(
-        event._tag === "Chunk"
-          ? { ...event, text: redactText(event.text, secrets) }
-          : { ...event, message: redactText(event.message, secrets) }
-      )
-  })
 
   /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
   const confirmOf = ({ env }: Prepared): PrimitiveInput["confirm"] => {
@@ -75,7 +66,8 @@ export const make = Effect.gen(function*() {
 
   const runPrimitive = Effect.fnUntraced(function*(run: Prepared) {
     const { chain } = run
-    const input = inputOf(run, (yield* emitOf)(run))
+    const events = redactedEvents((yield* CallEvents).emit, run.secrets)
+    const input = inputOf(run, events.emit)
     const id = chain.primitive.tool.location.id
     const failed = (reason: PrimitiveError) => blame(chain, reason)
     if (run.call.dryRun) {
@@ -91,7 +83,7 @@ export const make = Effect.gen(function*() {
         (reason) => blame(chain, reason, link)
       )
     }
-    return { primitive: yield* Effect.mapError(primitives.run(id, input), failed) }
+    return { primitive: yield* Effect.mapError(events.finishing(primitives.run(id, input)), failed) }
   })
 
   const shapeResult = (run: Omit<Done, "result">) =>

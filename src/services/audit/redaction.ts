@@ -1,5 +1,6 @@
 // Takes secrets out of text and JSON: by value, also where the value was encoded on its way, and by key. Values under
-// eight characters are left: replacing every "1" would destroy the record and hide nothing.
+// eight characters are left: replacing every "1" would destroy the record and hide nothing. Where two overlap, all that
+// belongs to either goes; so it does not matter in which order they are looked for.
 import { Redacted } from "effect"
 import type { Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
@@ -64,16 +65,123 @@ const formsOf = (secret: Redacted.Redacted<string>): ReadonlyArray<string> => {
   return forms
 }
 
-/** Every form that is looked for, longest first, so that none leaves a remainder of another. */
-export const patternsOf = (secrets: Secrets): ReadonlyArray<string> =>
-  secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length)
+/** Every form that is looked for. */
+export const patternsOf = (secrets: Secrets): ReadonlyArray<string> => secrets.flatMap(formsOf)
+
+interface Interval {
+  readonly from: number
+  /** The first position after it. */
+  readonly to: number
+}
+
+const merged = (intervals: ReadonlyArray<Interval>): ReadonlyArray<Interval> => {
+  const all: Array<Interval> = []
+  for (const next of intervals.toSorted((a, b) => a.from - b.from)) {
+    const last = all.at(-1)
+    if (last === undefined || next.from >= last.to) all.push(next)
+    else if (next.to > last.to) all[all.length - 1] = { from: last.from, to: next.to }
+  }
+  return all
+}
+
+/** Where patterns stand in a text, in order; those that overlap are one. */
+const occurrences = (text: string, patterns: ReadonlyArray<string>): ReadonlyArray<Interval> => {
+  const found: Array<Interval> = []
+  for (const pattern of patterns) {
+    let from = text.indexOf(pattern)
+    while (from !== -1) {
+      let to = from + pattern.length
+      let next = text.indexOf(pattern, from + 1)
+      for (; next !== -1 && next < to; next = text.indexOf(pattern, next + 1)) to = next + pattern.length
+      found.push({ from, to })
+      from = next
+    }
+  }
+  return found.length < 2 ? found : merged(found)
+}
 
 const replaceAll = (text: string, patterns: ReadonlyArray<string>): string => {
-  let redacted = text
-  for (const pattern of patterns) {
-    if (pattern.length <= redacted.length) redacted = redacted.replaceAll(pattern, mark)
+  const found = occurrences(text, patterns)
+  if (found.length === 0) return text
+  let redacted = ""
+  let at = 0
+  for (const { from, to } of found) {
+    redacted += text.slice(at, from) + mark
+    at = to
   }
-  return redacted
+  return redacted + text.slice(at)
+}
+
+/** Where the first pattern begins that a text ends within; the text's length where none does. */
+const openFrom = (text: string, patterns: ReadonlyArray<string>): number => {
+  let open = text.length
+  for (const pattern of patterns) {
+    const first = pattern.charAt(0)
+    const earliest = Math.max(0, text.length - pattern.length + 1)
+    for (let at = text.indexOf(first, earliest); at !== -1 && at < open; at = text.indexOf(first, at + 1)) {
+      if (pattern.startsWith(text.slice(at))) open = at
+    }
+  }
+  return open
+}
+
+const isHighSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800
+
+/** Redacts a text that comes in pieces: all that it returns, put together, is what the whole text would become. */
+export interface Redactor {
+  /** Takes a piece. Returns what is decided: what may still become one of the patterns is held back. */
+  readonly push: (piece: string) => string
+  /** What was held back, when there is nothing to come. */
+  readonly rest: () => string
+  /** Something is left out at this place: forgets what was held back, and what follows may begin within a pattern. */
+  readonly skip: () => void
+}
+
+/** What was held back, and how much of it belongs to a place for which the mark has been returned already. */
+interface Held {
+  readonly text: string
+  readonly covered: number
+}
+
+const nothingHeld: Held = { text: "", covered: 0 }
+
+/** `instead`: the mark, as it is written in the pieces. No character is cut in two. */
+export const makeRedactor = (patterns: ReadonlyArray<string>, instead: string = mark): Redactor => {
+  const longest = Math.max(1, ...patterns.map((pattern) => pattern.length))
+  let held = nothingHeld
+  /** Characters that are not returned, since what was left out before them may have been the beginning of a pattern. */
+  let skipping = 0
+
+  /** What of a text is decided up to `end`, and what is left. */
+  const decide = ({ covered, text }: Held, end: number): readonly [decided: string, left: Held] => {
+    if (end === 0) return ["", { text, covered }]
+    const found = occurrences(text, patterns)
+    let decided = ""
+    let at = 0
+    for (const { from, to } of covered > 0 ? merged([{ from: 0, to: covered }, ...found]) : found) {
+      if (from >= end) break
+      decided += text.slice(at, from) + (from < covered ? "" : instead)
+      at = to
+    }
+    return [decided + text.slice(at, end), { text: text.slice(end), covered: Math.max(0, at - end) }]
+  }
+
+  return {
+    push: (piece) => {
+      const skipped = Math.min(skipping, piece.length)
+      skipping -= skipped
+      const text = held.text + piece.slice(skipped)
+      const open = openFrom(text, patterns)
+      const [decided, left] = decide({ ...held, text }, isHighSurrogate(text, open - 1) ? open - 1 : open)
+      held = left
+      return decided
+    },
+    rest: () => decide(held, held.text.length)[0],
+    skip: () => {
+      held = nothingHeld
+      skipping = longest - 1
+    }
+  }
 }
 
 /** `{ name: "Authorization", value: … }`: a header or a variable as an object. */

@@ -41,7 +41,7 @@ export interface KiwiError {
    * Anything but a KiwiError is shown as code `UNKNOWN`.
    */
   readonly cause?: unknown
-  /** For a wrapper (ToolChainError): the error whose code, remediation and retryable count. Else anything. */
+  /** For a wrapper (ToolChainError, BuiltinFailed): the error whose code, remediation and retryable count. Else anything. */
   readonly reason?: unknown
 }
 
@@ -89,8 +89,12 @@ export const Underlying = Schema.declare(isKiwiError)
 /** The `failedAt` of an error class that is told the link, and does not compute it. */
 export const FailedLink = Schema.declare((u): u is FailedAt => typeof u === "object" && u !== null && "toolId" in u)
 
+/** Wrappers around wrappers, at most; an error of a program's own may be its own reason. */
+const maxReasons = 4
+
 /** The error that a wrapper is about, or the error itself. */
-export const innermost = (error: KiwiError): KiwiError => isKiwiError(error.reason) ? error.reason : error
+export const innermost = (error: KiwiError, depth: number = maxReasons): KiwiError =>
+  depth > 0 && isKiwiError(error.reason) ? innermost(error.reason, depth - 1) : error
 
 /** The state of an item that fails so: what search, load and explain show. `invalid`: it or its chain is not well formed. */
 export const stateOf = (error: KiwiError): Refusal | "missing_command" | "invalid" => {

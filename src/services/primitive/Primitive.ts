@@ -1,8 +1,8 @@
 // Primitives: the only things that cause effects. A chain's last link names one by its id.
-import { Context, type Effect, type Redacted, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
-import type { ValidationIssue } from "../error/KiwiError.ts"
-import type { LockUseError } from "../lockfile/Lockfiles.ts"
+import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import { Underlying } from "../error/KiwiError.ts"
 
 /** What a primitive is run with. All of it has been verified, validated and templated. */
 export interface PrimitiveInput {
@@ -64,6 +64,17 @@ export interface PrimitiveResult {
     readonly headers?: Readonly<Record<string, string>>
     readonly attempts?: number
   }
+}
+
+/** An answer that comes in pieces: they are reported as they come, and the result follows when the stream has ended. */
+export interface PrimitiveStream {
+  /** Text as it is; an object becomes one line of JSON. A listener that is slow slows the stream down. */
+  readonly stream: Stream.Stream<string | Schema.JsonObject, KiwiError>
+  /**
+   * The result's data, from all the text that the stream gave; its head and tail, if it was too long for memory.
+   * Default: that text.
+   */
+  readonly summary?: (said: CapturedOutput) => Effect.Effect<Schema.Json, KiwiError>
 }
 
 /** The tool ran and said that it failed. */
@@ -252,17 +263,61 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
   }
 }
 
-/** A builtin – a handler inside Kiwi, or of the program that embeds it – failed, or answered what is no JSON. */
+/**
+ * A builtin – a handler inside Kiwi, or of the program that embeds it – failed, or answered what is no JSON. Where it
+ * failed with an error of its own, that is the `cause`, and its code, message and remedy are those that count.
+ */
 export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinFailed", {
   tool: Schema.String,
   issue: Schema.String,
-  hint: Schema.String
+  hint: Schema.String,
+  cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
-    return `${this.tool}: ${this.issue}`
+    return this.cause === undefined ? `${this.tool}: ${this.issue}` : this.issue
   }
   get remediation() {
     return this.hint
+  }
+  get retryable(): boolean {
+    return this.cause?.retryable ?? false
+  }
+  get reason(): KiwiError | undefined {
+    return this.cause
+  }
+  get chain(): ReadonlyArray<string> | undefined {
+    return this.cause?.chain
+  }
+  get failedAt(): FailedAt | undefined {
+    return this.cause?.failedAt
+  }
+  get validationIssues(): ReadonlyArray<ValidationIssue> | undefined {
+    return this.cause?.validationIssues
+  }
+}
+
+/** A tool's stream broke off. What it gave before that was reported, and its beginning is here. */
+export class StreamFailed extends Schema.TaggedError<StreamFailed>()("StreamFailed", {
+  tool: Schema.String,
+  issue: Schema.String,
+  hint: Schema.String,
+  /** The head of what it gave, at most 4 KiB. */
+  output: Schema.String,
+  /** `kiwi://output/<id>` of all that it gave, where that is more than `output`. */
+  kept: Schema.optionalKey(Schema.String),
+  cause: Schema.optionalKey(Underlying)
+}) {
+  override get message() {
+    const before = this.output === "" ? "" : `, after:\n${this.output}`
+    return `The answer of ${this.tool} broke off: ${this.issue}${before}${
+      this.kept === undefined ? "" : `\n[… all of it in ${this.kept}]`
+    }`
+  }
+  get remediation() {
+    return this.hint
+  }
+  get retryable(): boolean {
+    return this.cause?.retryable ?? false
   }
 }
 
@@ -312,10 +367,9 @@ export type PrimitiveError =
   | RequestFailed
   | RequestRefused
   | BuiltinFailed
+  | StreamFailed
   | PrimitiveConfigInvalid
   | PrimitiveUnknown
-  // Of the builtins that work on locks.
-  | LockUseError
 
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 
@@ -326,8 +380,3 @@ export class Primitives extends Context.Service<Primitives, {
   readonly plan: (primitive: string, input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}
-
-/** Handlers of the `builtin` primitive, by the `handler` that its config names. Only system items may name one. */
-export class Builtins extends Context.Service<Builtins, {
-  readonly handlers: ReadonlyMap<string, PrimitiveHandler>
-}>()("kiwi/services/primitive/Builtins") {}

@@ -1,10 +1,14 @@
 // A tool's parameters, config, environment and placeholders; and what becomes of it when it runs.
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema, Stream } from "effect"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
+import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
+import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { runToolAs } from "../../../src/programs/runTool.ts"
+import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { Primitives, PrimitiveUnknown } from "../../../src/services/primitive/Primitive.ts"
+import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 import { call, echo, object, tool } from "../../layers/proxy/calls.ts"
 import { localServer } from "../../support/localServer.ts"
 import { failing, failingCall } from "../Example.ts"
@@ -19,6 +23,16 @@ const shell = (name: string, script: string, config: Schema.JsonObject = {}) =>
     requires: { environment: ["PLANTED_TOKEN", "DOTENV_TOKEN"] },
     config: { command: "sh", args: ["-c", script], ...config }
   })
+
+/** A tool of a program that embeds Kiwi, by this name. */
+const embedded = (name: string, handler: BuiltinHandler) =>
+  Effect.flip(Effect.provide(
+    call(name),
+    KernelMemory.layer({
+      items: { [`tools/acme/${name}.yaml`]: tool({ executor_id: "builtin", config: { handler: name } }) },
+      builtins: new Map([[name, handler]])
+    })
+  ))
 
 const text = object({ text: { type: "string" } }, "text")
 
@@ -143,8 +157,26 @@ export const examples: Examples = {
     }, { text: "deploy/id_ed25519" })
   },
   BuiltinFailed: {
-    when: "The rest of an output is read after it was removed",
-    produce: failingCall({}, "trusted", "output_read", { id: "0123456789abcdef0123456789abcdef" })
+    when: "A builtin of a program answers a date, which is no JSON",
+    produce: embedded("today", () => Effect.succeed({ data: new Date(0) as never, metadata: {} }))
+  },
+  BuiltinTaken: {
+    when: "A program composes a kernel of its own, and gives a handler the name of one of Kiwi's",
+    produce: Effect.flip(Layer.build(
+      BuiltinRegistry.register(Noop.handlers).pipe(
+        Layer.provide(BuiltinRegistry.layerWith(new Map([["noop", () => Effect.never]])))
+      )
+    ))
+  },
+  StreamFailed: {
+    when: "A builtin's stream breaks off, since the disk is full",
+    produce: embedded("chat", () =>
+      Effect.succeed({
+        stream: Stream.concat(
+          Stream.make("It was a dark ", "and stormy night"),
+          Stream.fail(new WriteRefused({ path: "night.txt", issue: "no-space", detail: "the disk is full" }))
+        )
+      }))
   },
   KernelOptionInvalid: {
     when: "A program that is not type-checked gives a service where a layer is meant",

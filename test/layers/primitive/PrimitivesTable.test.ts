@@ -2,24 +2,26 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, type Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
+import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesMemory from "../../../src/layers/primitive/PrimitivesMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
+import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import { type PrimitiveHandler, Primitives } from "../../../src/services/primitive/Primitive.ts"
-import { noLocks } from "../../support/noLocks.ts"
+import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { inputFor } from "./inputs.ts"
 
 const kernel = (
   programs: Record<string, PrimitivesMemory.Program> = {},
-  handlers: Record<string, PrimitiveHandler> = {}
+  handlers: Record<string, BuiltinHandler> = {}
 ) =>
   PrimitivesMemory.layerWith(new Map(Object.entries(programs))).pipe(
+    Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
     Layer.provideMerge(
       Layer.mergeAll(
         BuiltinRegistry.layerWith(new Map(Object.entries(handlers))),
-        noLocks,
         OutputsMemory.layer,
         OutboundMemory.layerWith((request) => Effect.succeed({ body: request.url }))
       )
@@ -146,7 +148,6 @@ describe("Primitives", () => {
       let most = 0
       const layer = PrimitivesMemory.layer.pipe(Layer.provide(Layer.mergeAll(
         BuiltinRegistry.layer,
-        noLocks,
         OutputsMemory.layer,
         OutboundMemory.layerWith(() =>
           Effect.gen(function*() {
@@ -230,7 +231,7 @@ describe("PrimitivesMemory", () => {
 })
 
 describe("builtin", () => {
-  it.effect("finds handlers by id; Kiwi's own cannot be replaced", () =>
+  it.effect("finds handlers by id", () =>
     Effect.gen(function*() {
       const primitives = yield* Primitives
       const run = (config: Schema.JsonObject) => primitives.run("builtin", inputFor(config))
@@ -240,8 +241,7 @@ describe("builtin", () => {
         assert.strictEqual((yield* Effect.flip(run(config)))._tag, "BuiltinFailed")
       }
     }).pipe(Effect.provide(kernel({}, {
-      mine: () => Effect.succeed({ data: "mine", metadata: {} }),
-      noop: () => Effect.succeed({ data: "replaced", metadata: {} })
+      mine: () => Effect.succeed({ data: "mine", metadata: {} })
     }))))
 
   it.effect("output_read reads a kept output to its end, range by range", () =>

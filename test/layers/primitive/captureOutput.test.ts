@@ -3,6 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { isUtf8 } from "node:buffer"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
+import { redactText } from "../../../src/services/audit/redaction.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 
@@ -74,7 +75,10 @@ describe("makeCapture", () => {
 
 describe("secrets", () => {
   const secret = "a-long-secret/value"
-  const pieces = Schema.Array(Schema.Literals([secret, secret.slice(0, 9), secret.slice(9), "x".repeat(40), "\n"]))
+  const longer = `${secret}-and-more`
+  const pieces = Schema.Array(
+    Schema.Literals([secret, longer, secret.slice(0, 9), secret.slice(9), "-and-more", "x".repeat(40), "\n"])
+  )
   const sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 })))
 
   it.effect.prop(
@@ -83,7 +87,8 @@ describe("secrets", () => {
     ([texts, lengths]) =>
       Effect.gen(function*() {
         const outputs = yield* Outputs
-        const capture = makeCapture(outputs, { inline: 64, spill: 1_000_000, secrets: [Redacted.make(secret)] })
+        const secrets = [Redacted.make(secret), Redacted.make(longer)]
+        const capture = makeCapture(outputs, { inline: 64, spill: 1_000_000, secrets })
         const all = Buffer.from(texts.join(""))
         for (let at = 0, turn = 0; at < all.length; turn++) {
           const length = lengths[turn % lengths.length] ?? 1
@@ -94,7 +99,7 @@ describe("secrets", () => {
         const { spilled, text } = yield* capture.finish
         if (spilled === undefined) return assert.strictEqual(text, all.toString())
         const { bytes } = yield* outputs.read(spilled, { offset: 0, length: 1_000_000 })
-        assert.strictEqual(Buffer.from(bytes).toString(), all.toString().replaceAll(secret, "‹redacted›"))
+        assert.strictEqual(Buffer.from(bytes).toString(), redactText(all.toString(), secrets))
         assert.notInclude(text, secret)
       }).pipe(Effect.provide(OutputsMemory.layer))
   )

@@ -24,7 +24,6 @@ import { places } from "../../../src/services/primitive/places.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
-import { noLocks } from "../../support/noLocks.ts"
 
 const root = new URL("../../../", import.meta.url).pathname
 const document = Fs.readFileSync(Path.join(root, "docs/tools.md"), "utf8")
@@ -70,7 +69,6 @@ const kernel = (requests: Array<OutboundRequest>, answer: Schema.Json) => {
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(Layer.provide(Layer.mergeAll(
       BuiltinRegistry.layer,
-      noLocks,
       OutputsMemory.layer,
       outbound,
       SafeFilesNode.layer.pipe(Layer.provide(KiwiHomeMemory.layer))

@@ -9,6 +9,8 @@ import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.t
 import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
+import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
@@ -25,7 +27,6 @@ import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
-import { noLocks } from "../../support/noLocks.ts"
 
 const root = new URL("../../../.ai/", import.meta.url).pathname
 const system: Record<string, string> = {}
@@ -43,8 +44,9 @@ const kernel = (project: Record<string, string> = {}) => {
     ChainResolverStore.layer.pipe(Layer.provide(Layer.merge(store, parser))),
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(
+      Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
       Layer.provide(
-        Layer.mergeAll(BuiltinRegistry.layer, noLocks, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
+        Layer.mergeAll(BuiltinRegistry.layer, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
       )
     )
   )

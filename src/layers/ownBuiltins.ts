@@ -1,0 +1,36 @@
+// Kiwi's own builtins, and how they stand beside those of a program. Names are checked when a process is opened: by the
+// time that a project is, nothing can be refused any more.
+import { Effect, Layer } from "effect"
+import { Builtins } from "../services/primitive/Builtins.ts"
+import { KernelOptionInvalid } from "./kernelOptions.ts"
+import * as LockfileBuiltins from "./lockfile/lockfileBuiltins.ts"
+import * as Noop from "./primitive/builtin/noop.ts"
+import * as OutputRead from "./primitive/builtin/outputRead.ts"
+import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
+
+/** One line for each domain that has some. */
+const domains = [
+  LockfileBuiltins.handlers,
+  Noop.handlers,
+  OutputRead.handlers
+] as const
+
+const names = domains.flatMap((own) => Object.keys(own))
+
+/** `program`, unless a name is there twice. */
+export const checked = <E, R>(program: Layer.Layer<Builtins, E, R>) =>
+  Layer.effect(
+    Builtins,
+    Effect.tap(Builtins, ({ handlers }) => {
+      const twice = [...handlers.keys(), ...names].find((name, index, all) => all.indexOf(name) !== index)
+      return twice === undefined ? Effect.void : Effect.fail(
+        new KernelOptionInvalid({
+          option: "builtins",
+          needed: `a Map of handlers under names of their own: there is already a builtin "${twice}"`
+        })
+      )
+    })
+  ).pipe(Layer.provide(program))
+
+/** A project's: Kiwi's own, and those that were `checked`. */
+export const layer = Layer.orDie(BuiltinRegistry.register(...domains))
