@@ -451,6 +451,7 @@ describe("machines that are broken", () => {
       const project = await world.init()
       const client = await world.connect({ project, person: agrees })
       assert.deepStrictEqual((await client.execute("add", { a: 1, b: 2 })).data, { sum: 3 })
+      fs.cpSync(join(project, ".ai/tools/math/add.py"), join(project, ".ai/tools/math/add_again.py"))
       fill(project)
       let refused = await client.execute("add", { a: 1, b: 2 })
       // What is left of a block that was begun can still take an entry or two.
@@ -458,7 +459,7 @@ describe("machines that are broken", () => {
       assert.strictEqual(refused.code, "AUDIT_UNAVAILABLE", refused.text)
       assert.isNotEmpty(refused.error?.remediation)
       assert.strictEqual((await client.call("search", { query: "add" })).status, "success")
-      assert.strictEqual((await client.call("sign", { item_id: "add" })).code, "AUDIT_UNAVAILABLE")
+      assert.strictEqual((await client.call("sign", { item_id: "add_again" })).code, "AUDIT_UNAVAILABLE")
       fs.rmSync(join(project, "filling"))
       assert.deepStrictEqual((await client.execute("add", { a: 1, b: 2 })).data, { sum: 3 })
       await client.client.close()
@@ -499,6 +500,7 @@ describe("machines that are broken", () => {
       const project = await world.init()
       const copy = join(world.root, "copy")
       fs.cpSync(join(project, ".ai"), copy, { recursive: true })
+      fs.cpSync(join(copy, "tools/math/add.py"), join(copy, "tools/math/add_again.py"))
       mount(join(project, ".ai"), "size=1m")
       fs.cpSync(copy, join(project, ".ai"), { recursive: true })
       assert.strictEqual(spawnSync("mount", ["-o", "remount,ro", join(project, ".ai")]).status, 0)
@@ -506,7 +508,7 @@ describe("machines that are broken", () => {
       for (
         const [tool, args] of [["execute", { item_id: "add", parameters: { a: 1, b: 2 } }], ["execute", {
           item_id: "ping"
-        }], ["sign", { item_id: "add" }]] as const
+        }], ["sign", { item_id: "add_again" }]] as const
       ) {
         const answer = await client.call(tool, args)
         assert.strictEqual(answer.code, "AUDIT_UNAVAILABLE", answer.text)

@@ -285,7 +285,8 @@ describe("names what is not its to name", () => {
   it("primitives and runtimes, which would run what it likes", async () => {
     await refusedBy(await client.execute("subprocess", { command: "/bin/sh" }), "PERMISSION_DENIED")
     await refusedBy(await client.execute("http_client", { url: "http://127.0.0.1/" }), "PERMISSION_DENIED")
-    for (const id of ["builtin", "python_runtime", "node_runtime", "bash_runtime"]) {
+    await refusedBy(await client.execute("builtin", { handler: "noop" }), "PERMISSION_DENIED")
+    for (const id of ["python_runtime", "node_runtime", "bash_runtime"]) {
       await refusedBy(await client.execute(id), "PERMISSION_DENIED")
     }
   })

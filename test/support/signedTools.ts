@@ -38,7 +38,10 @@ export const signedTools: Readonly<Record<string, string>> = {
   /** Its arguments, as a list. */
   "show_arguments.py": python("print(json.dumps(sys.argv[1:]))", anything),
   /** The names of its environment, and the values of its parameters. */
-  "show_environment.sh": bash("env", ["text", "PATH", "bash_env", "node_options"]),
+  "show_environment.sh": bash(
+    `: "\${KIWI_PARAM_TEXT-} \${KIWI_PARAM_PATH-} \${KIWI_PARAM_BASH_ENV-} \${KIWI_PARAM_NODE_OPTIONS-}"\nenv`,
+    ["text", "PATH", "bash_env", "node_options"]
+  ),
   /** One parameter among arguments of its own, and one alone. */
   "show_template.yaml": `tool_id: show_template
 version: "1.0.0"
