@@ -1,5 +1,5 @@
 // The built program, in a home and a project of its own, with nothing of the environment that the tests run in.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -7,6 +7,9 @@ import { person } from "./person.ts"
 import { giveKey } from "./personKey.ts"
 import { runOnTerminal } from "./terminal.ts"
 import type { TerminalRun } from "./terminal.ts"
+
+/** Milliseconds; no command of a test takes as long. */
+const hanging = 120_000
 
 const bin = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 
@@ -58,10 +61,23 @@ export const makeMachine = ({ plain = false }: { readonly plain?: boolean } = {}
           said[name] += chunk
         })
       }
+      // What hangs is named, with everything of its session that still runs.
+      const limit = setTimeout(() => {
+        const { stdout } = spawnSync("ps", ["-s", String(child.pid), "-o", "pid,ppid,etimes,stat,args"])
+        try {
+          process.kill(-child.pid!, "SIGKILL")
+        } catch {
+          // It has just ended.
+        }
+        reject(new Error(`still runs: ${[command, ...args].join(" ")}\n${said.stdout}\n${said.stderr}\n${stdout}`))
+      }, hanging)
       child.stdin.on("error", () => {})
       child.stdin.end(options.input ?? "")
       child.on("error", reject)
-      child.on("close", (code) => resolve({ code, ...said }))
+      child.on("close", (code) => {
+        clearTimeout(limit)
+        resolve({ code, ...said })
+      })
     })
   return {
     folder,
