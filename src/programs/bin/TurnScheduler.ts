@@ -19,6 +19,9 @@ export class TurnScheduler extends MixedScheduler {
 
   override shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
     if (super.shouldYield(fiber)) return true
+    // A fiber that is interrupted before its first turn ends in one step. If it had to wait with that, Effect would begin
+    // it meanwhile, and it would end when all its work is done.
+    if (fiber.currentOpCount < 2) return false
     if ((++this.#steps & (stride - 1)) !== 0) return false
     const now = performance.now()
     if (this.#turnBegan !== undefined) return now - this.#turnBegan > longestTurn

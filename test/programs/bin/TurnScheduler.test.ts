@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Option } from "effect"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
 import { TurnScheduler } from "../../../src/programs/bin/TurnScheduler.ts"
 
@@ -52,6 +52,18 @@ describe("TurnScheduler", () => {
       Effect.gen(function*() {
         assert.isBelow(yield* reached(each, new TurnScheduler()), 100)
       }))
+  }
+
+  // Which step of a fiber is looked at depends on how many were taken before.
+  for (let before = 0; before < 8; before++) {
+    it.live(`does not let a fiber begin that was interrupted before, ${before} steps after a look`, () =>
+      Effect.gen(function*() {
+        const fiber = yield* Effect.forkChild(Effect.sleep("1 hour"))
+        for (let step = 0; step < before; step++) yield* Effect.void
+        yield* Effect.andThen(work(25), Effect.sync(() => fiber.interruptUnsafe()))
+        const exit = yield* Effect.timeoutOption(Fiber.await(fiber), "1 second")
+        assert.isTrue(Option.isSome(exit))
+      }).pipe(Effect.provideService(Scheduler, new TurnScheduler())))
   }
 
   it.live("is needed: without it a walk over promises that are settled ends first", () =>
