@@ -27,15 +27,14 @@ import {
   splitSignature,
   withSignature
 } from "../../services/item/SignatureLine.ts"
-import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
+import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
 import { SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { type FileWrite, SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { sha256 } from "../identity/sha256.ts"
-import { isDetached } from "../item/makeSnapshot.ts"
 import type { FindOthers } from "./othersVersion.ts"
 import * as OthersVersion from "./othersVersion.ts"
+import { digestOfPlan, idOf, isOlder, type Query, requestFor } from "./signingRequest.ts"
 
 /** An item of the largest size, with its signature line. */
 const largestFile = 1_050_000
@@ -46,98 +45,13 @@ const [mostItems, mostBytes] = [1_000, 32 * 1_048_576]
 /** Items that are looked at while the programs that check the code of others are still at it. */
 const mostAtOnce = 8
 
-type Query = Parameters<Signatures["Service"]["plan"]>[0]
-
 /** Looks items up in listings that are made once for a whole plan. */
 type Find = ItemStore["Service"]["find"]
 
 const fileName = (location: ItemLocation): string => location.path.slice(location.path.lastIndexOf("/") + 1)
 
-const digestOfPlan = (items: ReadonlyArray<PlannedSignature>): string =>
-  sha256(JSON.stringify([
-    "kiwi-sign-plan-2",
-    ...items.map(({ change, goesBackFrom, hides, location, snapshot }) => [
-      location.tier,
-      location.root,
-      location.type,
-      location.id,
-      location.path,
-      location.kind,
-      snapshot.digest,
-      change === "older",
-      goesBackFrom ?? null,
-      hides.map(showLocation)
-    ])
-  ]))
-
-const noDifference = ({ change, location, snapshot }: PlannedSignature): string => {
-  if (change !== "unmarked") return "No difference to what was last signed here."
-  const mark = isDetached(location) ? "signature file" : "signature line"
-  return `Signed here before with the same content; the ${mark} is ${
-    snapshot.claim._tag === "None" ? "missing" : "not yours, or damaged"
-  }.`
-}
-
-const describeItem = (planned: PlannedSignature): string => {
-  const { change, diff, effects, item, location, snapshot } = planned
-  return [
-    `${location.type} ${location.id} ${item.version}  (${showLocation(location)}, ${
-      change === "unmarked" ? "signed before" : change
-    })`,
-    `sha256 ${snapshot.digest}`,
-    ...effects.map((effect) => `- ${effect}`),
-    ...(diff === "" ? [noDifference(planned)] : ["", diff.replace(/\n$/, "")])
-  ].join("\n")
-}
-
-const plural = (count: number): string => `${count} item${count === 1 ? "" : "s"}`
-
-const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
-
-/** With its category, where that is given apart from it. */
-const idOf = ({ category, id }: Query): string =>
-  category === undefined || category === "" || id.includes("/") ? id : `${category}/${id}`
-
 const sizeOf = ({ snapshot }: PlannedSignature): number =>
   snapshot.files.reduce((sum, file) => sum + file.bytes.length, snapshot.bytes.length)
-
-const isOlder = ({ change }: PlannedSignature): boolean => change === "older"
-
-const titleOf = (items: ReadonlyArray<PlannedSignature>): string => {
-  const [first] = items
-  if (first === undefined) return "Sign nothing"
-  const older = items.filter(isOlder).length
-  const [id, signing] = [`${first.location.type} ${first.location.id}`, items.length - older]
-  const sign = signing === 1 && older === 0 ? `Sign ${id} ${first.item.version}` : `Sign ${plural(signing)}`
-  const goBack = older === 1 && signing === 0
-    ? `Let ${id} go back to ${first.item.version}`
-    : `Let ${plural(older)} go back to what was signed`
-  const what = older === 0 ? sign : signing === 0 ? goBack : `${sign}, l${goBack.slice(1)}`
-  return `${what} (${[...new Set(items.map(({ location }) => location.tier))].join(", ")})`
-}
-
-/** `asked`: those of the items that the query names. */
-const requestFor = (
-  query: Query,
-  asked: ReadonlyArray<PlannedSignature>,
-  items: ReadonlyArray<PlannedSignature>
-): HumanRequest => {
-  const types = [...new Set(asked.map(({ location }) => location.type))]
-  const digest = digestOfPlan(items)
-  const tier = query.tier === undefined ? "" : ` --tier ${query.tier}`
-  return {
-    kind: "sign",
-    title: titleOf(items),
-    verdict: Plan.verdictOf(
-      items.map(({ location, snapshot, ...judged }) => ({ ...judged, id: location.id, digest: snapshot.digest })),
-      digest
-    ),
-    details: items.map(describeItem).join("\n\n"),
-    unreadable: items.flatMap(({ unreadable }) => unreadable),
-    digest,
-    command: types.map((type) => `kiwi sign ${type} ${quote(idOf(query))}${tier}`).join(" && ")
-  }
-}
 
 const sameFiles = (a: ItemSnapshot, b: ItemSnapshot): boolean =>
   a.files.length === b.files.length && a.files.every((file, index) => {

@@ -2,7 +2,7 @@
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { members, nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptional } from "../imports/readImports.ts"
-import { below, findUses, followedBy, isOwnFile, ownFile, type OwnPath, parentOf, type Use } from "./ownPath.ts"
+import { below, findUses, followedBy, isOwnFile, joined, ownFile, type OwnPath, parentOf, type Use } from "./ownPath.ts"
 
 const ownFolder: OwnPath = []
 
@@ -42,16 +42,6 @@ export const nodeUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
   if (!/\bimport\s*\.\s*meta\b|\b__(?:dir|file)name\b/.test(text)) return []
   const constants = readConstants(tree, text)
   const source = (node: SyntaxNode | null | undefined): string => sourceOf(text, node)
-
-  const joined = (from: OwnPath | undefined, parts: ReadonlyArray<SyntaxNode>): OwnPath | undefined => {
-    let path = from
-    for (const part of parts) {
-      const literal = literalOf(part, text)
-      if (path === undefined || literal === undefined) return undefined
-      path = below(path, literal)
-    }
-    return path
-  }
 
   const howUsed = (node: SyntaxNode): Use["how"] | undefined => {
     const parent = node.parent
@@ -122,7 +112,7 @@ export const nodeUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
             }
             case "join":
             case "resolve":
-              return joined(follow(first), more)
+              return joined(follow(first), more.map((part) => literalOf(part, text)))
             case "fileURLToPath":
             case "normalize":
             case "realpathSync":

@@ -27,6 +27,16 @@ export const below = (path: OwnPath, relative: string): OwnPath | undefined => {
   return at.length > maxLength ? undefined : at
 }
 
+/** `undefined` too where a part is no literal. */
+export const joined = (
+  path: OwnPath | undefined,
+  parts: ReadonlyArray<string | undefined>
+): OwnPath | undefined =>
+  parts.reduce<OwnPath | undefined>(
+    (at, part) => at === undefined || part === undefined ? undefined : below(at, part),
+    path
+  )
+
 /** `path + "/name"`: text behind a path. */
 export const followedBy = (path: OwnPath, text: string): OwnPath | undefined =>
   text === "" ? path : text.startsWith("/") ? below(path, text.slice(1)) : undefined

@@ -2,7 +2,7 @@
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { members, nodesOf, readCall, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptional } from "../imports/readImports.ts"
-import { below, findUses, followedBy, isOwnFile, ownFile, type OwnPath, parentOf, type Use } from "./ownPath.ts"
+import { below, findUses, followedBy, isOwnFile, joined, ownFile, parentOf, type Use } from "./ownPath.ts"
 
 /** Functions that give back the path that they are given. */
 const same =
@@ -35,20 +35,11 @@ const readVariables = (tree: Tree, text: string): ReadonlyMap<string, SyntaxNode
   return new Map([...values].flatMap(([name, node]) => node === undefined ? [] : [[name, node] as const]))
 }
 
-const joined = (from: OwnPath | undefined, parts: ReadonlyArray<SyntaxNode>, text: string): OwnPath | undefined => {
-  let path = from
-  for (const part of parts) {
-    const literal = literalOf(part, text)
-    if (path === undefined || literal === undefined) return undefined
-    path = below(path, literal)
-  }
-  return path
-}
-
 export const pythonUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
   if (!/\b__file__\b/.test(text)) return []
   const variables = readVariables(tree, text)
   const source = (node: SyntaxNode | null | undefined): string => sourceOf(text, node)
+  const literals = (nodes: ReadonlyArray<SyntaxNode>) => nodes.map((node) => literalOf(node, text))
 
   const modeOf = (call: SyntaxNode): string => {
     const { named, positional } = readCall(call, text)!.arguments
@@ -148,18 +139,18 @@ export const pythonUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
           const callee = source(node.firstChild)
           const { positional } = call.arguments
           const [first, ...more] = positional
-          if (same.test(callee)) return joined(follow(first), more, text)
+          if (same.test(callee)) return joined(follow(first), literals(more))
           if (/^(?:os\.)?(?:path\.)?dirname$/.test(callee)) {
             const path = follow(first)
             return path === undefined ? undefined : parentOf(path)
           }
-          if (/^(?:os\.)?path\.join$|^join$/.test(callee)) return joined(follow(first), more, text)
+          if (/^(?:os\.)?path\.join$|^join$/.test(callee)) return joined(follow(first), literals(more))
           if (call.on === undefined) return undefined
           if (sameMethod.test(call.method)) return follow(call.on)
-          if (call.method === "joinpath") return joined(follow(call.on), positional, text)
+          if (call.method === "joinpath") return joined(follow(call.on), literals(positional))
           if (call.method !== "with_name") return undefined
           const path = follow(call.on)
-          return path === undefined ? undefined : joined(parentOf(path), positional, text)
+          return path === undefined ? undefined : joined(parentOf(path), literals(positional))
         }
         default:
           return undefined
