@@ -91,9 +91,9 @@ export const make = Effect.gen(function*() {
 
   /** Everything that is missing, at once. What is found is for the interpreter that runs: that of the packages. */
   const resolveEnvironment = Effect.fnUntraced(function*(
-    facts: Facts<"chain" | "interpreter" | "packages" | "secrets" | "warnings">
+    facts: Facts<"chain" | "interpreter" | "packages" | "warnings">
   ) {
-    const { chain, interpreter, packages, secrets: known, warnings } = facts
+    const { chain, interpreter, packages, warnings } = facts
     for (const link of chain.links) {
       const denied = deniedIn(link)
       if (denied !== undefined) return yield* blame(chain, denied)
@@ -114,7 +114,7 @@ export const make = Effect.gen(function*() {
     return {
       env,
       dependencies,
-      secrets: [...known, ...secretsOf(env)],
+      secrets: secretsOf(env),
       warnings: [
         ...warnings,
         ...env.warnings.map((w) => ({ code: "DOTENV_LINE", message: `${w.file}:${w.line}: ${w.issue}` }))
@@ -124,7 +124,7 @@ export const make = Effect.gen(function*() {
 
   /** What `keychain:NAME` stands for, once it is certain that this tool may have it. Costs nothing where none is named. */
   const resolveSecrets = Effect.fnUntraced(function*(
-    facts: Facts<"call" | "chain" | "env" | "secrets" | "verified">
+    facts: Facts<"call" | "chain" | "env" | "verified">
   ) {
     const { call, chain, env, verified } = facts
     if (env.references === undefined) return
@@ -141,7 +141,7 @@ export const make = Effect.gen(function*() {
       opened.set(name, value)
     }
     const filled = fillSecrets(env, opened)
-    return { env: filled, secrets: [...facts.secrets, ...secretsOf(filled)] }
+    return { env: filled, secrets: secretsOf(filled) }
   })
 
   /** The verified bytes that will run are put where nothing else can write, before any config names them. */

@@ -54,6 +54,17 @@ describe("a variable that refers to the keychain", () => {
       assert.deepInclude(data, { length: "keychain:other ${HOME}".length })
     }).pipe(Effect.provide(world({}, { secrets: { github: "keychain:other ${HOME}" } }))))
 
+  it.effect("its name is none: what a tool says of keychain:github stays", () =>
+    Effect.gen(function*() {
+      const { data } = yield* call("tool")
+      assert.deepStrictEqual(data, { hint: "set keychain:github", said: "‹redacted›" })
+    }).pipe(Effect.provide(world({}, {
+      programs: {
+        read: ({ env }) =>
+          Effect.succeed({ stdout: JSON.stringify({ hint: "set keychain:github", said: env["TOKEN"] }) })
+      }
+    }))))
+
   it.effect("one that nobody has stored stops the call, names the variable, and says what to type", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(call("tool"))
