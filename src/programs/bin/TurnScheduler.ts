@@ -7,11 +7,14 @@ import { MixedScheduler } from "effect/Scheduler"
 /** Milliseconds after which fibers let the event loop go on. */
 const longestTurn = 20
 
-/** Steps between two looks at the clock; a power of two. */
-const stride = 4
+/**
+ * Steps of a fiber, since it last waited, between two looks at the clock: as many as its code may take before another
+ * fiber goes on, where it makes an effect in one step and runs it in the next. Effect's own limit is 2,048.
+ */
+const longestRun = 512
 
 export class TurnScheduler extends MixedScheduler {
-  #steps = 0
+  readonly #begun = new WeakSet<Fiber.Fiber<unknown, unknown>>()
   #turnBegan: number | undefined
   readonly #endTurn = (): void => {
     this.#turnBegan = undefined
@@ -19,10 +22,17 @@ export class TurnScheduler extends MixedScheduler {
 
   override shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
     if (super.shouldYield(fiber)) return true
-    // A fiber that is interrupted before its first turn ends in one step. If it had to wait with that, Effect would begin
-    // it meanwhile, and it would end when all its work is done.
-    if (fiber.currentOpCount < 2) return false
-    if ((++this.#steps & (stride - 1)) !== 0) return false
+    const { currentOpCount } = fiber
+    if (currentOpCount !== 1 && currentOpCount % longestRun !== 0) return false
+    const late = this.#isLate()
+    // After a wait, a fiber that goes on in the next turn waited a little longer: nothing can tell. One that begins is
+    // not held up: if it was interrupted before, it ends in this step, or else it would be begun all the same.
+    if (currentOpCount !== 1 || this.#begun.has(fiber)) return late
+    this.#begun.add(fiber)
+    return false
+  }
+
+  #isLate(): boolean {
     const now = performance.now()
     if (this.#turnBegan !== undefined) return now - this.#turnBegan > longestTurn
     this.#turnBegan = now

@@ -10,24 +10,24 @@ const work = (millis: number) =>
     while (performance.now() < end);
   })
 
-/** How far a walk over 100 entries has come when the event loop first goes on. */
+const entriesOfWalk = 1_000
+
+/** How far a walk has come when the event loop first goes on. */
 const reached = (each: Effect.Effect<unknown>, scheduler: Scheduler) =>
   Effect.gen(function*() {
-    let [done, seen] = [0, 100]
+    let [done, seen] = [0, entriesOfWalk]
     const timer = setTimeout(() => {
       seen = done
     }, 1)
     const walk = Effect.gen(function*() {
-      while (done < 100) {
+      while (done < seen) {
         yield* each
         done++
       }
     })
-    yield* Fiber.join(
-      yield* Effect.forkChild(
-        Effect.provideService(walk, Scheduler, scheduler),
-        { startImmediately: true }
-      )
+    yield* Effect.forkChild(walk, { startImmediately: true }).pipe(
+      Effect.flatMap(Fiber.join),
+      Effect.provideService(Scheduler, scheduler)
     )
     clearTimeout(timer)
     return seen
@@ -50,7 +50,7 @@ describe("TurnScheduler", () => {
   for (const [name, each] of Object.entries(entries)) {
     it.live(`lets the event loop go on during a walk with ${name} for each entry`, () =>
       Effect.gen(function*() {
-        assert.isBelow(yield* reached(each, new TurnScheduler()), 100)
+        assert.isBelow(yield* reached(each, new TurnScheduler()), entriesOfWalk)
       }))
   }
 
@@ -66,9 +66,22 @@ describe("TurnScheduler", () => {
       }).pipe(Effect.provideService(Scheduler, new TurnScheduler())))
   }
 
+  it.live("does not part what a fiber does in one step from what it does in the next", () =>
+    Effect.gen(function*() {
+      let turns = 0
+      const count = setInterval(() => turns++, 0)
+      for (let wait = 0; wait < 5; wait++) {
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 1)))
+        const before = turns
+        for (let step = 0; step < 100; step++) yield* work(step % 4 === 0 ? 1 : 0)
+        assert.strictEqual(turns, before)
+      }
+      clearInterval(count)
+    }).pipe(Effect.provideService(Scheduler, new TurnScheduler())))
+
   it.live("is needed: without it a walk over promises that are settled ends first", () =>
     Effect.gen(function*() {
-      assert.strictEqual(yield* reached(entries["a promise that is settled"]!, new MixedScheduler()), 100)
+      assert.strictEqual(yield* reached(entries["a promise that is settled"]!, new MixedScheduler()), entriesOfWalk)
     }))
 
   it.live("keeps Effect's own limit of steps", () =>
