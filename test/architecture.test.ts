@@ -48,7 +48,7 @@ const house: House = {
   ],
   adapters: {
     "src/layers/presence/LineagePs.ts": ["process"],
-    "src/layers/process/childProcess.ts": ["process"],
+    "src/layers/process/ChildProcessesNode.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/HumanGateEmbedder.ts": ["process"],

@@ -12,13 +12,18 @@ const opened = (kind: Door["kind"]): ReadonlyMap<string, ReadonlyArray<string>> 
     })
   )
 
-/** Who starts a process, and why not through `layers/process/ownChild.ts`. */
+/** Who starts a process, or has the service that does, and why not through `layers/process/ownChild.ts`. */
 const starters: Readonly<Record<string, readonly [why: string, ...doors: ReadonlyArray<string>]>> = {
   "bin/kiwi.cjs": ["an old Node reads it, which cannot load anything of src", "child_process"],
   "src/layers/identity/KeychainOs.ts": ["only finds where the library lies", "createRequire"],
-  "src/layers/primitive/SubprocessNode.ts": ["runs tools", "runChild"],
-  "src/layers/process/childProcess.ts": ["the adapter under both", "child_process"],
-  "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "runChild"],
+  "src/layers/Kernel.ts": ["composes", "ChildProcesses"],
+  "src/layers/KernelMemory.ts": ["composes", "ChildProcesses"],
+  "src/layers/primitive/SubprocessNode.ts": ["runs tools", "ChildProcesses"],
+  "src/layers/process/ChildProcessesMemory.ts": ["the service without processes", "ChildProcesses"],
+  "src/layers/process/ChildProcessesNode.ts": ["the service", "ChildProcesses", "child_process"],
+  "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "ChildProcesses"],
+  "src/layers/proxy/trustSteps.ts": ["asks which levels there are", "ChildProcesses"],
+  "src/programs/embed.ts": ["lets a program bring engines", "ChildProcesses"],
   "src/programs/demo/agent.ts": ["the demo's agent starts a server, as agents do", "@modelcontextprotocol/client/stdio"]
 }
 
@@ -102,8 +107,11 @@ describe("a door is found", () => {
       ["start", "createRequire", `import { createRequire } from "node:module"`],
       ["start", "getBuiltinModule", `const child = process.getBuiltinModule("child_process")`],
       ["start", "dlopen", `process["dlopen"](module, "x.node")`],
-      ["start", "runChild", `import { type ChildSpec, runChild } from "../process/childProcess.ts"`],
-      ["start", "runChild", `export { runChild as run } from "../process/childProcess.ts"`],
+      ["start", "ChildProcesses", `import { type ChildExit, ChildProcesses } from "../process/ChildProcesses.ts"`],
+      ["start", "ChildProcesses", `export { ChildProcesses as C } from "../process/ChildProcesses.ts"`],
+      ["start", "ChildProcesses", `import * as C from "../../services/process/ChildProcesses.ts"`],
+      ["start", "ChildProcesses", `export * from "../../services/process/ChildProcesses.ts"`],
+      ["start", "ChildProcesses", `const C = yield* load(() => import("../../services/process/ChildProcesses.ts"))`],
       ["read", "readFileSync", `import { readFileSync } from "node:fs"`],
       ["read", "readFileSync", `import { readFileSync as look } from "fs"`],
       ["read", "readFileSync", `import * as Fs from "node:fs"\nFs.readFileSync("x")`],
@@ -131,10 +139,11 @@ describe("a door is found", () => {
   it("and none in what only speaks of one", () => {
     const source = `// import "node:child_process"
       import type { ChildProcess } from "node:child_process"
-      import { type ChildSpec } from "../process/childProcess.ts"
+      import { type ChildExit } from "../../services/process/ChildProcesses.ts"
+      import * as ChildProcessesNode from "../process/ChildProcessesNode.ts"
       import { constants, statSync } from "node:fs"
       const text = "readFileSync"
-      const record = { runChild: 1, readFileSync: 2 }`
+      const record = { ChildProcesses: 1, readFileSync: 2 }`
     assert.deepStrictEqual(doorsOf("src/layers/item/A.ts", source), [])
   })
 })

@@ -26,6 +26,7 @@ import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
+import { ChildProcesses } from "../services/process/ChildProcesses.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -65,6 +66,7 @@ import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
+import * as ChildProcessesNode from "./process/ChildProcessesNode.ts"
 import * as Projects from "./Projects.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
 import type { Choose } from "./replaceService.ts"
@@ -120,7 +122,10 @@ const composeInHome = <E, E2>(
       choose(ProcessLock, ProcessLockSqlite.layer),
       system
     )),
-    Layer.provideMerge(choose(SafeFiles, SafeFilesNode.layer)),
+    Layer.provideMerge(Layer.merge(
+      choose(ChildProcesses, ChildProcessesNode.layer),
+      choose(SafeFiles, SafeFilesNode.layer)
+    )),
     Layer.provideMerge(NodeServices.layer)
   )
 

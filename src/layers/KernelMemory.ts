@@ -24,6 +24,7 @@ import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
+import { ChildProcesses } from "../services/process/ChildProcesses.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -68,8 +69,9 @@ import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
-import type { Program } from "./primitive/PrimitivesMemory.ts"
 import * as PrimitivesMemory from "./primitive/PrimitivesMemory.ts"
+import type { Program } from "./process/ChildProcessesMemory.ts"
+import * as ChildProcessesMemory from "./process/ChildProcessesMemory.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
 import type { Choose } from "./replaceService.ts"
 import { replaceServices } from "./replaceService.ts"
@@ -129,10 +131,7 @@ const compose = <Replaced extends KernelServices, E>(
       choose(AuditLog, AuditLogMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer),
-      choose(
-        Primitives,
-        Layer.provide(PrimitivesMemory.layerWith(options.programs ?? new Map()), OwnBuiltins.layer)
-      ),
+      choose(Primitives, Layer.provide(PrimitivesMemory.layer, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
@@ -161,6 +160,7 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(choose(SignerTrust, SignerTrustMemory.layerWith(options.signers ?? []))),
     Layer.provideMerge(choose(Identity, IdentityMemory.layer)),
     Layer.provideMerge(Layer.mergeAll(
+      choose(ChildProcesses, ChildProcessesMemory.layerWith(options.programs ?? new Map())),
       choose(
         Outbound,
         options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)

@@ -4,7 +4,7 @@ import { Effect, FileSystem, Option, Result } from "effect"
 import type { Path } from "effect"
 import { statfsSync } from "node:fs"
 import { sha256 } from "../layers/identity/sha256.ts"
-import { runOwnChild } from "../layers/process/ownChild.ts"
+import { makeRunOwnChild } from "../layers/process/ownChild.ts"
 import { ownPrograms } from "../layers/process/ownPrograms.ts"
 import { makeFindProgram } from "../layers/process/programFile.ts"
 import { variable } from "../layers/process/variable.ts"
@@ -15,6 +15,7 @@ import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity, isEncryptedPlace } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import type { ChildProcesses } from "../services/process/ChildProcesses.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
 import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -57,6 +58,7 @@ const versionOf = Effect.fnUntraced(function*(command: string) {
   const programs = yield* ownPrograms(project)
   const program = programs.find(file.success)
   if (program === undefined) return { _tag: "NotStarted", file: file.success } as const
+  const runOwnChild = yield* makeRunOwnChild
   const said = yield* Effect.option(runOwnChild({
     program,
     args: ["--version"],
@@ -332,6 +334,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
   ReadonlyArray<Finding>,
   never,
   | ProjectServices
+  | ChildProcesses
   | FileSystem.FileSystem
   | Identity
   | Keychain

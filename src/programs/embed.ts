@@ -66,7 +66,6 @@ export type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
-  Isolation,
   PrimitiveError,
   PrimitiveEvent,
   PrimitiveHandler,
@@ -90,6 +89,8 @@ export {
   ToolUnstartable,
   UploadRefused
 } from "../services/primitive/Primitive.ts"
+export type { ChildExit, ChildRequest, Engine, SpawnFailure, TakeChunk } from "../services/process/ChildProcesses.ts"
+export { ChildProcesses } from "../services/process/ChildProcesses.ts"
 export type { CallEvent } from "../services/proxy/ToolCall.ts"
 export {
   Caller,
@@ -103,14 +104,8 @@ export {
   ToolResult
 } from "../services/proxy/ToolCall.ts"
 export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolProxy.ts"
-export {
-  ConfigInvalid,
-  HidesItem,
-  ParametersInvalid,
-  SandboxUnavailable,
-  ToolChainError,
-  ToolProxy
-} from "../services/proxy/ToolProxy.ts"
+export { ConfigInvalid, HidesItem, ParametersInvalid, ToolChainError, ToolProxy } from "../services/proxy/ToolProxy.ts"
+export { Isolation, SandboxUnavailable } from "../services/sandbox/Isolation.ts"
 
 // Errors in the form in which they reach a caller.
 export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../services/error/KiwiError.ts"

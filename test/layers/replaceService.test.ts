@@ -70,6 +70,7 @@ const uses = {
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
+  ChildProcesses: [embed.ChildProcesses, says],
   Dependencies: [embed.Dependencies, says],
   EnvResolver: [embed.EnvResolver, says],
   Extractors: [embed.Extractors, search({ query: "say" }, caller)],

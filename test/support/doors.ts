@@ -13,12 +13,14 @@ const startModule = new RegExp(
   [
     "^(?:node:)?(?:child_process|cluster|worker_threads)$",
     "^effect/(?:unstable/)?process(?:/|$)",
-    "ChildProcess",
+    "ChildProcess(?!es)",
     "^@modelcontextprotocol/client/stdio$",
     "^(?:cross-spawn|execa|node-pty|tinyexec|zx)$"
   ].join("|")
 )
-const startNames = new Set(["runChild", "createRequire"])
+/** Kiwi's own door, where somebody takes all of its module. */
+const ownDoor = /\/ChildProcesses\.ts$/
+const startNames = new Set(["ChildProcesses", "createRequire"])
 const startProperties = new Set(["getBuiltinModule", "_linkedBinding", "dlopen", "mainModule"])
 
 const fsModule = /^(?:node:)?fs(?:\/promises)?$/
@@ -63,6 +65,9 @@ export const doorsOf = (path: string, source: string): ReadonlyArray<Door> => {
     if (specifier === undefined) add("start", `${way}(…)`, node)
     else if (startModule.test(specifier)) add("start", specifier.replace(/^node:/, ""), node)
   }
+  const onOwnDoor = (specifier: string, node: ESTree.Span) => {
+    if (ownDoor.test(specifier)) add("start", "ChildProcesses", node)
+  }
   const onNamed = (specifier: string, name: string | undefined, node: ESTree.Span) => {
     if (name === undefined) return
     if (startNames.has(name)) add("start", name, node)
@@ -76,6 +81,7 @@ export const doorsOf = (path: string, source: string): ReadonlyArray<Door> => {
       for (const entry of node.specifiers) {
         if (entry.type !== "ImportSpecifier") {
           if (fsModule.test(specifier)) readers.add(entry.local.name)
+          onOwnDoor(specifier, node)
         } else if (entry.importKind !== "type") onNamed(specifier, nameOf(entry.imported), node)
       }
     },
@@ -87,10 +93,12 @@ export const doorsOf = (path: string, source: string): ReadonlyArray<Door> => {
     ExportAllDeclaration: (node) => {
       onModule(node.source.value, node, "export")
       if (fsModule.test(node.source.value)) add("read", node.source.value, node)
+      onOwnDoor(node.source.value, node)
     },
     ImportExpression: (node) => {
       onModule(literal(node.source), node, "import")
       if (fsModule.test(literal(node.source) ?? "")) add("read", "import of fs", node)
+      onOwnDoor(literal(node.source) ?? "", node)
     },
     CallExpression: ({ arguments: [first], callee, ...node }) => {
       if (callee.type !== "Identifier" || callee.name !== "require") return

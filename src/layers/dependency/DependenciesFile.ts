@@ -23,6 +23,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import * as HostFiles from "../env/HostFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { errorCode } from "../process/errorCode.ts"
+import { makeRunOwnChild } from "../process/ownChild.ts"
 import { makeOwnPrograms, ownPrograms } from "../process/ownPrograms.ts"
 import { buildEnvironment } from "./buildEnvironment.ts"
 import * as Files from "./environmentFiles.ts"
@@ -55,6 +56,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
   const locks = yield* ProcessLock
   const workspace = yield* Workspace
   const provider = yield* ConfigProvider.ConfigProvider
+  const runOwnChild = yield* makeRunOwnChild
   const windows = platform() === "win32"
   const root = Path.join(home, folderName)
   const placeOf = (digest: string) => Path.join(root, digest)
@@ -229,7 +231,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
         (beside === undefined
           ? undefined
           : makeOwnPrograms({ searchPath: Path.dirname(beside), projects }).find(name)?.as) ?? programs.find(name)?.as,
-      run: makeRun({ tool, folder, env, programs, timeout: options.timeout }),
+      run: makeRun({ tool, folder, env, programs, runOwnChild, timeout: options.timeout }),
       progress: request.progress ?? (() => Effect.void)
     } satisfies Workbench as Workbench
   })

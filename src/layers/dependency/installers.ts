@@ -4,7 +4,7 @@ import { Duration, Effect } from "effect"
 import { delimiter, sep } from "node:path"
 import { InstallerMissing, InstallFailed } from "../../services/dependency/DependencyErrors.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
-import { runOwnChild } from "../process/ownChild.ts"
+import type { RunOwnChild } from "../process/ownChild.ts"
 import type { OwnPrograms, Program } from "../process/ownPrograms.ts"
 
 /** Every package of one environment, and the program that put it there. */
@@ -116,10 +116,11 @@ export interface RunnerOptions {
   readonly env: Readonly<Record<string, string>>
   readonly programs: OwnPrograms
   readonly timeout: Duration.Duration
+  readonly runOwnChild: RunOwnChild
 }
 
 /** `Workbench.run` as a child of Kiwi's own, in the folder that becomes the environment. */
-export const makeRun = ({ env, folder, programs, timeout, tool }: RunnerOptions): Workbench["run"] =>
+export const makeRun = ({ env, folder, programs, runOwnChild, timeout, tool }: RunnerOptions): Workbench["run"] =>
   Effect.fnUntraced(function*(argv, options = {}) {
     const [command = "", ...args] = argv
     const name = nameOf(command)

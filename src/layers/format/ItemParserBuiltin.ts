@@ -12,8 +12,9 @@ import type { Item, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
-import { checkForSigning } from "./checkForSigning.ts"
-import type { Exists } from "./checkForSigning.ts"
+import { makeRunOwnChild } from "../process/ownChild.ts"
+import { checkForSigning, makeAskReader } from "./checkForSigning.ts"
+import type { AskReader, Exists } from "./checkForSigning.ts"
 import { extract } from "./extract.ts"
 import { readDirective } from "./readDirective.ts"
 import { readJavascript } from "./readJavascript.ts"
@@ -144,8 +145,8 @@ const readItem = (snapshot: ItemSnapshot, text: string, extractor: LoadedExtract
 const show = ({ location }: ItemSnapshot, file: string = folderManifest): string =>
   location.kind === "folder" ? `${showLocation(location)}/${file}` : showLocation(location)
 
-/** `asks`: whether code is also read by its language's own program, in a process. */
-const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
+/** `ask`: has code also read by its language's own program, in a process. */
+const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists: Exists) {
   const extractors = yield* Extractors
   const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
   /** What was read without an extractor depends on the snapshot alone, and that never changes. */
@@ -197,7 +198,7 @@ const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
 
   const check: ItemParser["Service"]["check"] = Effect.fn("ItemParser.check")(function*(snapshot) {
     const item = yield* parse(snapshot)
-    const { problem: wrong, unsure } = yield* checkForSigning(item, snapshot, asks, exists)
+    const { problem: wrong, unsure } = yield* checkForSigning(item, snapshot, ask, exists)
     if (wrong !== undefined) return yield* invalid(snapshot)(wrong)
     return item._tag === "tool" && unsure.length > 0 ? { ...item, unsure } : item
   })
@@ -207,10 +208,11 @@ const makeWith = Effect.fnUntraced(function*(asks: boolean, exists: Exists) {
 
 export const make = Effect.gen(function*() {
   const files = yield* FileSystem.FileSystem
-  return yield* makeWith(true, (file) => Effect.orElseSucceed(files.exists(file), () => false))
+  const ask = makeAskReader(yield* makeRunOwnChild)
+  return yield* makeWith(ask, (file) => Effect.orElseSucceed(files.exists(file), () => false))
 })
 
 export const layer = Layer.effect(ItemParser, make)
 
 /** For programs that must start no process: `check` does everything but `bash -n`, and sees no file beside an item. */
-export const layerNoProcess = Layer.effect(ItemParser, makeWith(false, () => Effect.succeed(false)))
+export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined, () => Effect.succeed(false)))

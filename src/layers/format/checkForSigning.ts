@@ -7,7 +7,7 @@ import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { isCompiledPython, toolFileIssue } from "../../services/item/text/toolText.ts"
-import { runOwnChild } from "../process/ownChild.ts"
+import type { RunOwnChild } from "../process/ownChild.ts"
 import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
 import { parseJavascript } from "./readJavascript.ts"
 import { parsePython } from "./readPython.ts"
@@ -87,58 +87,61 @@ const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreB
 
 const lineOf = (bytes: Uint8Array, line: number): string => (decode(bytes).split("\n", line)[line - 1] ?? "").trim()
 
-/** `undefined`: the reader accepts it. */
-const ask = Effect.fnUntraced(
-  function*({ args, command, line }: CodeReader, bytes: Uint8Array) {
-    const program = programOf(command, yield* systemPrograms)
-    if (program === undefined) return notStarted
-    const { code, stderr } = yield* runOwnChild({
-      program,
-      args,
-      stdin: bytes,
-      within: "10 seconds",
-      most,
-      longer: "is cut"
-    })
-    if (code === 0) return undefined
-    const said = stderr.toString("utf8")
-    const match = line.exec(said)
-    return {
-      ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
-      line: Number(match?.[1] ?? 0),
-      column: match === null ? 0 : 1,
-      // The last line of Node's names its version.
-      found: cut(
-        match?.[2] ||
-          (command === undefined ? lineOf(bytes, Number(match?.[1] ?? 0)) : said.trim().split("\n").at(-1) ?? "")
+/** Asks a language's own reader; `undefined`: it accepts the code. */
+export type AskReader = (reader: CodeReader, bytes: Uint8Array) => Effect.Effect<Problem | undefined>
+
+export const makeAskReader = (runOwnChild: RunOwnChild): AskReader =>
+  Effect.fnUntraced(
+    function*({ args, command, line }, bytes) {
+      const program = programOf(command, yield* systemPrograms)
+      if (program === undefined) return notStarted
+      const { code, stderr } = yield* runOwnChild({
+        program,
+        args,
+        stdin: bytes,
+        within: "10 seconds",
+        most,
+        longer: "is cut"
+      })
+      if (code === 0) return undefined
+      const said = stderr.toString("utf8")
+      const match = line.exec(said)
+      return {
+        ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
+        line: Number(match?.[1] ?? 0),
+        column: match === null ? 0 : 1,
+        // The last line of Node's names its version.
+        found: cut(
+          match?.[2] ||
+            (command === undefined ? lineOf(bytes, Number(match?.[1] ?? 0)) : said.trim().split("\n").at(-1) ?? "")
+        )
+      }
+    },
+    Effect.catch(({ issue }) =>
+      Effect.succeed<Problem>(
+        issue === "too-slow"
+          ? {
+            ...problem(
+              "its syntax could not be checked within 10 seconds",
+              "Try again when the machine is less busy; if it stays so, split the file, or move its data into a file of their own"
+            ),
+            retryable: true
+          }
+          : notStarted
       )
-    }
-  },
-  Effect.catch(({ issue }) =>
-    Effect.succeed<Problem>(
-      issue === "too-slow"
-        ? {
-          ...problem(
-            "its syntax could not be checked within 10 seconds",
-            "Try again when the machine is less busy; if it stays so, split the file, or move its data into a file of their own"
-          ),
-          retryable: true
-        }
-        : notStarted
     )
   )
-)
 
 /** Kiwi's own grammar first; where it objects (or `always`), the language's own reader has the last word. */
 const checkProgram = Effect.fnUntraced(function*(
   parsed: Result.Result<Program, Problem>,
   readers: ReadonlyArray<CodeReader>,
   bytes: Uint8Array,
-  asks: boolean,
+  ask: AskReader | undefined,
   always = false
 ) {
   const doubt = Result.isFailure(parsed) ? parsed.failure : parsed.success.firstError
-  if ((doubt === undefined && !always) || !asks) return doubt
+  if ((doubt === undefined && !always) || ask === undefined) return doubt
   let wrong: Problem | undefined
   for (const reader of readers) {
     wrong = yield* ask(reader, bytes)
@@ -155,7 +158,7 @@ const neverPython =
 const formatted = /\b(?:[fFtT][rR]?|[rR][fFtT])["']/
 
 /** What the compiler finds in Python that Kiwi's grammar accepts. */
-const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<Found> {
+const compilePython = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Array): Effect.fn.Return<Found> {
   const wrong = yield* ask(pythonCompiler, bytes)
   if (wrong === undefined || wrong.line === 0) return nothing
   const line = decode(bytes).split("\n", wrong.line)[wrong.line - 1] ?? ""
@@ -168,7 +171,7 @@ const compilePython = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.
 })
 
 /** What a script turns on itself is not on while it is only read. */
-const checkBash = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<Found> {
+const checkBash = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Array): Effect.fn.Return<Found> {
   const wrong = yield* ask(bash, bytes)
   const shopt = wrong === undefined ? undefined : /^[^#\n]*\bshopt\s+-s\b[^#\n]*/gm
   const turnedOn = shopt === undefined ? "" : (decode(bytes).match(shopt) ?? []).join()
@@ -185,27 +188,27 @@ const checkBash = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Retu
 const checkCode = Effect.fnUntraced(function*(
   path: string,
   bytes: Uint8Array,
-  asks: boolean,
+  ask: AskReader | undefined,
   runs: boolean
 ): Effect.fn.Return<Found> {
   const found = (wrong: Problem | undefined): Found => ({ ...nothing, problem: wrong })
   const extension = usualExtension(path, decode(bytes.subarray(0, 200)))
   switch (extension) {
     case ".sh":
-      return asks ? yield* checkBash(bytes) : nothing
+      return ask === undefined ? nothing : yield* checkBash(ask, bytes)
     case ".py": {
       const parsed = yield* parsePython(decode(bytes))
       const isKnown = Result.isSuccess(parsed) && parsed.success.firstError === undefined
-      return isKnown && asks && runs
-        ? yield* compilePython(bytes)
-        : found(yield* checkProgram(parsed, [python], bytes, asks))
+      return isKnown && ask !== undefined && runs
+        ? yield* compilePython(ask, bytes)
+        : found(yield* checkProgram(parsed, [python], bytes, ask))
     }
     case ".ts":
       // Only Node knows all that it cannot erase.
-      return found(yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, asks, true))
+      return found(yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, ask, true))
     case ".mjs":
       return found(
-        yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, asks, runs)
+        yield* checkProgram(yield* parseJavascript(decode(bytes), false), [node("module")], bytes, ask, runs)
       )
     case ".js":
     case ".cjs":
@@ -218,7 +221,7 @@ const checkCode = Effect.fnUntraced(function*(
             ? [node("module")]
             : [node("module"), node("commonjs")],
           bytes,
-          asks,
+          ask,
           runs
         )
       )
@@ -249,13 +252,13 @@ const inProject = ({ root, tier }: ItemLocation, exists: Exists): IsInProject =>
   tier === "project" ? exists(`${root}/../${path}`) : Effect.succeed(true)
 
 /** Where a single file runs. What lies beside it today is looked at by its name only. */
-const alone = (location: ItemLocation, asks: boolean, exists: Exists): Place => {
+const alone = (location: ItemLocation, ask: AskReader | undefined, exists: Exists): Place => {
   const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
   return {
     _tag: "Alone",
     has: Effect.fnUntraced(function*(module) {
       const found = (yield* exists(`${folder}${module}.py`)) || (yield* exists(`${folder}${module}/__init__.py`))
-      return found && (!asks || (yield* ask(builtin(module), new Uint8Array())) !== undefined)
+      return found && (ask === undefined || (yield* ask(builtin(module), new Uint8Array())) !== undefined)
     }),
     hasFile: (path) => exists(`${folder}${path}`),
     isInProject: inProject(location, exists)
@@ -297,11 +300,11 @@ const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | un
   return undefined
 }
 
-/** `asks`: whether the language's own reader is started where Kiwi's grammar does not do. */
+/** `ask`: ask the language's own reader where Kiwi's grammar does not do; without it, nobody is asked. */
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,
-  asks: boolean,
+  ask: AskReader | undefined,
   exists: Exists
 ): Effect.fn.Return<Found> {
   if (item.version === "0.0.0") {
@@ -311,8 +314,8 @@ export const checkForSigning = Effect.fnUntraced(function*(
   const wrong = checkConfig(item, decode(snapshot.bytes))
   if (wrong !== undefined) return { ...nothing, problem: wrong }
   const found = snapshot.location.kind === "folder"
-    ? yield* checkFolder(item, snapshot, asks, exists)
-    : yield* checkFile(item, snapshot, asks, exists)
+    ? yield* checkFolder(item, snapshot, ask, exists)
+    : yield* checkFile(item, snapshot, ask, exists)
   return found.problem === undefined
     ? both(found, checkPassed(item, decode(snapshot.bytes), codeOf(item, snapshot)))
     : found
@@ -330,17 +333,17 @@ const codeOf = ({ entrypoint }: Tool, { bytes, files, location: { kind, path } }
 const checkFile = Effect.fnUntraced(function*(
   tool: Tool,
   { bytes, location }: ItemSnapshot,
-  asks: boolean,
+  ask: AskReader | undefined,
   exists: Exists
 ) {
-  const found = yield* checkScript(tool, location.path, decode(bytes), alone(location, asks, exists), "entry")
-  return found.problem === undefined ? both(yield* checkCode(location.path, bytes, asks, true), found) : found
+  const found = yield* checkScript(tool, location.path, decode(bytes), alone(location, ask, exists), "entry")
+  return found.problem === undefined ? both(yield* checkCode(location.path, bytes, ask, true), found) : found
 })
 
 const checkFolder = Effect.fnUntraced(function*(
   tool: Tool,
   snapshot: ItemSnapshot,
-  asks: boolean,
+  ask: AskReader | undefined,
   exists: Exists
 ) {
   const hidden = checkShown(tool, snapshot)
@@ -359,7 +362,7 @@ const checkFolder = Effect.fnUntraced(function*(
   for (const { bytes, path } of files) {
     const part = path === entrypoint ? "entry" : imported.has(path) ? "imported" : "other"
     const found = yield* checkScript(tool, path, decode(bytes), place, part)
-    const all = found.problem === undefined ? both(yield* checkCode(path, bytes, asks, part !== "other"), found) : found
+    const all = found.problem === undefined ? both(yield* checkCode(path, bytes, ask, part !== "other"), found) : found
     if (all.problem !== undefined) return { ...nothing, problem: { ...all.problem, file: path } }
     unsure.push(...all.unsure)
   }

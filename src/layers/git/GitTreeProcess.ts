@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import type { CommitFiles, TreeEntry } from "../../services/git/GitTree.ts"
 import { GitRefUnreadable, GitTree, isRef } from "../../services/git/GitTree.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import { type OwnChildFailed, runOwnChild } from "../process/ownChild.ts"
+import { makeRunOwnChild, type OwnChildFailed } from "../process/ownChild.ts"
 import { ownPrograms } from "../process/ownPrograms.ts"
 import { waitsIn } from "./gitFolder.ts"
 
@@ -96,6 +96,7 @@ const parseBlobs = (bytes: Buffer, ids: ReadonlyArray<string>): ReadonlyArray<Ui
 }
 
 export const make = Effect.gen(function*() {
+  const runOwnChild = yield* makeRunOwnChild
   const { userHome } = yield* KiwiHome
 
   const read = Effect.fn("GitTree.read")(function*(

@@ -5,7 +5,7 @@
 import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createRequire } from "node:module"
 import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
-import { runOwnChild } from "../process/ownChild.ts"
+import { makeRunOwnChild } from "../process/ownChild.ts"
 import { thisNode } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 
@@ -72,6 +72,7 @@ export const make = Effect.fnUntraced(function*(options?: {
   /** Variables for the child: another session bus. */
   readonly environment?: Readonly<Record<string, string>> | undefined
 }) {
+  const runOwnChild = yield* makeRunOwnChild
   const wanted = yield* variable("KIWI_KEYCHAIN")
   const variables = { ...(yield* session), ...options?.environment }
 

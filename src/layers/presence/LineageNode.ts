@@ -1,6 +1,8 @@
-// The lineage of this machine's kind. Where there is no way to read it, nothing is known.
+// The lineage of this machine's kind. Where there is no way to read it, nothing is known. It is read before
+// there is a kernel whose ChildProcesses could be asked.
 import { Layer } from "effect"
 import { platform } from "node:os"
+import * as ChildProcessesNode from "../process/ChildProcessesNode.ts"
 import * as LineageMemory from "./LineageMemory.ts"
 import * as LineageProc from "./LineageProc.ts"
 import * as LineagePs from "./LineagePs.ts"
@@ -9,6 +11,6 @@ export const layer = Layer.suspend(() =>
   platform() === "linux"
     ? LineageProc.layer
     : platform() === "darwin"
-    ? LineagePs.layer
+    ? Layer.provide(LineagePs.layer, ChildProcessesNode.layer)
     : LineageMemory.layerWith(undefined)
 )

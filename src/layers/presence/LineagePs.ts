@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { isAbsolute } from "node:path"
 import { scriptsOf } from "../../services/presence/codingAgents.ts"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
-import { runOwnChild } from "../process/ownChild.ts"
+import { makeRunOwnChild, type RunOwnChild } from "../process/ownChild.ts"
 import { realScript } from "./realScript.ts"
 
 const mostBytes = 8 * 1_048_576
@@ -58,19 +58,21 @@ export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo>
   return [{ ...self, leaders }, ...above]
 }
 
-const listProcesses = runOwnChild({
-  program: { file: "/bin/ps", as: "ps" },
-  args: ["-axww", "-o", "pid=,ppid=,pgid=,args="],
-  within: "5 seconds",
-  most: mostBytes
-}).pipe(
-  Effect.map(({ code, stdout }) => code === 0 ? stdout.toString("utf8") : undefined),
-  Effect.orElseSucceed(() => undefined)
-)
+const listProcesses = (runOwnChild: RunOwnChild) =>
+  runOwnChild({
+    program: { file: "/bin/ps", as: "ps" },
+    args: ["-axww", "-o", "pid=,ppid=,pgid=,args="],
+    within: "5 seconds",
+    most: mostBytes
+  }).pipe(
+    Effect.map(({ code, stdout }) => code === 0 ? stdout.toString("utf8") : undefined),
+    Effect.orElseSucceed(() => undefined)
+  )
 
 export const make = (pid: number) =>
-  Lineage.of({
-    read: Effect.map(listProcesses, (text) => text === undefined ? undefined : parseList(text, pid))
-  })
+  Effect.map(makeRunOwnChild, (runOwnChild) =>
+    Lineage.of({
+      read: Effect.map(listProcesses(runOwnChild), (text) => text === undefined ? undefined : parseList(text, pid))
+    }))
 
-export const layer = Layer.sync(Lineage, () => make(process.pid))
+export const layer = Layer.effect(Lineage, Effect.suspend(() => make(process.pid)))

@@ -25,15 +25,7 @@ import {
   type ProcessLimits,
   type SubprocessPlan
 } from "../../services/primitive/SubprocessConfig.ts"
-import {
-  type ChildExit,
-  type ChildSinks,
-  type ChildSpec,
-  makeLiveChildren,
-  runChild,
-  type SpawnFailure,
-  type Within
-} from "../process/childProcess.ts"
+import { type ChildExit, ChildProcesses, type SpawnFailure } from "../../services/process/ChildProcesses.ts"
 import { type Limited, limited, makeHost, notStarted } from "../process/limits.ts"
 import { makeFindProgram, type ProgramQuery } from "../process/programFile.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
@@ -42,7 +34,7 @@ import { makeReporter } from "./reportLines.ts"
 /** How much of what a tool said goes into an error. */
 const errorTail = 4_096
 
-/** What starts processes: this machine, or a fake. */
+/** What has to be known of the machine before a program starts: this machine, or a fake. */
 export interface ProcessHost {
   /** The folder `asked` below `root`, or `root` itself; what is wrong with it otherwise. */
   readonly folder: (root: string, asked: string | undefined) => Result.Result<string, string>
@@ -54,11 +46,6 @@ export interface ProcessHost {
     limits: ProcessLimits,
     env: Readonly<Record<string, string>>
   ) => Result.Result<Limited, string>
-  readonly run: <E, X>(
-    spec: ChildSpec,
-    sinks: ChildSinks<E>,
-    within: Within<X>
-  ) => Effect.Effect<ChildExit, SpawnFailure | E | X>
 }
 
 /** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
@@ -164,6 +151,7 @@ export interface SubprocessOptions extends CaptureLimits {
 }
 
 export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: SubprocessOptions) {
+  const children = yield* ChildProcesses
   const outputs = yield* Outputs
 
   const shape = Effect.fnUntraced(
@@ -234,17 +222,17 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
       yield* Effect.addFinalizer(() => Effect.andThen(stdout.close, stderr.close))
       const report = makeReporter(input, yield* Effect.scope)
 
-      const spec = {
-        argv: within.success.argv,
-        cwd: cwd.success,
-        env,
-        stdin: plan.stdin,
-        grace: options.grace
-      }
       const changed = input.confirm === undefined ? undefined : yield* input.confirm
       if (changed !== undefined) return yield* cannotStart(input, plan, changed)
       yield* report.start
-      const exit = yield* host.run(spec, {
+      const exit = yield* children.run({
+        name: input.tool,
+        isolation: input.isolation,
+        argv: within.success.argv,
+        cwd: cwd.success,
+        env,
+        mark: "KIWI_CALL",
+        stdin: plan.stdin,
         stdout: (chunk) => {
           if (!json) report.push("stdout", chunk)
           return stdout.take(chunk)
@@ -252,10 +240,12 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
         stderr: (chunk) => {
           report.push("stderr", chunk)
           return stderr.take(chunk)
-        }
-      }, {
-        millis,
-        expired: () => new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
+        },
+        within: {
+          millis,
+          expired: () => new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })
+        },
+        grace: options.grace
       }).pipe(
         Effect.catchTags({
           SpawnFailure: (failure) => Effect.fail(unstartable(input, plan, failure)),
@@ -288,12 +278,10 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
 })
 
 export const make = Effect.fnUntraced(function*(options: SubprocessOptions) {
-  const live = yield* makeLiveChildren
   const machine = makeHost(platform())
   return yield* makeWith({
     folder: workingDirectory,
     program: makeFindProgram(),
-    limited: (argv, limits, env) => limited(argv, limits, env, randomUUID, machine),
-    run: (spec, sinks, within) => runChild(spec, live, sinks, within)
+    limited: (argv, limits, env) => limited(argv, limits, env, randomUUID, machine)
   }, options)
 })

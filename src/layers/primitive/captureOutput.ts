@@ -28,7 +28,7 @@ export interface OutputTooLarge {
 
 export interface Capture {
   /** Returns an effect only where more may not be read before it is done. Fails above the limit. */
-  readonly take: (chunk: Buffer) => Effect.Effect<void, OutputTooLarge> | undefined
+  readonly take: (chunk: Uint8Array) => Effect.Effect<void, OutputTooLarge> | undefined
   /** The first bytes as text, at any time. */
   readonly head: (bytes: number) => string
   /** The last bytes as text, at any time. */
@@ -168,7 +168,8 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     return safe
   }
 
-  const take: Capture["take"] = (chunk) => {
+  const take: Capture["take"] = (given) => {
+    const chunk = Buffer.from(given.buffer, given.byteOffset, given.length)
     bytes += chunk.length
     if (whole !== undefined) {
       whole.push(chunk)

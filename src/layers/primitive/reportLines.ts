@@ -33,7 +33,7 @@ const lines = (channel: Channel, secrets: PrimitiveInput["secrets"] = []): Lines
   missed: 0
 })
 
-const add = (state: Lines, chunk: Buffer): void => {
+const add = (state: Lines, chunk: Uint8Array): void => {
   if (state.waiting.length + chunk.length > maxWaiting) {
     state.missed += chunk.length
     state.redactor.skip()
@@ -76,7 +76,7 @@ export const makeReporter = ({ emit, secrets }: Pick<PrimitiveInput, "emit" | "s
   return {
     /** The batches: begun before the tool is, since nobody waits for it then. */
     start: Effect.forkIn(Effect.forever(batch), scope),
-    push: (channel: Channel, chunk: Buffer): void => {
+    push: (channel: Channel, chunk: Uint8Array): void => {
       let state = channels.find((known) => known.channel === channel)
       if (state === undefined) {
         state = lines(channel, secrets)

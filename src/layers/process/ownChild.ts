@@ -1,11 +1,10 @@
-// Every child process of Kiwi's own: the keychain's helper, git, installers, a look at a version. A tool's run is none.
-// What is around Kiwi – the folder it was started in, its variables, its PATH – belongs to a person, who may stand in
+// How Kiwi asks ChildProcesses for a child of its own: the keychain's helper, git, installers, a look at a version. What is around Kiwi – the folder it was started in, its variables, its PATH – belongs to a person, who may stand in
 // somebody else's repository; so a child gets none of it: a fixed folder and environment, and bounds for time and output.
 import { Data, Duration, Effect, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"
+import { type ChildExit, ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { homeFolders } from "../workspace/home/homeFolders.ts"
-import { type ChildExit, makeLiveChildren, runChild } from "./childProcess.ts"
 import { type Program, systemPath, thisNode } from "./ownPrograms.ts"
 import { variable } from "./variable.ts"
 
@@ -34,7 +33,7 @@ export interface OwnChildExit extends ChildExit {
 
 export class OwnChildFailed extends Data.TaggedError("OwnChildFailed")<{
   readonly issue: "not-started" | "too-slow" | "too-long"
-  /** The operating system's code where it was not started, else "". */
+  /** The operating system's code where it was not started, or that there is no engine; else "". */
   readonly code: string
 }> {}
 
@@ -61,10 +60,10 @@ const environment = Effect.gen(function*() {
 const rootFolder = Path.parse(thisNode.file).root
 
 const collector = (most: number, keepsAll: boolean) => {
-  const chunks: Array<Buffer> = []
+  const chunks: Array<Uint8Array> = []
   let bytes = 0
   return {
-    take: (chunk: Buffer) => {
+    take: (chunk: Uint8Array) => {
       chunks.push(chunk)
       bytes += chunk.length
       if (keepsAll && bytes > most) return Effect.fail(new OwnChildFailed({ issue: "too-long", code: "" }))
@@ -76,29 +75,34 @@ const collector = (most: number, keepsAll: boolean) => {
 }
 
 /** Runs it to its end, and ends all that it started; interruption ends it too. */
-export const runOwnChild = Effect.fnUntraced(function*(child: OwnChild) {
-  const stdout = collector(child.most, child.longer !== "is cut")
-  const stderr = collector(child.most, false)
-  const env = { ...(yield* environment), ...child.variables, PATH: child.searchPath ?? systemPath }
-  const live = yield* makeLiveChildren
-  const exit = yield* runChild(
-    {
-      argv: [child.program.file, ...child.args],
-      as: child.program.as,
-      mark: "KIWI_CHILD",
-      cwd: child.cwd ?? rootFolder,
-      env,
-      stdin: child.stdin,
-      grace
-    },
-    live,
-    { stdout: stdout.take, stderr: stderr.take },
-    {
-      millis: Duration.toMillis(Duration.fromInputUnsafe(child.within)),
-      expired: () => new OwnChildFailed({ issue: "too-slow", code: "" })
-    }
-  ).pipe(
-    Effect.catchTag("SpawnFailure", ({ code }) => Effect.fail(new OwnChildFailed({ issue: "not-started", code })))
-  )
-  return { ...exit, stdout: stdout.bytes(), stderr: stderr.bytes() } satisfies OwnChildExit as OwnChildExit
-}, Effect.scoped)
+export type RunOwnChild = (child: OwnChild) => Effect.Effect<OwnChildExit, OwnChildFailed>
+
+export const makeRunOwnChild = Effect.map(
+  ChildProcesses,
+  (children): RunOwnChild =>
+    Effect.fnUntraced(function*(child) {
+      const stdout = collector(child.most, child.longer !== "is cut")
+      const stderr = collector(child.most, false)
+      const exit = yield* children.run({
+        name: child.program.as,
+        isolation: "trusted",
+        argv: [child.program.file, ...child.args],
+        as: child.program.as,
+        mark: "KIWI_CHILD",
+        cwd: child.cwd ?? rootFolder,
+        env: { ...(yield* environment), ...child.variables, PATH: child.searchPath ?? systemPath },
+        stdin: child.stdin,
+        stdout: stdout.take,
+        stderr: stderr.take,
+        within: {
+          millis: Duration.toMillis(Duration.fromInputUnsafe(child.within)),
+          expired: () => new OwnChildFailed({ issue: "too-slow", code: "" })
+        },
+        grace
+      }).pipe(Effect.catchTags({
+        SandboxUnavailable: ({ _tag: code }) => Effect.fail(new OwnChildFailed({ issue: "not-started", code })),
+        SpawnFailure: ({ code }) => Effect.fail(new OwnChildFailed({ issue: "not-started", code }))
+      }))
+      return { ...exit, stdout: stdout.bytes(), stderr: stderr.bytes() }
+    })
+)

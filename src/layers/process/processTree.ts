@@ -2,7 +2,8 @@
 // or setsid. On Linux /proc tells who descends from whom, who shares the session, and who was started with a call's
 // mark in its environment: a daemon that nothing else connects to the call any more. Elsewhere it is the group. Zombies
 // count as ended: in a container nobody may reap them. Who changed its environment as well is a stranger, and is not
-// touched.
+// touched. A sandbox ends what runs in it: its PID namespace dies with its first process. So for the levels that have one
+// none of this is called, and where `trusted` and `standard` can have such a namespace too, all goes but the group.
 import { Clock, Effect } from "effect"
 import * as Fs from "node:fs"
 
@@ -52,9 +53,6 @@ const readAll = (): ReadonlyArray<ProcessStat> => {
   }
   return all
 }
-
-/** The variable that every tool gets, with a value of its call alone. */
-export const markName = "KIWI_CALL"
 
 /** Whether a process, or one that it was forked from, was started with the mark. */
 const carries = (pid: number, mark: string): boolean => {

@@ -9,9 +9,10 @@ import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts
 import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
-import type { Isolation, PrimitiveResult } from "../../services/primitive/Primitive.ts"
+import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { CallWarning, ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
+import type { Isolation } from "../../services/sandbox/Isolation.ts"
 import type { Secrets } from "./secrets.ts"
 
 /** There from the beginning. */

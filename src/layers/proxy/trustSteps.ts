@@ -10,8 +10,10 @@ import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { callerChoice } from "../../services/primitive/callerChoice.ts"
+import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
-import { HidesItem, SandboxUnavailable, ToolChainError } from "../../services/proxy/ToolProxy.ts"
+import { HidesItem, ToolChainError } from "../../services/proxy/ToolProxy.ts"
+import { type Isolation, SandboxUnavailable } from "../../services/sandbox/Isolation.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import * as AcceptChildren from "../chain/acceptChildren.ts"
@@ -21,6 +23,7 @@ import type { Facts } from "./Step.ts"
 export const make = Effect.gen(function*() {
   const acceptance = yield* AcceptChildren.make
   const chains = yield* ChainResolver
+  const children = yield* ChildProcesses
   const gate = yield* PermissionGate
   const history = yield* ItemHistory
   const trust = yield* ProjectTrust
@@ -114,15 +117,21 @@ export const make = Effect.gen(function*() {
     return field
   }
 
-  /** What a caller chooses would need a sandbox, and there is none yet. */
+  const levelOf = ({ verified }: Facts<"verified">, field: string | undefined): Isolation =>
+    field !== undefined ? "sandboxed" : verified.every(({ by }) => by._tag === "System") ? "trusted" : "standard"
+
   const isolate = Effect.fnUntraced(function*(facts: Facts<"chain" | "verified">) {
-    const { chain, verified } = facts
-    const field = choiceIn(chain)
-    if (field !== undefined) {
-      const tool = chain.leaf.tool.location.id
-      return yield* blame(chain, new SandboxUnavailable({ tool, field }))
-    }
-    return { isolation: verified.every(({ by }) => by._tag === "System") ? "trusted" as const : "standard" as const }
+    const { leaf, primitive } = facts.chain
+    const field = choiceIn(facts.chain)
+    const level = levelOf(facts, field)
+    // Only programs have engines. A request whose address a caller chooses would need grants of hosts: nobody has any yet.
+    const isThere = primitive.tool.location.id === "subprocess" ? children.levels.has(level) : field === undefined
+    if (isThere) return { isolation: level }
+    const tool = leaf.tool.location.id
+    return yield* blame(
+      facts.chain,
+      new SandboxUnavailable({ tool, level, ...(field === undefined ? {} : { field }) })
+    )
   })
 
   return {

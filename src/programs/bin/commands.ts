@@ -6,11 +6,9 @@ import { runKiwi } from "../cli/kiwi.ts"
 import * as TerminalDevice from "../cli/TerminalDevice.ts"
 
 // Help, completions and wrong usage need no kernel, and do not load it.
-const kernel = Layer.unwrap(Effect.gen(function*() {
-  const KeychainOs = yield* Effect.promise(() => import("../../layers/identity/KeychainOs.ts"))
-  const Kernel = yield* Effect.promise(() => import("../../layers/Kernel.ts"))
-  return Layer.merge(Kernel.layerProjects(), KeychainOs.layer)
-}))
+const kernel = Layer.unwrap(
+  Effect.map(Effect.promise(() => import("../../layers/Kernel.ts")), (Kernel) => Kernel.layerProjects())
+)
 
 export const run = (args: ReadonlyArray<string>) =>
   runKiwi(args, kernel).pipe(Effect.provide(Layer.merge(NodeServices.layer, TerminalDevice.layer)))

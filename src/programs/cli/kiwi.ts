@@ -15,6 +15,7 @@ import type { Keychain } from "../../services/identity/Keychain.ts"
 import type { SecretStore } from "../../services/identity/SecretStore.ts"
 import type { Outbound } from "../../services/outbound/Outbound.ts"
 import type { Lineage } from "../../services/presence/Lineage.ts"
+import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
@@ -74,7 +75,15 @@ import type { TerminalDevice } from "./TerminalDevice.ts"
 import { toExitCode } from "./toExitCode.ts"
 
 /** What commands take from the process-level kernel. */
-export type KernelServices = Identity | Keychain | KiwiHome | Outbound | Projects | SafeFiles | SecretStore
+export type KernelServices =
+  | ChildProcesses
+  | Identity
+  | Keychain
+  | KiwiHome
+  | Outbound
+  | Projects
+  | SafeFiles
+  | SecretStore
 
 const rootCommand = root.pipe(
   Command.withHandler(() =>

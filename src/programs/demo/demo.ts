@@ -2,6 +2,7 @@
 // real – the built server, the official client, four kinds of tools – but for the person, whom the demo plays, and says
 // so. A scene that goes otherwise than told ends it.
 import { Clock, Data, Effect, Path, Schema } from "effect"
+import * as ChildProcessesNode from "../../layers/process/ChildProcessesNode.ts"
 import type { Agent, AgentFailed, Answer } from "./agent.ts"
 import { connect } from "./agent.ts"
 import { DemoFailed } from "./Scene.ts"
@@ -364,4 +365,5 @@ export const demo = Effect.fn("demo")(function*(options: World.DemoOptions, stag
     yield* scene(audit, audit.play(world))
   }))
   return { scenes, duration_ms: (yield* Clock.currentTimeMillis) - begun }
-})
+  // The demo has no kernel of its own: it starts Kiwi as a person would.
+}, Effect.provide(ChildProcessesNode.layer))

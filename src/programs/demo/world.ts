@@ -6,7 +6,7 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
 import { sha256 } from "../../layers/identity/sha256.ts"
-import { runOwnChild } from "../../layers/process/ownChild.ts"
+import { makeRunOwnChild } from "../../layers/process/ownChild.ts"
 import { type OwnPrograms, ownPrograms } from "../../layers/process/ownPrograms.ts"
 import { commentSyntax, signedMessage, withSignature } from "../../services/item/SignatureLine.ts"
 import { DemoFailed } from "./Scene.ts"
@@ -28,6 +28,7 @@ const required = [
 ] as const
 
 const requireLanguage = Effect.fnUntraced(function*(command: string, hint: string, programs: OwnPrograms) {
+  const runOwnChild = yield* makeRunOwnChild
   const program = programs.find(command)
   const asked = program === undefined ? undefined : yield* Effect.option(runOwnChild({
     program,
@@ -167,6 +168,7 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const { searchPath } = yield* ownPrograms()
+  const runOwnChild = yield* makeRunOwnChild
   const folder = yield* Effect.acquireRelease(
     files.makeTempDirectory({ prefix: "kiwi-demo-" }).pipe(
       Effect.flatMap((made) => files.realPath(made)),

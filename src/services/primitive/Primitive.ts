@@ -3,6 +3,7 @@ import { Context, type Effect, type Redacted, Schema, type Stream } from "effect
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
+import type { Isolation, SandboxUnavailable } from "../sandbox/Isolation.ts"
 
 /** What a primitive is run with. All of it has been verified, validated and templated. */
 export interface PrimitiveInput {
@@ -29,8 +30,6 @@ export interface PrimitiveInput {
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }
-
-export type Isolation = "trusted" | "standard"
 
 export type PrimitiveEvent =
   | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
@@ -370,6 +369,7 @@ export type PrimitiveError =
   | StreamFailed
   | PrimitiveConfigInvalid
   | PrimitiveUnknown
+  | SandboxUnavailable
 
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 

@@ -1,6 +1,8 @@
 // What a signed config leaves to whoever calls: arguments are theirs to give, the program is not. Where a parameter
 // decides which program, which code or which server it is, the signature says nothing about what runs. Pure, over the
-// config as it was signed.
+// config as it was signed. With a sandbox, a wrong yes costs a sandbox and no refusal: then every parameter in a place that
+// an interpreter or a launcher reads may count, and the reading of their options and words (`inSubprocess` from `next`,
+// `inLaunched`) goes. The question itself stays, since its answer is the level.
 import type { Schema } from "effect"
 import { isJsonObject } from "../schema/json.ts"
 import { parseTemplate } from "../template/templateText.ts"

@@ -16,7 +16,8 @@ import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnrea
 import type { Tier } from "../item/ItemId.ts"
 import type { LockProblem } from "../lockfile/Lockfiles.ts"
 import type { PermissionDenied } from "../permission/PermissionGate.ts"
-import type { Isolation, PrimitiveError } from "../primitive/Primitive.ts"
+import type { PrimitiveError } from "../primitive/Primitive.ts"
+import type { Isolation } from "../sandbox/Isolation.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
@@ -86,23 +87,6 @@ export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   }
 }
 
-/** The caller would decide what runs, by a parameter that the config uses for it, and there is no sandbox for that. */
-export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()("SandboxUnavailable", {
-  tool: Schema.String,
-  /** Field of the config that a call parameter decides. */
-  field: Schema.String
-}) {
-  override get message() {
-    return `${this.tool} lets its caller choose what runs (${this.field} in its config), and that needs a sandbox, which this kernel does not have`
-  }
-  get remediation() {
-    return `Name the program, its code or the server in CONFIG, let parameters be data for it, and sign it again: kiwi sign tool ${this.tool}`
-  }
-  get refusal() {
-    return "denied" as const
-  }
-}
-
 export type ChainReason =
   | ChainError
   | VerifyError
@@ -111,7 +95,6 @@ export type ChainReason =
   | HidesItem
   | ChildRefused
   | ChildSchemasMissing
-  | SandboxUnavailable
   | LockProblem
   | ParametersInvalid
   | ConfigInvalid

@@ -1,10 +1,10 @@
 // What Kiwi keeps on disk and behind the keychain: the audit, locks, the index, the key, and plain files.
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import * as IdentityMemory from "../../../src/layers/identity/IdentityMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
@@ -127,7 +127,7 @@ export const examples: Examples = {
     produce: Effect.provide(
       Effect.flip(Effect.flatMap(Keychain, (keychain) => keychain.get("item"))),
       KeychainOs.layer.pipe(
-        Layer.provide(NodeServices.layer),
+        Layer.provide(ChildProcessesNode.layer),
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ KIWI_KEYCHAIN: "off" })))
       )
     )

@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { lastWords, makeRun } from "../../../src/layers/dependency/installers.ts"
 import { fetchedOtherwise } from "../../../src/layers/dependency/installNpm.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
+import { makeRunOwnChild } from "../../../src/layers/process/ownChild.ts"
 import { systemPrograms } from "../../../src/layers/process/ownPrograms.ts"
 
 const said = (stderr: string) => ({ code: 1, stdout: "", stderr })
@@ -32,12 +34,13 @@ describe("what an installer said last", () => {
         folder: "/",
         env: { HOME: "/home/u" },
         programs: yield* systemPrograms,
+        runOwnChild: yield* makeRunOwnChild,
         timeout: Duration.seconds(10)
       })
       const words = "a complete log: /home/u/.npm/_logs/1.log, not /home/ulla/x"
       const { stderr } = yield* run([process.execPath, "-e", "console.error(process.argv[1])", words])
       assert.strictEqual(stderr.trim(), "a complete log: ~/.npm/_logs/1.log, not /home/ulla/x")
-    }))
+    }).pipe(Effect.provide(ChildProcessesNode.layer)))
 })
 
 describe("what npm resolved", () => {

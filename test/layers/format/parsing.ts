@@ -7,6 +7,7 @@ import type { MemoryExtractors } from "../../../src/layers/format/ExtractorsMemo
 import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { ItemParser } from "../../../src/services/format/ItemParser.ts"
 import type { Directive, Item, Knowledge, Tool } from "../../../src/services/item/Item.ts"
 import { ItemInvalid } from "../../../src/services/item/ItemErrors.ts"
@@ -19,7 +20,7 @@ const provide = (files: Files, extractors: MemoryExtractors) =>
     ItemStoreMemory.layerWith({ project: files }, { tool: [".rb"], knowledge: [".txt"] }),
     ItemParserBuiltin.layer.pipe(
       Layer.provide(ExtractorsMemory.layerWith(extractors)),
-      Layer.provide(NodeServices.layer)
+      Layer.provide(Layer.merge(ChildProcessesNode.layer, NodeServices.layer))
     )
   ))
 

@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as GitTreeProcess from "../../../src/layers/git/GitTreeProcess.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import { GitTree, isRef } from "../../../src/services/git/GitTree.ts"
 import { temporary } from "../../support/temporary.ts"
@@ -39,6 +40,7 @@ const repository = Effect.map(temporary, (folder) => {
   git(["add", "-A", "-f"])
   git(["commit", "-q", "-m", "first"])
   const layer = GitTreeProcess.layer.pipe(
+    Layer.provide(ChildProcessesNode.layer),
     Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: folder }))
   )
   const mark = join(folder, "mark")

@@ -1,4 +1,3 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
 import { spawn } from "node:child_process"
@@ -8,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import * as IdentityKeyring from "../../../src/layers/identity/IdentityKeyring.ts"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
@@ -220,7 +220,7 @@ describe("IdentityKeyring", () => {
 
 const realKeychain = (environment: Record<string, string>) =>
   KeychainOs.layerWith({ environment }).pipe(
-    Layer.provide(NodeServices.layer),
+    Layer.provide(ChildProcessesNode.layer),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
   )
 

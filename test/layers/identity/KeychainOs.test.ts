@@ -1,4 +1,3 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
 import { execFileSync } from "node:child_process"
@@ -6,6 +5,7 @@ import * as fs from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { Keychain } from "../../../src/services/identity/Keychain.ts"
 import { contract } from "../../services/identity/Keychain.contract.ts"
 import { describeWith } from "../../support/realParts.ts"
@@ -14,7 +14,7 @@ import { temporary } from "../../support/temporary.ts"
 
 const keychainOn = (environment: Record<string, string>, config: Record<string, string> = {}) =>
   KeychainOs.layerWith({ environment }).pipe(
-    Layer.provide(NodeServices.layer),
+    Layer.provide(ChildProcessesNode.layer),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(config)))
   )
 

@@ -1,4 +1,3 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -7,6 +6,7 @@ import { join } from "node:path"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
 import * as SecretStoreKeychain from "../../../src/layers/identity/SecretStoreKeychain.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
@@ -193,7 +193,7 @@ describeWith(["secretService"], "SecretStoreKeychain on a real Secret Service", 
     Effect.gen(function*() {
       const home = yield* temporary
       const environment = yield* secretService
-      const store = open(home, Layer.provide(KeychainOs.layerWith({ environment }), NodeServices.layer))
+      const store = open(home, Layer.provide(KeychainOs.layerWith({ environment }), ChildProcessesNode.layer))
       const { storedIn } = yield* Effect.provide(setSecret("github", value), store)
       assert.strictEqual(storedIn, "keychain")
       assert.strictEqual(yield* Effect.provide(opened("github"), store), value)

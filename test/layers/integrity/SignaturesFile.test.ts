@@ -13,6 +13,7 @@ import * as SignaturesFile from "../../../src/layers/integrity/SignaturesFile.ts
 import * as VerifiedCopiesFile from "../../../src/layers/integrity/VerifiedCopiesFile.ts"
 import * as VerifierEd25519 from "../../../src/layers/integrity/VerifierEd25519.ts"
 import * as ItemStoreFile from "../../../src/layers/item/ItemStoreFile.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as ProjectTrustMemory from "../../../src/layers/trust/ProjectTrustMemory.ts"
 import * as SignerTrustFile from "../../../src/layers/trust/SignerTrustFile.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
@@ -62,7 +63,10 @@ const world = Effect.gen(function*() {
     ItemHistoryFile.layer
   ).pipe(Layer.provideMerge(ProjectTrustMemory.layer), Layer.provideMerge(items))
   const context = yield* Layer.build(
-    SignaturesFile.layer.pipe(Layer.provide(GitTreeProcess.layer), Layer.provideMerge(integrity))
+    SignaturesFile.layer.pipe(
+      Layer.provide(Layer.provide(GitTreeProcess.layer, ChildProcessesNode.layer)),
+      Layer.provideMerge(integrity)
+    )
   )
   return {
     folder,

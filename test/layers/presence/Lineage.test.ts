@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import * as LineageMemory from "../../../src/layers/presence/LineageMemory.ts"
 import * as LineageNode from "../../../src/layers/presence/LineageNode.ts"
 import * as LineagePs from "../../../src/layers/presence/LineagePs.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { Lineage } from "../../../src/services/presence/Lineage.ts"
 import { temporary } from "../../support/temporary.ts"
 
@@ -92,7 +93,10 @@ describe("Lineage", () => {
 
   it.live.runIf(existsSync("/bin/ps"))("by ps says the same", () =>
     Effect.gen(function*() {
-      const byPs = yield* LineagePs.make(process.pid).read
+      const byPs = yield* Effect.provide(
+        Effect.flatMap(LineagePs.make(process.pid), (lineage) => lineage.read),
+        ChildProcessesNode.layer
+      )
       assert.deepStrictEqual(byPs?.slice(0, 2).map(({ pid }) => pid), [process.pid, process.ppid])
       const byProc = process.platform === "linux" ? yield* Effect.provide(read, LineageNode.layer) : byPs
       assert.deepStrictEqual(byPs?.map(({ group, pid }) => [pid, group]), byProc?.map(({ group, pid }) => [pid, group]))

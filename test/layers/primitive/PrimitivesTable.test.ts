@@ -8,16 +8,18 @@ import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesMemory from "../../../src/layers/primitive/PrimitivesMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
+import * as ChildProcessesMemory from "../../../src/layers/process/ChildProcessesMemory.ts"
 import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { inputFor } from "./inputs.ts"
 
 const kernel = (
-  programs: Record<string, PrimitivesMemory.Program> = {},
+  programs: Record<string, ChildProcessesMemory.Program> = {},
   handlers: Record<string, BuiltinHandler> = {}
 ) =>
-  PrimitivesMemory.layerWith(new Map(Object.entries(programs))).pipe(
+  PrimitivesMemory.layer.pipe(
+    Layer.provide(ChildProcessesMemory.layerWith(new Map(Object.entries(programs)))),
     Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -148,6 +150,7 @@ describe("Primitives", () => {
       let most = 0
       const layer = PrimitivesMemory.layer.pipe(Layer.provide(Layer.mergeAll(
         BuiltinRegistry.layer,
+        ChildProcessesMemory.layer,
         OutputsMemory.layer,
         OutboundMemory.layerWith(() =>
           Effect.gen(function*() {

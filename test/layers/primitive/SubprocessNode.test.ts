@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Redacted, Schedule, type Schema, type Scope } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted, Schedule, type Schema, type Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as SubprocessNode from "../../../src/layers/primitive/SubprocessNode.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveEvent, PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
+import type { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import { inputFor } from "./inputs.ts"
 
 const folder = Effect.acquireRelease(
@@ -41,8 +43,8 @@ const setup = (limits = { inline: 1_048_576, spill: 8_388_608 }, grace = 300) =>
     }
   })
 
-const test = (name: string, body: () => Effect.Effect<void, unknown, Outputs | Scope.Scope>) =>
-  it.live(name, () => body().pipe(Effect.provide(OutputsMemory.layer)))
+const test = (name: string, body: () => Effect.Effect<void, unknown, ChildProcesses | Outputs | Scope.Scope>) =>
+  it.live(name, () => body().pipe(Effect.provide(Layer.merge(ChildProcessesNode.layer, OutputsMemory.layer))))
 
 /** Alive, and not merely waiting to be reaped. */
 const running = (pid: number): boolean => {
@@ -420,15 +422,15 @@ describe("the end of the server", () => {
   it.live("a child does not outlive a server that exits", () =>
     Effect.gen(function*() {
       const cwd = yield* folder
-      const module = new URL("../../../src/layers/process/childProcess.ts", import.meta.url).href
+      const module = new URL("../../../src/layers/process/ChildProcessesNode.ts", import.meta.url).href
       const script = `
         import { Effect } from "effect"
-        import { makeLiveChildren, runChild } from ${JSON.stringify(module)}
+        import { make } from ${JSON.stringify(module)}
         setTimeout(() => process.exit(7), 400)
-        Effect.runFork(Effect.scoped(Effect.flatMap(makeLiveChildren, (live) =>
-          runChild({ argv: ["bash", "-c", "echo $$ > pid; sleep 60; :"], cwd: ${JSON.stringify(cwd)},
-            env: { PATH: process.env.PATH }, stdin: undefined, grace: 100 }, live,
-            { stdout: () => undefined, stderr: () => undefined }))))`
+        Effect.runFork(Effect.scoped(Effect.flatMap(make, ({ run }) =>
+          run({ argv: ["bash", "-c", "echo $$ > pid; sleep 60; :"], cwd: ${JSON.stringify(cwd)}, isolation: "standard",
+            env: { PATH: process.env.PATH }, mark: "KIWI_CALL", grace: 100, within: { millis: 60_000 },
+            stdout: () => undefined, stderr: () => undefined }))))`
       const root = new URL("../../../", import.meta.url).pathname
       const { status, stderr } = yield* Effect.sync(() =>
         spawnSync(process.execPath, ["--input-type=module", "-e", script], {

@@ -14,6 +14,7 @@ import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as SchemaValidatorAjv from "../../../src/layers/schema/SchemaValidatorAjv.ts"
 import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
@@ -69,6 +70,7 @@ const kernel = (requests: Array<OutboundRequest>, answer: Schema.Json) => {
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(Layer.provide(Layer.mergeAll(
       BuiltinRegistry.layer,
+      ChildProcessesNode.layer,
       OutputsMemory.layer,
       outbound,
       SafeFilesNode.layer.pipe(Layer.provide(KiwiHomeMemory.layer))

@@ -7,11 +7,13 @@ import * as Path from "node:path"
 import * as OutputsFile from "../../../src/layers/primitive/OutputsFile.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as SubprocessNode from "../../../src/layers/primitive/SubprocessNode.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
 import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
+import type { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import { inputFor } from "./inputs.ts"
 
 const folder = Effect.acquireRelease(
@@ -44,8 +46,8 @@ const setup = (options: Partial<SubprocessNode.SubprocessOptions> = {}) =>
     return { cwd, outputs, run, bash }
   })
 
-const test = (name: string, body: () => Effect.Effect<void, unknown, Outputs | Scope.Scope>) =>
-  it.live(name, () => body().pipe(Effect.provide(OutputsMemory.layer)))
+const test = (name: string, body: () => Effect.Effect<void, unknown, ChildProcesses | Outputs | Scope.Scope>) =>
+  it.live(name, () => body().pipe(Effect.provide(Layer.merge(ChildProcessesNode.layer, OutputsMemory.layer))))
 const onLinux = process.platform === "linux" ? test : (name: string, _body: unknown) => it.skip(name, () => {})
 
 const running = (pid: number): boolean => {
@@ -184,7 +186,7 @@ describe("no output caps: a gigabyte", () => {
         assert.isBelow(process.memoryUsage().rss - before, 150_000_000)
         yield* bash("head -c 1000000 /dev/zero")
         assert.deepStrictEqual(kept(), [1_000_000])
-      }).pipe(Effect.provide(layer))
+      }).pipe(Effect.provide(Layer.merge(ChildProcessesNode.layer, layer)))
     }))
 })
 

@@ -14,6 +14,7 @@ import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as PrimitivesTable from "../../../src/layers/primitive/PrimitivesTable.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as SchemaValidatorAjv from "../../../src/layers/schema/SchemaValidatorAjv.ts"
 import * as SafeFilesMemory from "../../../src/layers/workspace/SafeFilesMemory.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
@@ -46,7 +47,13 @@ const kernel = (project: Record<string, string> = {}) => {
     PrimitivesTable.layer.pipe(
       Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
       Layer.provide(
-        Layer.mergeAll(BuiltinRegistry.layer, OutputsMemory.layer, OutboundMemory.layer, SafeFilesMemory.layer)
+        Layer.mergeAll(
+          BuiltinRegistry.layer,
+          ChildProcessesNode.layer,
+          OutputsMemory.layer,
+          OutboundMemory.layer,
+          SafeFilesMemory.layer
+        )
       )
     )
   )

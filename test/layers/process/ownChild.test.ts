@@ -3,11 +3,16 @@ import { Duration, Effect, Fiber } from "effect"
 import * as Fs from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import { type OwnChild, runOwnChild } from "../../../src/layers/process/ownChild.ts"
+import * as ChildProcessesMemory from "../../../src/layers/process/ChildProcessesMemory.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
+import { makeRunOwnChild, type OwnChild } from "../../../src/layers/process/ownChild.ts"
 import { systemPath, thisNode } from "../../../src/layers/process/ownPrograms.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const sh = { file: "/bin/sh", as: "/bin/sh" }
+
+const runOwnChild = (child: OwnChild) =>
+  Effect.provide(Effect.flatMap(makeRunOwnChild, (start) => start(child)), ChildProcessesNode.layer)
 
 const run = (script: string, options: Partial<OwnChild> = {}) =>
   runOwnChild({ program: sh, args: ["-c", script], within: "10 seconds", most: 65_536, ...options })
@@ -87,6 +92,13 @@ describe("a child of Kiwi's own", () => {
     Effect.gen(function*() {
       const error = yield* Effect.flip(run("", { program: { file: "/nowhere/sh", as: "sh" } }))
       assert.deepInclude(error, { issue: "not-started", code: "ENOENT" })
+    }))
+
+  it.live("is none where a kernel starts nothing", () =>
+    Effect.gen(function*() {
+      const start = yield* Effect.provide(makeRunOwnChild, ChildProcessesMemory.layerWith(new Map(), []))
+      const error = yield* Effect.flip(start({ program: sh, args: [], within: "1 second", most: 1 }))
+      assert.deepInclude(error, { issue: "not-started", code: "SandboxUnavailable" })
     }))
 
   it.live("ends with whoever waits for it", () =>

@@ -19,12 +19,8 @@ import {
   UploadRefused
 } from "../../../src/services/primitive/Primitive.ts"
 import type { ChainReason } from "../../../src/services/proxy/ToolProxy.ts"
-import {
-  ConfigInvalid,
-  HidesItem,
-  ParametersInvalid,
-  SandboxUnavailable
-} from "../../../src/services/proxy/ToolProxy.ts"
+import { ConfigInvalid, HidesItem, ParametersInvalid } from "../../../src/services/proxy/ToolProxy.ts"
+import { SandboxUnavailable } from "../../../src/services/sandbox/Isolation.ts"
 import { TemplateUnresolved, TemplateUnsafe } from "../../../src/services/template/Template.ts"
 import { kernel, tool, trace } from "./calls.ts"
 
@@ -56,7 +52,7 @@ const reasons: ReadonlyArray<readonly [reason: ChainReason, link: string]> = [
   [new RequestFailed({ tool: "leaf", target: "x", issue: "", attempts: 1, transient: true }), "leaf"],
   [new RequestRefused({ tool: "leaf", target: "x", issue: "", hint: "" }), "leaf"],
   [new ResponsePathMissing({ tool: "leaf", path: "/a", at: "", found: "" }), "middle"],
-  [new SandboxUnavailable({ tool: "leaf", field: "command" }), "base"],
+  [new SandboxUnavailable({ tool: "leaf", level: "sandboxed", field: "command" }), "base"],
   [missing(["jq"], []), "middle"],
   [missing([], ["TOKEN"]), "base"],
   [missing([], ["NAMED"]), "leaf"],

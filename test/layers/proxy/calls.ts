@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
-import type { Program } from "../../../src/layers/primitive/PrimitivesMemory.ts"
+import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import type { Caller, ToolCall } from "../../../src/services/proxy/ToolCall.ts"
 import { ToolChainError, ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
-import type { Program } from "../../../src/layers/primitive/PrimitivesMemory.ts"
+import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import { codeOf, innermost } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"

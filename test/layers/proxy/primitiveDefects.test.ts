@@ -1,7 +1,7 @@
 // What the original of Kiwi did wrong with what it ran, named after it: whole calls, from parameters to the program.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Program } from "../../../src/layers/primitive/PrimitivesMemory.ts"
+import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import type { OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
 import { call, kernel, object, reasonOf, tool } from "./calls.ts"
 

@@ -1,10 +1,10 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Exit, Layer, Logger, Redacted, Result } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { Keychain, KeychainUnavailable } from "../../../src/services/identity/Keychain.ts"
 import { contract, openVault } from "../../services/vault/Vault.contract.ts"
 import { describeWith } from "../../support/realParts.ts"
@@ -53,7 +53,7 @@ describeWith(["secretService"], "on a real Secret Service", () => {
     "a vault in the system's keychain",
     Effect.map(secretService, (environment) =>
       KeychainOs.layerWith({ environment }).pipe(
-        Layer.provide(NodeServices.layer),
+        Layer.provide(ChildProcessesNode.layer),
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
       )),
     { places: ["keychain", "keychain"], hidden: true }

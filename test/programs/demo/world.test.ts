@@ -1,8 +1,9 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, it } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { make } from "../../../src/programs/demo/world.ts"
 import { temporary } from "../../support/temporary.ts"
 
@@ -36,4 +37,4 @@ it.effect("is removed with what is read-only in it, and changes nothing that a l
       [0o755, 0o755]
     )
     assert.strictEqual(fs.readFileSync(join(outside, "deep", "file"), "utf8"), "kept")
-  }).pipe(Effect.provide(NodeServices.layer)))
+  }).pipe(Effect.provide(Layer.merge(ChildProcessesNode.layer, NodeServices.layer))))

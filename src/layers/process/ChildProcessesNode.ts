@@ -1,40 +1,19 @@
-// One child process over node:child_process. Effect's own spawner ends the process group, but not what left the group
-// by setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error;
-// so this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
-import { Clock, Effect, Fiber } from "effect"
+// ChildProcesses over node:child_process. Effect's own spawner ends the process group, but not what left the group by
+// setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error; so
+// this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import type { Readable } from "node:stream"
-import { endTree, isLeft, killNow, markName, type Root } from "./processTree.ts"
-
-export interface ChildSpec<In = string> {
-  readonly argv: ReadonlyArray<string>
-  /** What the program is told as its own name, where that is not the file. */
-  readonly as?: string
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
-  /** The variable that marks what the child starts; `KIWI_CALL` where it is a tool's. */
-  readonly mark?: string
-  readonly stdin: In | undefined
-  /** Milliseconds between TERM and KILL. */
-  readonly grace: number
-}
-
-export interface ChildExit {
-  readonly code: number | null
-  readonly signal: string | null
-}
-
-/** How long a child may take in all, and what is wrong when that is over. */
-export interface Within<X> {
-  readonly millis: number
-  readonly expired: () => X
-}
-
-export interface SpawnFailure {
-  readonly _tag: "SpawnFailure"
-  readonly code: string
-}
+import {
+  type ChildExit,
+  ChildProcesses,
+  type ChildRequest,
+  type Engine,
+  type SpawnFailure,
+  type TakeChunk
+} from "../../services/process/ChildProcesses.ts"
+import { endTree, isLeft, killNow, type Root } from "./processTree.ts"
 
 /** Milliseconds that a stream is read on after the exit, while something else holds it open. */
 const drainGrace = 500
@@ -63,17 +42,15 @@ interface Running<E> {
 }
 
 /** Children that run, by their process's id. */
-export type LiveChildren = Map<number, Root>
+type LiveChildren = Map<number, Root>
 
 const tell = <E>(running: Running<E>): void => {
   running.told = true
   running.wake?.()
 }
 
-type Consume<E> = (chunk: Buffer) => Effect.Effect<void, E> | undefined
-
 /** Reads a stream as it comes; where a chunk needs work first, the stream stands still and so holds its writer back. */
-const follow = <E>(running: Running<E>, stream: Readable, consume: Consume<E>): void => {
+const follow = <E>(running: Running<E>, stream: Readable, take: TakeChunk<E>): void => {
   let ended = false
   const end = () => {
     if (ended) return
@@ -82,7 +59,7 @@ const follow = <E>(running: Running<E>, stream: Readable, consume: Consume<E>): 
     tell(running)
   }
   stream.on("data", (chunk: Buffer) => {
-    const slow = consume(chunk)
+    const slow = take(chunk)
     if (slow === undefined) return
     stream.pause()
     running.jobs.push(Effect.andThen(slow, Effect.sync(() => stream.resume())))
@@ -93,29 +70,22 @@ const follow = <E>(running: Running<E>, stream: Readable, consume: Consume<E>): 
   stream.on("error", end)
 }
 
-export interface ChildSinks<E> {
-  /** Takes a chunk; returns an effect only where no more may be read until it is done. If it fails, the child is ended. */
-  readonly stdout: Consume<E>
-  readonly stderr: Consume<E>
-}
-
-const start = <E>(
-  spec: ChildSpec<string | Uint8Array>,
-  live: LiveChildren,
-  sinks: ChildSinks<E>
+const start = <E, X>(
+  { argv, as, cwd, env, mark, stdin, ...request }: ChildRequest<E, X>,
+  live: LiveChildren
 ): Effect.Effect<Running<E>, SpawnFailure> =>
   Effect.callback((resume) => {
-    const [name, value] = [spec.mark ?? markName, randomUUID()]
+    const value = randomUUID()
     let child: ChildProcess
     try {
-      child = spawn(spec.argv[0] ?? "", spec.argv.slice(1), {
-        cwd: spec.cwd,
-        ...(spec.as === undefined ? {} : { argv0: spec.as }),
-        env: { ...spec.env, [name]: value },
+      child = spawn(argv[0] ?? "", argv.slice(1), {
+        cwd,
+        ...(as === undefined ? {} : { argv0: as }),
+        env: { ...env, [mark]: value },
         detached: true,
         shell: false,
         windowsHide: true,
-        stdio: [spec.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
+        stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
       })
     } catch (cause) {
       return resume(Effect.fail(failure(cause)))
@@ -123,7 +93,7 @@ const start = <E>(
     child.on("error", (cause) => resume(Effect.fail(failure(cause))))
     const { pid, stderr, stdout } = child
     if (pid === undefined || stdout === null || stderr === null) return
-    const root = { pid, mark: `${name}=${value}` }
+    const root = { pid, mark: `${mark}=${value}` }
     const running: Running<E> = {
       child,
       root,
@@ -142,11 +112,11 @@ const start = <E>(
       running.exit = { code, signal }
       tell(running)
     })
-    follow(running, stdout, sinks.stdout)
-    follow(running, stderr, sinks.stderr)
+    follow(running, stdout, request.stdout)
+    follow(running, stderr, request.stderr)
     // A tool that does not read its input is no error.
     child.stdin?.on("error", () => {})
-    child.stdin?.end(spec.stdin)
+    child.stdin?.end(stdin)
     resume(Effect.succeed(running))
   })
 
@@ -166,9 +136,9 @@ const news = <E>(running: Running<E>): Effect.Effect<void> =>
   })
 
 /** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
-const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Within<X> | undefined) {
+const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: ChildRequest<E, X>["within"]) {
   // A race would cost two fibers, and start the child later; this one starts while the child does.
-  running.timer = within === undefined ? undefined : yield* Effect.forkChild(Effect.andThen(
+  running.timer = yield* Effect.forkChild(Effect.andThen(
     Effect.sleep(within.millis),
     Effect.sync(() => {
       running.expired = true
@@ -177,7 +147,7 @@ const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Wi
   ))
   let deadline: number | undefined
   while (true) {
-    if (running.expired && within !== undefined) return yield* Effect.fail(within.expired())
+    if (running.expired) return yield* Effect.fail(within.expired())
     const job = running.jobs.shift()
     if (job !== undefined) {
       yield* job
@@ -197,7 +167,7 @@ const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Wi
 })
 
 /** Running children; they are killed when this process exits by itself, however that comes about. */
-export const makeLiveChildren = Effect.acquireRelease(
+const makeLiveChildren = Effect.acquireRelease(
   Effect.sync(() => {
     const live: LiveChildren = new Map()
     const onExit = () => live.forEach(killNow)
@@ -207,21 +177,12 @@ export const makeLiveChildren = Effect.acquireRelease(
   ({ onExit }) => Effect.sync(() => process.off("exit", onExit))
 ).pipe(Effect.map(({ live }) => live))
 
-/**
- * Runs a child until it has exited and its output is read. Interruption, and the end of its time, end the whole tree
- * before it goes on.
- */
-export const runChild = <E, X = never>(
-  spec: ChildSpec<string | Uint8Array>,
-  live: LiveChildren,
-  sinks: ChildSinks<E>,
-  within?: Within<X>
-): Effect.Effect<ChildExit, SpawnFailure | E | X> =>
+const makeEngine = (live: LiveChildren): Engine => (request) =>
   Effect.acquireUseRelease(
-    start(spec, live, sinks),
-    (running) => finish(running, within),
+    start(request, live),
+    (running) => finish(running, request.within),
     Effect.fnUntraced(function*(running) {
-      if (running.exit === undefined || isLeft(running.root)) yield* endTree(running.root, spec.grace)
+      if (running.exit === undefined || isLeft(running.root)) yield* endTree(running.root, request.grace)
       if (running.timer !== undefined) yield* Fiber.interrupt(running.timer)
       live.delete(running.root.pid)
       running.stdout.destroy()
@@ -229,3 +190,11 @@ export const runChild = <E, X = never>(
       running.child.stdin?.destroy()
     })
   )
+
+/** There is no sandbox yet: both levels run as they are, and a tool's limits are part of its argv. */
+export const make = Effect.map(makeLiveChildren, (live) => {
+  const engine = makeEngine(live)
+  return ChildProcesses.fromEngines(new Map([["trusted", engine], ["standard", engine]]))
+})
+
+export const layer = Layer.effect(ChildProcesses, make)

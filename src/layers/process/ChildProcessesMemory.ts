@@ -1,0 +1,47 @@
+// ChildProcesses without processes: programs are functions, by the path of their executable. What is not among them is
+// not found. At every level but those of a sandbox.
+import { Effect, Layer } from "effect"
+import { ChildProcesses, type Engine } from "../../services/process/ChildProcesses.ts"
+import type { Isolation } from "../../services/sandbox/Isolation.ts"
+
+export interface ProgramStart {
+  readonly argv: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: string | undefined
+}
+
+export interface ProgramEnd {
+  readonly stdout?: string
+  readonly stderr?: string
+  /** Default 0. */
+  readonly code?: number
+}
+
+export type Program = (start: ProgramStart) => Effect.Effect<ProgramEnd>
+
+const makeEngine = (programs: ReadonlyMap<string, Program>): Engine =>
+  Effect.fnUntraced(function*({ argv, env, stderr, stdin, stdout, within }) {
+    const program = programs.get(argv[0] ?? "")
+    if (program === undefined) return yield* Effect.fail({ _tag: "SpawnFailure" as const, code: "ENOENT" })
+    const given = stdin instanceof Uint8Array ? new TextDecoder().decode(stdin) : stdin
+    const end = yield* Effect.timeoutOrElse(program({ argv, env, stdin: given }), {
+      duration: within.millis,
+      orElse: () => Effect.fail(within.expired())
+    })
+    const encoder = new TextEncoder()
+    yield* stdout(encoder.encode(end.stdout)) ?? Effect.void
+    yield* stderr(encoder.encode(end.stderr)) ?? Effect.void
+    return { code: end.code ?? 0, signal: null }
+  })
+
+/** `levels`: those that there is an engine for. Default: `trusted` and `standard`. */
+export const make = (
+  programs: ReadonlyMap<string, Program>,
+  levels: ReadonlyArray<Isolation> = ["trusted", "standard"]
+) => {
+  const engine = makeEngine(programs)
+  return ChildProcesses.fromEngines(new Map(levels.map((level) => [level, engine])))
+}
+
+export const layerWith = (...given: Parameters<typeof make>) => Layer.succeed(ChildProcesses, make(...given))
+export const layer = layerWith(new Map())
