@@ -18,7 +18,7 @@ const kernel = (
   programs: Record<string, ChildProcessesMemory.Program> = {},
   handlers: Record<string, BuiltinHandler> = {}
 ) =>
-  PrimitivesMemory.layer.pipe(
+  Layer.fresh(PrimitivesMemory.layer).pipe(
     Layer.provide(ChildProcessesMemory.layerWith(new Map(Object.entries(programs)))),
     Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
     Layer.provideMerge(
