@@ -229,17 +229,28 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const find = interpreter === undefined
       ? Effect.undefined
       : chooseInterpreter(chain, interpreter, programs, ofHost)
-    return { plan, ofHost, searchPath, programs, find }
+    return { chain, overrides, plan, ofHost, searchPath, programs, find }
   })
+  type Around = Effect.Success<ReturnType<typeof lookAround>>
 
+  /** A call asks for the interpreter first, and then for the variables: both are made from one look. */
+  const arounds = new WeakMap<InterpreterAnswer, Around>()
   const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
-    const { find, plan } = yield* lookAround(chain, overrides)
-    return answerOf(plan.config, yield* find)
+    const around = yield* lookAround(chain, overrides)
+    const answer = answerOf(around.plan.config, yield* around.find)
+    arounds.set(answer, around)
+    return answer
   })
+  const aroundOf = (chain: Chain, overrides: Values, answer: InterpreterAnswer | undefined) => {
+    const known = answer === undefined ? undefined : arounds.get(answer)
+    return known?.chain === chain && known.overrides === overrides
+      ? Effect.succeed(known)
+      : lookAround(chain, overrides)
+  }
 
   const assemble = Effect.fnUntraced(function*(
     chain: Chain,
-    { ofHost, plan, programs, searchPath }: Effect.Success<ReturnType<typeof lookAround>>,
+    { ofHost, plan, programs, searchPath }: Around,
     answer: InterpreterAnswer,
     overrides: Values,
     /** Also what no variable of this chain needs. */
@@ -333,7 +344,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntraced(function*(chain, options = {}) {
     const overrides = options.overrides ?? none
-    const around = yield* lookAround(chain, overrides)
+    const around = yield* aroundOf(chain, overrides, options.interpreter)
     const answer = options.interpreter ?? answerOf(around.plan.config, yield* around.find)
     const { env, problem } = yield* assemble(chain, around, answer, overrides, false)
     return problem === undefined ? env : yield* problem

@@ -69,12 +69,13 @@ const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
 /** Bytes as Latin-1 text are one character each, so that text can be searched for bytes. */
 const makeConcealer = (secrets: CaptureLimits["secrets"] = []) => {
+  const none = Buffer.alloc(0)
+  if (secrets.length === 0) return { push: (chunk: Buffer) => chunk, rest: () => none }
   const bytewise = (text: string) => Buffer.from(text).toString("latin1")
   const redactor = makeRedactor(patternsOf(secrets).map(bytewise), bytewise(mark))
   return {
     /** Takes a piece; returns what cannot be the beginning of a secret any more. */
-    push: (chunk: Buffer): Buffer =>
-      secrets.length === 0 ? chunk : Buffer.from(redactor.push(chunk.toString("latin1")), "latin1"),
+    push: (chunk: Buffer): Buffer => Buffer.from(redactor.push(chunk.toString("latin1")), "latin1"),
     rest: (): Buffer => Buffer.from(redactor.rest(), "latin1")
   }
 }
