@@ -17,7 +17,7 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
 }) {
   override get message() {
     return this.field === undefined
-      ? `${this.tool} has to run ${this.level}, and this kernel has no engine for that level`
+      ? `${this.tool} has to run at the level ${this.level}, and this kernel has no engine for it`
       : `${this.tool} lets its caller choose what runs (${this.field} in its config), and that needs a sandbox, which this kernel does not have`
   }
   get remediation() {
