@@ -242,9 +242,9 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return answer
   })
   const aroundOf = (chain: Chain, overrides: Values, answer: InterpreterAnswer | undefined) => {
-    const known = answer === undefined ? undefined : arounds.get(answer)
-    return known?.chain === chain && known.overrides === overrides
-      ? Effect.succeed(known)
+    const around = answer === undefined ? undefined : arounds.get(answer)
+    return around?.chain === chain && around.overrides === overrides
+      ? Effect.succeed(around)
       : lookAround(chain, overrides)
   }
 
