@@ -3,7 +3,7 @@
 // more than most calls do.
 import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
+import type { Caller } from "../services/call/Caller.ts"
 import { HumanGate } from "../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
 

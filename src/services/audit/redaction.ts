@@ -218,3 +218,14 @@ export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =
 /** By value, and whole under a key that names a secret. */
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   walk(value, patternsOf(secrets), true, 0)
+
+/** `password=…`, `Authorization: Bearer …` and `--token …` in words that somebody wrote. */
+const namedValue =
+  /([A-Za-z0-9_.-]{1,64})(["']?(?:\s*[=:]\s*|(?<=--[A-Za-z0-9_.-]{1,62})\s+)(?:(?:basic|bearer)\s+)?)(\S+)/gi
+
+/** By value, and what stands behind a name of a secret. */
+export const redactWords = (text: string, secrets: Secrets): string =>
+  redactText(text, secrets).replace(
+    namedValue,
+    (whole: string, name: string, between: string) => isSecretKey(name) ? `${name}${between}${mark}` : whole
+  )

@@ -23,6 +23,8 @@ export interface KiwiError {
   readonly retryable?: boolean | undefined
   /** A rule or trust refuses: the audit records `denied`, and search shows this state. Absent: a failure. */
   readonly refusal?: Refusal | undefined
+  /** Name of the rule that refuses; written to the audit. */
+  readonly rule?: string | undefined
   /** The state that search shows of an item that fails so, and that nothing refuses. Default: `invalid`. */
   readonly itemState?: "missing_command" | undefined
   /** What is wrong in a word or two, for a table: "not locked". Default: the state. */

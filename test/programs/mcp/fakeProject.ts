@@ -5,6 +5,7 @@ import * as Projects from "../../../src/layers/Projects.ts"
 import type { ProjectServices } from "../../../src/layers/Projects.ts"
 import type { AuditRecord } from "../../../src/services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import { CallEvents } from "../../../src/services/call/CallEvents.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
 import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"
@@ -22,7 +23,6 @@ import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import { OutputNotFound, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { ToolCall, ToolResult } from "../../../src/services/proxy/ToolCall.ts"
-import { CallEvents } from "../../../src/services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../../src/services/proxy/ToolProxy.ts"
 import { ParametersInvalid, ToolChainError, ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
@@ -350,7 +350,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     Layer.mock(ChainResolver, {}),
     Layer.mock(Dependencies, {}),
     Layer.mock(EnvResolver, {}),
-    Layer.mock(PermissionGate, {}),
+    Layer.mock(PermissionGate, { allow: () => Effect.succeed({ rule: "any" }) }),
     Layer.mock(SignerTrust, {
       proposeAdd: () => Option.getOrThrow(Option.none()),
       proposeRemove: () => Option.getOrThrow(Option.none())
