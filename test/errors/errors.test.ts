@@ -140,7 +140,7 @@ describe("only the class knows", () => {
     const codes = errorClasses.map(({ code }) => code)
     assert.deepStrictEqual(naming(codes, /^src\/programs\/demo\//), [
       // Of a defect, which has no class.
-      "src/services/proxy/callOutcome.ts: INTERNAL_ERROR"
+      "src/services/call/callOutcome.ts: INTERNAL_ERROR"
     ])
   })
 

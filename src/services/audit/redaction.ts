@@ -219,13 +219,14 @@ export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   walk(value, patternsOf(secrets), true, 0)
 
-/** `password=…`, `Authorization: Bearer …` and `--token …` in words that somebody wrote. */
+/** `password=…`, `Authorization: Bearer …`, `--token …`: a name at the start of a word, and the value behind it. */
 const namedValue =
-  /([A-Za-z0-9_.-]{1,64})(["']?(?:\s*[=:]\s*|(?<=--[A-Za-z0-9_.-]{1,62})\s+)(?:(?:basic|bearer)\s+)?)(\S+)/gi
+  /(?<![\w.-])((?:--([\w.-]{1,64})\s+|([\w.-]{1,64})["']?\s*[=:]\s*(?:(?:basic|bearer)\s+)?))("[^"]*"|'[^']*'|\S+)/gi
 
-/** By value, and what stands behind a name of a secret. */
+/** By value, and what stands behind the name of a secret in words that somebody wrote. */
 export const redactWords = (text: string, secrets: Secrets): string =>
   redactText(text, secrets).replace(
     namedValue,
-    (whole: string, name: string, between: string) => isSecretKey(name) ? `${name}${between}${mark}` : whole
+    (whole: string, before: string, option: string | undefined, name: string | undefined) =>
+      isSecretKey(option ?? name ?? "") ? before + mark : whole
   )
