@@ -28,7 +28,7 @@ import { showAction } from "../../src/services/permission/Action.ts"
 import { PermissionDenied, PermissionGate } from "../../src/services/permission/PermissionGate.ts"
 import { ItemIndex } from "../../src/services/search/ItemIndex.ts"
 import { Settings } from "../../src/services/settings/Settings.ts"
-import { HumanGate } from "../../src/services/trust/HumanAct.ts"
+import { HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../src/services/trust/ProjectTrust.ts"
 import { caller, kernel, object, tool } from "../layers/proxy/calls.ts"
 import { directive, inputs, knowledge, person } from "./items.ts"
@@ -364,6 +364,27 @@ describe("the request is recorded before anything is read:", () => {
       }).pipe(Effect.scoped)
     })
   }
+})
+
+it.effect("a question that is on its way is no refusal", () => {
+  const { layer, made } = world()
+  const gates: ReadonlyArray<readonly [HumanGate["Service"], outcome: string]> = [
+    [
+      HumanGate.of({
+        ask: ({ command, kind, title }) => Effect.fail(new HumanRequired({ kind, title, command, asked: true }))
+      }),
+      "asked"
+    ],
+    [person("nobody"), "denied"],
+    [person("no"), "failure"],
+    [person("yes"), "success"]
+  ]
+  return Effect.gen(function*() {
+    for (const [gate, outcome] of gates) {
+      yield* Effect.exit(Effect.provideService(sign({ id: "say" }, caller), HumanGate, gate))
+      assert.deepInclude(lastOf(made), { kind: "result", operation: "sign", outcome })
+    }
+  }).pipe(Effect.provide(layer()))
 })
 
 describe("what is only read", () => {

@@ -1,5 +1,6 @@
 // The audit's entry format. Files of this form are evidence and outlive versions: extend, never change.
 import { Option, Predicate, Result, Schema } from "effect"
+import { Outcome } from "../call/callOutcome.ts"
 
 const Hex64 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 
@@ -72,8 +73,7 @@ export const AuditResult = Schema.Struct({
   /** As in the request. Absent: "run". */
   operation: Schema.optionalKey(Schema.String),
   subject: AuditSubject,
-  /** `interrupted`: the caller went away or cancelled. */
-  outcome: Schema.Literals(["success", "failure", "denied", "interrupted"]),
+  outcome: Outcome,
   /** The rule or the person that allowed or denied it. */
   rule: Schema.optionalKey(Schema.String),
   isolation: Schema.optionalKey(Schema.String),
@@ -98,7 +98,7 @@ export const AuditRead = Schema.Struct({
     tier: Schema.String,
     state: Schema.String
   })),
-  outcome: Schema.Literals(["success", "failure", "denied", "interrupted"]),
+  outcome: Outcome,
   rule: Schema.optionalKey(Schema.String),
   /** Its code alone: a message may quote the item. */
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String })),

@@ -1,10 +1,16 @@
 // What the audit says came of an action: a refusal is told apart from a failure, and both from a caller who went away.
-import { Cause, Exit, Option } from "effect"
+import { Cause, Exit, Option, Schema } from "effect"
 import { codeOf, innermost } from "../error/KiwiError.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
 
+/**
+ * `interrupted`: the caller went away or cancelled. `asked`: a person is being asked, and the call comes again with the
+ * answer.
+ */
+export const Outcome = Schema.Literals(["success", "failure", "denied", "interrupted", "asked"])
+
 export interface CallOutcome {
-  readonly outcome: "success" | "failure" | "denied" | "interrupted"
+  readonly outcome: typeof Outcome.Type
   /** The rule that refused. */
   readonly rule?: string
   readonly error?: { readonly code: string; readonly message: string }
@@ -16,7 +22,7 @@ export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
   if (failure !== undefined) {
     const inner = innermost(failure)
     return {
-      outcome: inner.refusal === undefined ? "failure" : "denied",
+      outcome: inner.asked === true ? "asked" : inner.refusal === undefined ? "failure" : "denied",
       ...(inner.rule === undefined ? {} : { rule: inner.rule }),
       error: { code: codeOf(inner), message: failure.message }
     }

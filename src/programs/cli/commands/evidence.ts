@@ -5,6 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { AuditEntry } from "../../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../services/audit/AuditLog.ts"
+import { Outcome } from "../../../services/call/callOutcome.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
@@ -55,7 +56,7 @@ const filters = {
     Flag.withDescription("Only what is about this item"),
     Flag.optional
   ),
-  outcome: Flag.Literals("outcome", ["success", "failure", "denied", "interrupted"]).pipe(
+  outcome: Flag.Literals("outcome", Outcome.literals).pipe(
     Flag.withMetavar("OUTCOME"),
     Flag.withDescription("Only what ended so"),
     Flag.optional
@@ -125,7 +126,7 @@ export const auditGroup = Command.make("audit").pipe(
 const outcomeOf = (outcome: string, paint: Paint): string =>
   outcome === "success" || outcome === "done"
     ? paint.green(outcome)
-    : outcome === "agreed"
+    : outcome === "agreed" || outcome === "asked"
     ? outcome
     : paint.red(outcome)
 
