@@ -23,7 +23,8 @@ export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
     const inner = innermost(failure)
     return {
       outcome: inner.asked === true ? "asked" : inner.refusal === undefined ? "failure" : "denied",
-      ...(inner.rule === undefined ? {} : { rule: inner.rule }),
+      // An error of a program may have a field of that name too.
+      ...(inner.refusal !== undefined && typeof inner.rule === "string" ? { rule: inner.rule } : {}),
       error: { code: codeOf(inner), message: failure.message }
     }
   }
