@@ -10,6 +10,7 @@ const house: House = {
     "approval",
     "audit",
     "auth",
+    "call",
     "capability",
     "chain",
     "dependency",

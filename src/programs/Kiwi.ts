@@ -13,10 +13,12 @@ import type {
 } from "../layers/lockfile/lockUses.ts"
 import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
 import type { ProjectServices } from "../layers/Projects.ts"
+import type { CallEvent } from "../services/call/CallEvents.ts"
+import { CallEvents } from "../services/call/CallEvents.ts"
+import { newCallId } from "../services/call/callId.ts"
 import type { ChainQuery } from "../services/chain/ChainResolver.ts"
 import type { SecretStore } from "../services/identity/SecretStore.ts"
 import type { Tier } from "../services/item/ItemId.ts"
-import { ItemStore } from "../services/item/ItemStore.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
 import type { LockFilter } from "../services/lockfile/LockfileStore.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
@@ -28,15 +30,14 @@ import type {
   ValidatedLocks,
   VerifiedLocks
 } from "../services/lockfile/lockReport.ts"
-import type { CallEvent, ToolResult } from "../services/proxy/ToolCall.ts"
-import { CallEvents } from "../services/proxy/ToolCall.ts"
+import type { ToolResult } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
-import { newCallId } from "./callId.ts"
 import type { DrawnChain } from "./chain.ts"
 import { chain } from "./chain.ts"
 import type { EnvExplanation } from "./envExplain.ts"
 import { explainEnv } from "./envExplain.ts"
+import { findToExecute } from "./execute.ts"
 import type { Explanation } from "./explain.ts"
 import { explain } from "./explain.ts"
 import type { Followed } from "./follow.ts"
@@ -185,11 +186,10 @@ export const makeKiwiOver = <E>(
     load: (query, options) => runAs(({ caller }) => load(query, caller), options),
     follow: (directive, inputs = {}, options) =>
       runAs((by) =>
-        Effect.gen(function*() {
-          const store = yield* ItemStore
-          const { location } = yield* store.find({ id: directive, type: "directive" })
-          return yield* follow(location, inputs, by)
-        }), options),
+        Effect.flatMap(
+          findToExecute({ id: directive, type: "directive" }, { ...by, parameters: inputs }),
+          ({ location }) => follow(location, inputs, by)
+        ), options),
     explain: (query, parameters, options) =>
       runAs(({ callId, caller }) => explain(query, parameters, callId, caller), options),
     chain: (query, options) => run(chain(query), options),

@@ -60,6 +60,12 @@ export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 
 // A call: what goes into ToolProxy, what comes out, and everything that can go wrong.
+export { Caller, Surface } from "../services/call/Caller.ts"
+export type { CallEvent } from "../services/call/CallEvents.ts"
+export { CallEvents } from "../services/call/CallEvents.ts"
+export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
+export type { Action } from "../services/permission/Action.ts"
+export { showAction } from "../services/permission/Action.ts"
 export type { Allowed } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
 export type { BuiltinHandler } from "../services/primitive/Builtins.ts"
@@ -91,18 +97,7 @@ export {
 } from "../services/primitive/Primitive.ts"
 export type { ChildExit, ChildRequest, Engine, SpawnFailure, TakeChunk } from "../services/process/ChildProcesses.ts"
 export { ChildProcesses } from "../services/process/ChildProcesses.ts"
-export type { CallEvent } from "../services/proxy/ToolCall.ts"
-export {
-  Caller,
-  CallEvents,
-  CallMetadata,
-  CallPlan,
-  CallWarning,
-  OutputReference,
-  Surface,
-  ToolCall,
-  ToolResult
-} from "../services/proxy/ToolCall.ts"
+export { CallMetadata, CallPlan, OutputReference, ToolCall, ToolResult } from "../services/proxy/ToolCall.ts"
 export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolProxy.ts"
 export { ConfigInvalid, HidesItem, ParametersInvalid, ToolChainError, ToolProxy } from "../services/proxy/ToolProxy.ts"
 export { Isolation, SandboxUnavailable } from "../services/sandbox/Isolation.ts"

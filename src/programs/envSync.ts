@@ -1,7 +1,7 @@
 // The one act that installs packages: for one tool, or for all that declare some. A tool is held to everything that a
 // call of it would be held to before anything is fetched; what is refused installs nothing.
 import { Clock, Duration, Effect, Result } from "effect"
-import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/call/Caller.ts"
 import type { Chain } from "../services/chain/Chain.ts"
 import type { Declared } from "../services/dependency/declaredDependencies.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
@@ -10,14 +10,13 @@ import type { InstalledPackage, InstalledSet } from "../services/dependency/Inst
 import { EnvResolver, type InterpreterAnswer, RequirementsMissing } from "../services/env/EnvResolver.ts"
 import { stateOf, toErrorObject } from "../services/error/KiwiError.ts"
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
+import type { Verified } from "../services/integrity/Verifier.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
-import { outcomeOf } from "../services/proxy/callOutcome.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
-import { newCallId } from "./callId.ts"
+import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
 export interface EnvSyncInput {
@@ -57,6 +56,7 @@ const nameOf = ({ category, id }: ItemLocation): string => category === "" ? id 
 
 interface Ready extends Planned {
   readonly chain: Chain
+  readonly verified: ReadonlyArray<Verified>
 }
 
 type Candidate =
@@ -70,7 +70,7 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   const proxy = yield* ToolProxy
   const dependencies = yield* Dependencies
   const tool = nameOf(location)
-  const { blocked, resolved } = yield* proxy.trace(caller, { item: tool, tier: location.tier })
+  const { blocked, resolved, verified } = yield* proxy.trace(caller, { item: tool, tier: location.tier })
   if (resolved === undefined) {
     return (blocked === undefined
       ? { _tag: "Nothing" }
@@ -89,46 +89,9 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   if (declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
   return {
     _tag: "Ready",
-    ready: { tool, path: showLocation(location), declared: declared.success, chain }
+    ready: { tool, path: showLocation(location), declared: declared.success, chain, verified }
   } satisfies Candidate
 })
-
-/** Before and after, like every other call: what is fetched is an effect. */
-const audited = <A, E extends KiwiError, R>(
-  location: ItemLocation,
-  { chain, declared, tool }: Ready,
-  input: EnvSyncInput,
-  caller: Caller,
-  effect: Effect.Effect<A, E, R>
-) =>
-  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
-    const audit = yield* AuditLog
-    const call = yield* newCallId
-    const started = yield* Clock.currentTimeMillis
-    const leaf = chain.leaf.tool
-    const subject = { type: "tool", item: tool, tier: location.tier, version: leaf.version, digest: leaf.digest }
-    yield* audit.append({
-      kind: "request",
-      call,
-      caller,
-      operation: "env sync",
-      subject,
-      parameters: {
-        requirements: [...declared.requirements],
-        ...(input.upgrade ? { upgrade: true } : {}),
-        ...(input.allowBuild ? { allow_build: true } : {})
-      }
-    })
-    const exit = yield* Effect.exit(restore(effect))
-    yield* audit.append({
-      kind: "result",
-      call,
-      subject: { ...subject, chain_digest: chain.digest },
-      ...outcomeOf(exit),
-      duration_ms: (yield* Clock.currentTimeMillis) - started
-    })
-    return yield* exit
-  }))
 
 /** The path of what packages are installed for; undefined where the chain's runtime asks for no interpreter. */
 const interpreterOf = (
@@ -147,30 +110,39 @@ const interpreterOf = (
       })
     )
 
-const install = Effect.fnUntraced(
-  function*(location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) {
-    const dependencies = yield* Dependencies
-    const lockfiles = yield* Lockfiles
-    const environments = yield* EnvResolver
-    const { chain } = ready
-    const interpreter = yield* interpreterOf(chain, yield* environments.interpreter(chain))
-    const outcome = yield* audited(
-      location,
-      ready,
-      input,
+/** What is fetched is an effect: recorded and asked about, like every other. */
+const install = (location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) => {
+  const { chain, declared, tool, verified } = ready
+  const { digest, version } = chain.leaf.tool
+  return govern(
+    {
       caller,
-      dependencies.sync({
+      operation: "env sync",
+      subject: { type: "tool", item: tool, tier: location.tier, version, digest, chain_digest: chain.digest },
+      parameters: {
+        requirements: declared.requirements,
+        upgrade: input.upgrade || undefined,
+        allow_build: input.allowBuild || undefined
+      },
+      lost: "warn"
+    },
+    () => Effect.succeed({ action: { _tag: "SyncPackages", chain, verified } as const }),
+    Effect.fnUntraced(function*() {
+      const dependencies = yield* Dependencies
+      const lockfiles = yield* Lockfiles
+      const environments = yield* EnvResolver
+      const interpreter = yield* interpreterOf(chain, yield* environments.interpreter(chain))
+      return yield* dependencies.sync({
         chain,
         interpreter,
         pins: yield* lockfiles.packagesOf(chain),
         upgrade: input.upgrade,
         allowBuild: input.allowBuild,
-        progress: (what) => input.progress(`${ready.tool}: ${what}`)
+        progress: (what) => input.progress(`${tool}: ${what}`)
       })
-    )
-    return outcome
-  }
-)
+    })
+  )
+}
 
 /**
  * Keeps what is installed in the tool's lock. A lock that says something else stays: replacing it is a person's, who is

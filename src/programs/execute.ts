@@ -1,10 +1,13 @@
 // Execute: a tool runs through ToolProxy; a directive or a knowledge entry is handed over to be followed.
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import { audited } from "../services/audit/audited.ts"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/call/Caller.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { follow } from "./follow.ts"
 
@@ -20,20 +23,39 @@ export interface ExecuteInput {
   readonly callId: string
 }
 
-export const execute = Effect.fn("execute")(function*(input: ExecuteInput, caller: Caller) {
-  const proxy = yield* ToolProxy
-  const runTool = proxy.call({
-    callId: input.callId,
-    caller,
-    item: input.id,
-    ...(input.tier === undefined ? {} : { tier: input.tier }),
-    parameters: input.parameters,
-    dryRun: input.dryRun,
-    ...(input.lockfileMode === undefined ? {} : { lockfileMode: input.lockfileMode })
-  })
-  if (input.type === "tool") return yield* runTool
+/** The item that is to be executed. Who asks for what is not there is recorded; of what is there, the call is. */
+export const findToExecute = Effect.fnUntraced(function*(
+  { id, tier, type }: ItemQuery,
+  { callId, caller, parameters }: Pick<ExecuteInput, "callId" | "parameters"> & { readonly caller: Caller }
+) {
+  const audit = yield* AuditLog
   const store = yield* ItemStore
-  const { location } = yield* store.find({ id: input.id, type: input.type, tier: input.tier })
-  if (location.type === "tool") return yield* runTool
-  return yield* follow(location, input.parameters, { callId: input.callId, caller })
+  const subject = { item: id, ...(type === undefined ? {} : { type }), ...(tier === undefined ? {} : { tier }) }
+  return yield* store.find({ id, type, tier }).pipe(Effect.catch((error) =>
+    audited(
+      audit,
+      { call: callId, caller, operation: "execute", subject, parameters },
+      { ending: () => ({ subject }), lost: Effect.succeed },
+      Effect.fail(error)
+    )
+  ))
+})
+
+export const execute = Effect.fn("execute")(function*(input: ExecuteInput, caller: Caller) {
+  const { callId, parameters, type } = input
+  const proxy = yield* ToolProxy
+  const runTool = (found?: FoundItem) =>
+    proxy.call({
+      callId,
+      caller,
+      item: input.id,
+      ...(input.tier === undefined ? {} : { tier: input.tier }),
+      parameters,
+      dryRun: input.dryRun,
+      ...(input.lockfileMode === undefined ? {} : { lockfileMode: input.lockfileMode })
+    }, found)
+  if (type === "tool") return yield* runTool()
+  const found = yield* findToExecute(input, { callId, caller, parameters })
+  if (found.location.type === "tool") return yield* runTool(found)
+  return yield* follow(found.location, parameters, { callId, caller })
 })

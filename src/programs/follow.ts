@@ -1,16 +1,16 @@
 // Following a directive and reading knowledge: the actionable part of a believed item, with the inputs put in.
-import { Clock, Effect, Exit, Result } from "effect"
+import { Effect } from "effect"
 import type { Schema } from "effect"
-import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/call/Caller.ts"
+import type { CallWarning } from "../services/call/CallWarning.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Directive, Item, ItemLocation } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { outcomeOf } from "../services/proxy/callOutcome.ts"
-import type { Caller, CallWarning } from "../services/proxy/ToolCall.ts"
 import { ParametersInvalid } from "../services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { govern } from "./govern.ts"
 
 /** A directive's inputs as JSON Schema: its own, or one made from its `<input>` elements. */
 export const inputSchema = (directive: Pick<Directive, "inputs" | "inputSchema">): Schema.JsonObject =>
@@ -81,56 +81,40 @@ export interface Followed {
   readonly warnings: ReadonlyArray<CallWarning>
 }
 
-/** Verifies, validates and hands over a directive or a knowledge entry; audited like every other call. */
+/** Verifies, validates and hands over a directive or a knowledge entry. Nothing is handed over without a record. */
 export const follow = Effect.fn("follow")(function*(
   location: ItemLocation,
   parameters: Schema.JsonObject,
-  call: { readonly callId: string; readonly caller: Caller }
+  { callId, caller }: { readonly callId: string; readonly caller: Caller }
 ) {
-  const audit = yield* AuditLog
   const store = yield* ItemStore
   const parser = yield* ItemParser
   const verifier = yield* Verifier
   const trust = yield* ProjectTrust
-  const started = yield* Clock.currentTimeMillis
-  const subject = { type: location.type, item: location.id, tier: location.tier }
-  const found: { version?: string; digest?: string } = {}
-  const handOver = Effect.gen(function*() {
-    if (location.tier === "project") yield* trust.require
-    const snapshot = yield* store.read(location)
-    found.digest = snapshot.digest
-    // As with a tool: what cannot be read cannot be signed either, so that is what has to be mended first.
-    const item = yield* parser.parse(snapshot)
-    found.version = item.version
-    yield* verifier.verify(snapshot)
-    return {
-      status: "ready",
-      data: yield* answer(item, parameters),
-      metadata: { id: location.id, type: location.type, version: item.version, digest: item.digest },
-      warnings: []
-    } satisfies Followed as Followed
-  })
-  return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
-    yield* audit.append({
-      kind: "request",
-      call: call.callId,
-      caller: call.caller,
+  return yield* govern(
+    {
+      caller,
+      callId,
       operation: "follow",
-      subject,
-      parameters
-    })
-    const exit = yield* Effect.exit(restore(handOver))
-    const recorded = yield* Effect.result(audit.append({
-      kind: "result",
-      call: call.callId,
-      subject: { ...subject, ...found },
-      ...outcomeOf(exit),
-      ...(Exit.isSuccess(exit) ? { rule: "follow-believed" } : {}),
-      duration_ms: (yield* Clock.currentTimeMillis) - started
-    }))
-    if (Exit.isFailure(exit)) return yield* Effect.failCause(exit.cause)
-    // Nothing has happened yet, so what cannot be recorded is not handed over.
-    if (Result.isFailure(recorded)) return yield* recorded.failure
-    return exit.value
-  }))
+      subject: { type: location.type, item: location.id, tier: location.tier },
+      parameters,
+      lost: "refuse"
+    },
+    Effect.fnUntraced(function*(about) {
+      if (location.tier === "project") yield* trust.require
+      const snapshot = yield* store.read(location)
+      about({ digest: snapshot.digest })
+      // As with a tool: what cannot be read cannot be signed either, so that is what has to be mended first.
+      const item = yield* parser.parse(snapshot)
+      about({ version: item.version })
+      return { item, action: { _tag: "Follow", location, verified: yield* verifier.verify(snapshot) } as const }
+    }),
+    ({ item }) =>
+      Effect.map(answer(item, parameters), (data): Followed => ({
+        status: "ready",
+        data,
+        metadata: { id: location.id, type: location.type, version: item.version, digest: item.digest },
+        warnings: []
+      }))
+  )
 })

@@ -1,5 +1,6 @@
 // Help: guides from the system tier's own knowledge, and what this kernel can and cannot do right now.
 import { Effect, Option } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
 import { agentRemedy } from "../services/error/agentRemedy.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
@@ -7,6 +8,7 @@ import type { ItemAmbiguous, ItemInvalid, ItemUnreadable } from "../services/ite
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import { governRead } from "./govern.ts"
 
 export const topics = [
   "overview",
@@ -61,7 +63,15 @@ const off = Effect.gen(function*() {
   ]
 })
 
-export const help = Effect.fn("help")(function*(topic: Topic) {
+export const help = Effect.fn("help")((topic: Topic, caller: Caller) =>
+  governRead(
+    { caller, operation: "help", query: topic, shown: () => [] },
+    Effect.succeed({ action: { _tag: "Help", topic } as const }),
+    () => read(topic)
+  )
+)
+
+const read = Effect.fnUntraced(function*(topic: Topic) {
   const parser = yield* ItemParser
   const store = yield* ItemStore
   const trust = yield* ProjectTrust

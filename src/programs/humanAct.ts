@@ -3,7 +3,7 @@
 // more than most calls do.
 import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
+import type { Caller } from "../services/call/Caller.ts"
 import { HumanGate } from "../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../services/trust/HumanAct.ts"
 
@@ -34,10 +34,12 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
       "HumanDeclined",
       ({ by, seen }) => record({ by: by ?? caller.surface, ...(seen === undefined ? {} : { seen }) }, "declined")
     ),
-    // Without a reason nobody was refused: a question is on its way.
     Effect.tapErrorTag(
       "HumanRequired",
-      ({ why }) => why === undefined ? Effect.void : Effect.ignore(record({ by: caller.surface, seen: why }, "refused"))
+      ({ asked, why }) =>
+        asked === true
+          ? Effect.void
+          : Effect.ignore(record({ by: caller.surface, ...(why === undefined ? {} : { seen: why }) }, "refused"))
     )
   )
   return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {

@@ -1,11 +1,11 @@
 // Whether an item can be believed and used right now, in one word: what search, load and explain show.
 import { Effect } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import { stateOf } from "../services/error/KiwiError.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Verified } from "../services/integrity/Verifier.ts"
 import type { ItemSnapshot } from "../services/item/Item.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 

@@ -1,12 +1,13 @@
 // Load: everything about one item, to read. What is not believed comes inside a field that says so.
 import { Effect } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
 import type { Item, Tool } from "../services/item/Item.ts"
 import { showExecutor, showLocation } from "../services/item/Item.ts"
-import type { ItemQuery } from "../services/item/ItemStore.ts"
+import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
+import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
 import { readinessOf } from "./itemState.ts"
 import { unquoted } from "./unquoted.ts"
@@ -73,9 +74,23 @@ const contentOf = (item: Item, content: string, files: LoadedContent["files"]): 
 
 export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller) {
   const store = yield* ItemStore
+  return yield* governRead(
+    {
+      caller,
+      operation: "load",
+      query: query.id,
+      filters: { type: query.type, tier: query.tier },
+      shown: ({ id, state, tier, type }: Loaded) => [{ type, id, tier, state }]
+    },
+    Effect.map(store.find(query), (found) => ({ ...found, action: { _tag: "Load", item: found.location } as const })),
+    (found) => read(found, caller)
+  )
+})
+
+const read = Effect.fnUntraced(function*({ hides, location }: FoundItem, caller: Caller) {
+  const store = yield* ItemStore
   const parser = yield* ItemParser
   const told = yield* unquoted
-  const { hides, location } = yield* store.find(query)
   const snapshot = yield* store.read(location)
   const standing = yield* readinessOf(snapshot, caller)
   const text = new TextDecoder().decode(snapshot.bytes)

@@ -1,18 +1,43 @@
 // What is done to locks on the surfaces that can reach a person: what loosens one is a person's act, and is recorded.
-import * as Uses from "../layers/lockfile/lockUses.ts"
-import type { Ask, FreezeLocksInput, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/lockUses.ts"
-import type { AuditLog, AuditUnavailable } from "../services/audit/AuditLog.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
-import type { HumanDeclined, HumanGate, HumanRequired } from "../services/trust/HumanAct.ts"
+import { Effect } from "effect"
+import type { FreezeLocksInput, LockChange, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/lockUses.ts"
+import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/lockUses.ts"
+import type { Caller } from "../services/call/Caller.ts"
+import type { KiwiError } from "../services/error/KiwiError.ts"
+import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
-/** Asks the person behind the surface's HumanGate. */
-export const asking =
-  (caller: Caller): Ask<AuditUnavailable | HumanDeclined | HumanRequired, AuditLog | HumanGate> => (request, perform) =>
-    asHuman(request, caller, perform)
+/** Asks the person behind the surface's HumanGate where one has to agree. */
+export const performChange = <A, E>({ perform, request }: LockChange<A, E>, caller: Caller) =>
+  request === undefined ? perform(undefined) : asHuman(request, caller, perform)
 
-export const freezeLocks = (input: FreezeLocksInput, caller: Caller) => Uses.freezeLocks(input, asking(caller))
+const changeLocks = <A, E extends KiwiError, E2 extends KiwiError, R>(
+  change: "freeze" | "update" | "prune",
+  input: FreezeLocksInput & UpdateLocksInput & PruneLocksInput,
+  plan: Effect.Effect<LockChange<A, E>, E2, R>,
+  caller: Caller
+) =>
+  govern(
+    {
+      caller,
+      operation: `lockfile ${change}`,
+      subject: { type: "tool", item: input.id ?? "**" },
+      parameters: { ...input },
+      lost: "warn"
+    },
+    () =>
+      Effect.map(plan, (planned) => ({
+        planned,
+        action: { _tag: "ChangeLocks", change, tools: planned.tools } as const
+      })),
+    ({ planned }) => performChange(planned, caller)
+  )
 
-export const updateLocks = (input: UpdateLocksInput, caller: Caller) => Uses.updateLocks(input, asking(caller))
+export const freezeLocks = (input: FreezeLocksInput, caller: Caller) =>
+  changeLocks("freeze", input, planFreezeLocks(input), caller)
 
-export const pruneLocks = (input: PruneLocksInput, caller: Caller) => Uses.pruneLocks(input, asking(caller))
+export const updateLocks = (input: UpdateLocksInput, caller: Caller) =>
+  changeLocks("update", input, planUpdateLocks(input), caller)
+
+export const pruneLocks = (input: PruneLocksInput, caller: Caller) =>
+  changeLocks("prune", input, planPruneLocks(input), caller)

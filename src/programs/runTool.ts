@@ -1,10 +1,11 @@
 // Running a tool from a program that embeds Kiwi: one call, a typed result, a closed union of errors.
 import { Effect, Schema } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
+import { newCallId } from "../services/call/callId.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
-import type { Caller, ToolResult } from "../services/proxy/ToolCall.ts"
+import type { ToolResult } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
-import { newCallId } from "./callId.ts"
 
 /** The tool answered, but not with what the caller's schema says. */
 export class ResultUnexpected extends Schema.TaggedError<ResultUnexpected>()("ResultUnexpected", {

@@ -1,14 +1,15 @@
 // Search: pointers from the index, and about each what may be said of it now.
 import { Effect } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
+import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
 import { readinessOf } from "./itemState.ts"
 
@@ -63,7 +64,22 @@ const describe = Effect.fnUntraced(
 )
 
 /** Best first; at equal match, what is believed before what is not. Empty when nothing matches. */
-export const search = Effect.fn("search")(function*(query: SearchQuery, caller: Caller) {
+export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) => {
+  const { query: words, ...filters } = query
+  return governRead(
+    {
+      caller,
+      operation: "search",
+      query: words,
+      filters: { ...filters, tags: filters.tags && [...filters.tags] },
+      shown: (hits: ReadonlyArray<SearchHit>) => hits.map(({ id, state, tier, type }) => ({ type, id, tier, state }))
+    },
+    Effect.succeed({ action: { _tag: "Search", query } as const }),
+    () => find(query, caller)
+  )
+})
+
+const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
   const index = yield* ItemIndex
   const store = yield* ItemStore
   const found = yield* index.search(query)

@@ -2,8 +2,8 @@
 // surface, after the person has agreed, and is never part of what is asked, recorded or compared.
 import { Effect } from "effect"
 import type { Redacted } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import { asHuman } from "./humanAct.ts"
 
 export const setSecret = Effect.fn("setSecret")(function*<E, R>(

@@ -1,7 +1,8 @@
 // Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect, Option, Result } from "effect"
-import { lockUnfinished } from "../layers/lockfile/lockUses.ts"
+import { planUnfinishedLocks } from "../layers/lockfile/lockUses.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/call/Caller.ts"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
 import { toErrorObject } from "../services/error/KiwiError.ts"
 import type { PlannedSignature, SignedItem } from "../services/integrity/Signatures.ts"
@@ -15,10 +16,10 @@ import { showFinding } from "../services/lockfile/compareLock.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import { showLock } from "../services/lockfile/lockReport.ts"
-import type { Caller } from "../services/proxy/ToolCall.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
+import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
-import { asking } from "./lockfile.ts"
+import { performChange } from "./lockfile.ts"
 import { unquoted } from "./unquoted.ts"
 
 export interface SignInput {
@@ -150,7 +151,10 @@ const finishLocks = Effect.fnUntraced(function*(
     id: qualifiedId(location),
     tier: location.tier
   }))
-  const done = yield* Effect.result(lockUnfinished(tools, `${request.command} --changed`, asking(caller)))
+  const done = yield* planUnfinishedLocks(tools, `${request.command} --changed`).pipe(
+    Effect.flatMap((change) => performChange(change, caller)),
+    Effect.result
+  )
   if (Result.isFailure(done)) {
     const { message, remediation } = toErrorObject(done.failure)
     return {
@@ -178,17 +182,42 @@ const answeredIn = { cli: undefined, mcp: "client", embed: "program" } as const
  * Asks the person behind the surface's HumanGate. A plan without items is not asked about, nor what an agent asks for and
  * the person has signed as it is.
  */
-export const sign = Effect.fn("sign")(function*(input: SignInput, caller: Caller) {
-  const lockfiles = yield* Lockfiles
+export const sign = Effect.fn("sign")((input: SignInput, caller: Caller) => {
+  const { id, tier, type, ...parameters } = input
+  return govern(
+    {
+      caller,
+      operation: "sign",
+      subject: { item: id, ...(type === undefined ? {} : { type }), ...(tier === undefined ? {} : { tier }) },
+      parameters,
+      lost: "warn"
+    },
+    () =>
+      Effect.map(
+        planSigning(input, caller),
+        (plan) => ({ plan, action: { _tag: "Sign", items: itemsOf(plan) } as const })
+      ),
+    ({ plan }) => signPlanned(plan, input, caller)
+  )
+})
+
+const itemsOf = ({ items, signed }: SigningPlan) => [...items.map(({ location }) => location), ...signed]
+
+const planSigning = Effect.fnUntraced(function*(input: SignInput, caller: Caller) {
   const signatures = yield* Signatures
   const told = yield* unquoted
-  const made = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
+  const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
+  return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: told(error) })) }
+})
+
+const signPlanned = Effect.fnUntraced(function*(plan: SigningPlan, input: SignInput, caller: Caller) {
+  const lockfiles = yield* Lockfiles
+  const signatures = yield* Signatures
   const withLocks = Effect.fnUntraced(function*(done: Signed) {
-    if (input.freeze === false || made.signed.length === 0) return done
-    const { locked, refused } = yield* finishLocks(made, caller)
+    if (input.freeze === false || plan.signed.length === 0) return done
+    const { locked, refused } = yield* finishLocks(plan, caller)
     return { ...done, refused: [...done.refused, ...refused], ...(locked.length === 0 ? {} : { locked }) }
   })
-  const plan = { ...made, refused: made.refused.map(({ error, item }) => ({ item, error: told(error) })) }
   if (plan.items.length === 0) {
     return yield* withLocks({ signed: [], refrozen: [], refused: refusals(plan) })
   }

@@ -2,7 +2,8 @@
 import { Effect, ManagedRuntime } from "effect"
 import type { KernelOptions } from "../../src/layers/Kernel.ts"
 import * as Kernel from "../../src/layers/Kernel.ts"
-import type { Caller, ToolCall } from "../../src/services/proxy/ToolCall.ts"
+import type { Caller } from "../../src/services/call/Caller.ts"
+import type { ToolCall } from "../../src/services/proxy/ToolCall.ts"
 import { ToolProxy } from "../../src/services/proxy/ToolProxy.ts"
 
 export const caller: Caller = { surface: "embed", client: "bench", session: "bench" }

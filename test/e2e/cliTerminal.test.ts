@@ -172,7 +172,7 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
     const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
     const made = entries.find((entry: { readonly act?: string }) => entry.act === "trust-project")
     assert.strictEqual(made.by, "init")
-    const { by, outcome, seen } = entries.at(-1)
+    const { by, outcome, seen } = entries.findLast((entry: { readonly kind: string }) => entry.kind === "act")
     assert.deepStrictEqual([by, outcome], ["terminal", "done"])
     assert.match(seen, /^answered at \/dev\/pts\/\d+$/)
   })
@@ -241,7 +241,8 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
     const env = { CLAUDECODE: "1", ...person }
     const signed = await machine.kiwi(["sign", "tool", "mine", "--json"], { env })
     assert.strictEqual(signed.code, 0, signed.stdout)
-    const audit = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout).entries.at(-1)
+    const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
+    const audit = entries.findLast((entry: { readonly kind: string }) => entry.kind === "act")
     assert.deepStrictEqual([audit.act, audit.by, audit.seen, audit.outcome], [
       "sign",
       "passphrase",

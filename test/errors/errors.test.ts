@@ -8,11 +8,11 @@ import { tmpdir } from "node:os"
 import { renderError } from "../../src/programs/cli/failure.ts"
 import { uncolored } from "../../src/programs/cli/text.ts"
 import * as embed from "../../src/programs/embed.ts"
+import { outcomeOf } from "../../src/services/call/callOutcome.ts"
 import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import type { ErrorCause, ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { codeOf, innermost, isKiwiError, stateOf, toErrorObject } from "../../src/services/error/KiwiError.ts"
 import type { LockUseError } from "../../src/services/lockfile/Lockfiles.ts"
-import { outcomeOf } from "../../src/services/proxy/callOutcome.ts"
 import type { ChainReason, ToolCallError } from "../../src/services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../src/services/proxy/ToolProxy.ts"
 import { errorClasses, stringsOf } from "./catalog.ts"
@@ -140,7 +140,7 @@ describe("only the class knows", () => {
     const codes = errorClasses.map(({ code }) => code)
     assert.deepStrictEqual(naming(codes, /^src\/programs\/demo\//), [
       // Of a defect, which has no class.
-      "src/services/proxy/callOutcome.ts: INTERNAL_ERROR"
+      "src/services/call/callOutcome.ts: INTERNAL_ERROR"
     ])
   })
 

@@ -100,7 +100,7 @@ const uses = {
   ToolProxy: [embed.ToolProxy, says],
   VerifiedCopies: [embed.VerifiedCopies, says],
   Verifier: [embed.Verifier, says],
-  Workspace: [embed.Workspace, help("overview")]
+  Workspace: [embed.Workspace, help("overview", caller)]
 } as const
 
 /** A person and a repository are not the kernel's: whoever composes a program provides them beside it. */
@@ -155,9 +155,13 @@ describe("a service that is replaced is asked, in place of the kernel's own:", (
 const refusal = Layer.succeed(
   PermissionGate,
   PermissionGate.of({
-    run: () =>
-      new PermissionDenied({ what: "run", rule: "closed", reason: "it is closed", hint: "Come back tomorrow" }),
-    useSecret: () => Effect.succeed({ rule: "any" })
+    allow: (_caller, action) =>
+      new PermissionDenied({
+        what: embed.showAction(action),
+        rule: "closed",
+        reason: "it is closed",
+        hint: "Come back tomorrow"
+      })
   })
 )
 

@@ -12,7 +12,7 @@ import { help, topics } from "../../src/programs/help.ts"
 import { load } from "../../src/programs/load.ts"
 import { runTool } from "../../src/programs/runTool.ts"
 import { search } from "../../src/programs/search.ts"
-import type { Caller } from "../../src/services/proxy/ToolCall.ts"
+import type { Caller } from "../../src/services/call/Caller.ts"
 import { agrees, makeWorld, type World } from "../support/builtKiwi.ts"
 import { buildHostileClone, canaryWord, plantCanaries } from "../support/hostileClone.ts"
 
@@ -169,7 +169,7 @@ describe("the words of a clone that nobody trusts", () => {
           said(yield* Effect.exit(load({ id }, caller)))
         }
         said(yield* Effect.exit(search({ query: "python", limit: 100 }, caller)))
-        said(yield* Effect.exit(help("overview")))
+        said(yield* Effect.exit(help("overview", caller)))
         assertSilence()
       }).pipe(Effect.provide(kernel)) as Effect.Effect<void>
     )

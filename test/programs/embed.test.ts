@@ -307,6 +307,7 @@ describe("the library", () => {
         "runTool",
         "runToolAs",
         "search",
+        "showAction",
         "showLocation",
         "sign",
         "toErrorObject",

@@ -62,7 +62,7 @@ describe("signing", () => {
       )
       assert.strictEqual(error._tag, "HumanRequired")
       if (error._tag === "HumanRequired") assert.match(error.remediation, /kiwi sign tool echo/)
-      assert.deepStrictEqual(yield* acts, [])
+      assert.deepStrictEqual(yield* acts, [["sign", "embed", "refused"]])
     }).pipe(Effect.provide(checked())))
 
   it.effect("asks nobody about a glob of which nothing can be signed", () =>

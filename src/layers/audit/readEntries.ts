@@ -22,11 +22,19 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(AuditEntry))
 
 /** Whether an entry is one that was asked for. */
 export const matches = (entry: { readonly [key: string]: unknown }, filter: EntryFilter): boolean => {
-  const { call, outcome, subject } = entry
+  const { call, outcome } = entry
   return (filter.call === undefined || call === filter.call) &&
     (filter.outcome === undefined || outcome === filter.outcome) &&
-    (filter.item === undefined || (Predicate.isReadonlyObject(subject) && subject["item"] === filter.item))
+    (filter.item === undefined || isAbout(entry, filter.item))
 }
+
+/** Asked for by that name, or shown under it. */
+const isAbout = (
+  { query, shown, subject }: { readonly [key: string]: unknown },
+  item: string
+): boolean =>
+  (Predicate.isReadonlyObject(subject) && subject["item"] === item) || query === item ||
+  (Array.isArray(shown) && shown.some((one) => Predicate.isReadonlyObject(one) && one["id"] === item))
 
 interface Kept {
   readonly at: string

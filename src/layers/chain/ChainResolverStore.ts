@@ -34,6 +34,8 @@ import {
   type ItemUnreadable
 } from "../../services/item/ItemErrors.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
+import { qualifiedId } from "../../services/item/ItemPath.ts"
+import type { FoundItem } from "../../services/item/ItemStore.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { isInRange } from "../../services/item/VersionRange.ts"
 import { sha256 } from "../identity/sha256.ts"
@@ -187,8 +189,8 @@ export const make = Effect.gen(function*() {
     return answer
   }
 
-  const answer = Effect.fnUntraced(function*(look: Look, query: ChainQuery) {
-    const found = yield* look.find({ ...query, type: "tool" })
+  const answer = Effect.fnUntraced(function*(look: Look, query: ChainQuery, given?: FoundItem) {
+    const found = given !== undefined && isNamed(given, query) ? given : yield* look.find({ ...query, type: "tool" })
     const links: Links = [yield* look.load(found.location)]
     yield* walk(look, links)
     const key = found.location.file
@@ -202,8 +204,8 @@ export const make = Effect.gen(function*() {
   })
 
   return ChainResolver.of({
-    resolve: Effect.fnUntraced(function*(query) {
-      return yield* answer({ find: (yield* store.atOnce).find, load }, query)
+    resolve: Effect.fnUntraced(function*(query, found) {
+      return yield* answer({ find: (yield* store.atOnce).find, load }, query, found)
     }),
     partial: Effect.fnUntraced(function*(query) {
       const look: Look = { find: (yield* store.atOnce).find, load }
@@ -227,6 +229,10 @@ export const make = Effect.gen(function*() {
     })
   })
 })
+
+const isNamed = ({ location }: FoundItem, { id, tier }: ChainQuery): boolean =>
+  location.type === "tool" && (id === location.id || id === qualifiedId(location)) &&
+  (tier === undefined || tier === location.tier)
 
 const isUnchanged = (chain: Chain, links: Links) =>
   chain.links.length === links.length &&

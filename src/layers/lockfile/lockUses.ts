@@ -1,6 +1,6 @@
-// What is done with locks over the Lockfiles of a kernel, for whoever can ask a person and for tools, which cannot: the
-// difference is the `ask` that they give. Many locks together are one question: everything is shown, agreed to once,
-// and then exactly that is done; nothing is written before.
+// What is done with locks over the Lockfiles of a kernel, for surfaces that can ask a person and for tools, which cannot.
+// A change is planned first: the plan says what a person has to agree to, and performs exactly that. Many locks together
+// are one question; nothing is written before it was agreed to.
 import { Effect, Option, Result } from "effect"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { ItemIdInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
@@ -17,11 +17,14 @@ import * as Report from "../../services/lockfile/lockReport.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { sha256 } from "../identity/sha256.ts"
 
-/** Has a person agree to a request, then performs. */
-export type Ask<E, R> = <A, E2>(
-  request: HumanRequest,
-  perform: (act: HumanAct) => Effect.Effect<A, E2>
-) => Effect.Effect<A, E | E2, R>
+/** A change of locks that is planned, and not done yet. */
+export interface LockChange<A, E> {
+  /** Whose locks it writes or removes, as `category/id`. */
+  readonly tools: ReadonlyArray<string>
+  /** What a person has to agree to before. */
+  readonly request: HumanRequest | undefined
+  readonly perform: (act: HumanAct | undefined) => Effect.Effect<A, E>
+}
 
 /** `category/id`, where the category was given apart. */
 export const withCategory = (
@@ -188,8 +191,7 @@ const together = (requests: ReadonlyArray<HumanRequest>, command: string): Human
 /** What a person agreed to in one go, taken apart again: each performer compares the digest of its own request. */
 const partOf = ({ digest, kind }: HumanRequest, { by }: HumanAct): HumanAct => ({ kind, digest, by })
 
-interface FreezeOptions<E, R> {
-  readonly ask: Ask<E, R>
+interface FreezeOptions {
   /** What a person types instead. */
   readonly command: string
   /** Whether a target that cannot be frozen fails it all. */
@@ -222,41 +224,45 @@ const planAll = Effect.fnUntraced(function*(targets: ReadonlyArray<Target>, sing
   return { known, planned, refused }
 })
 
-const freezeAll = Effect.fnUntraced(function*<E, R>(targets: ReadonlyArray<Target>, options: FreezeOptions<E, R>) {
+const planFreezeAll = Effect.fnUntraced(function*(targets: ReadonlyArray<Target>, options: FreezeOptions) {
   const lockfiles = yield* Lockfiles
   const { known, planned, refused } = yield* planAll(targets, options.single)
-  const due = options.dryRun ? [] : planned.filter(({ change }) => change !== "same").map(({ plan }) => plan)
+  const changed = planned.filter(({ change }) => change !== "same").map(({ plan }) => plan)
+  const due = options.dryRun ? [] : changed
   const requests = due.flatMap(({ request }) => request === undefined ? [] : [request])
-  const write = (act: HumanAct | undefined) =>
-    Effect.forEach(
-      due,
-      (plan) =>
-        lockfiles.freeze(plan, act === undefined || plan.request === undefined ? undefined : partOf(plan.request, act))
-    )
   const [first] = requests
-  const written = first === undefined
-    ? yield* write(undefined)
-    : yield* options.ask(
-      requests.length === 1 ? { ...first, command: options.command } : together(requests, options.command),
-      write
-    )
-  const paths = new Map(written.map((lock) => [keyOf(lock.scope, lock.variant, lock.lockfile), lock.path]))
   return {
-    dry_run: options.dryRun,
-    locks: planned.map(({ change, key, plan }): Report.FrozenLock => {
-      const { category, tool_id, version } = plan.frozen.root
+    tools: changed.map(({ frozen: { root } }) => qualifiedId({ category: root.category, id: root.tool_id })),
+    request: first === undefined
+      ? undefined
+      : requests.length === 1
+      ? { ...first, command: options.command }
+      : together(requests, options.command),
+    perform: Effect.fnUntraced(function*(act: HumanAct | undefined) {
+      const written = yield* Effect.forEach(due, (plan) =>
+        lockfiles.freeze(
+          plan,
+          act === undefined || plan.request === undefined ? undefined : partOf(plan.request, act)
+        ))
+      const paths = new Map(written.map((lock) => [keyOf(lock.scope, lock.variant, lock.lockfile), lock.path]))
       return {
-        tool_id,
-        version,
-        category,
-        scope: plan.scope,
-        path: paths.get(key) ?? known.get(key)?.path,
-        change,
-        differences: (plan.replaces ?? []).map(showFinding)
-      }
-    }),
-    refused
-  } satisfies Report.FrozenLocks as Report.FrozenLocks
+        dry_run: options.dryRun,
+        locks: planned.map(({ change, key, plan }): Report.FrozenLock => {
+          const { category, tool_id, version } = plan.frozen.root
+          return {
+            tool_id,
+            version,
+            category,
+            scope: plan.scope,
+            path: paths.get(key) ?? known.get(key)?.path,
+            change,
+            differences: (plan.replaces ?? []).map(showFinding)
+          }
+        }),
+        refused
+      } satisfies Report.FrozenLocks as Report.FrozenLocks
+    })
+  }
 })
 
 /** Of locks of several versions of one tool, only the present one can be made anew; variants are not renewed. */
@@ -297,7 +303,7 @@ const commandOf = (what: "freeze" | "update", input: FreezeLocksInput): string =
     ...(input.variant === true ? ["--variant"] : [])
   ].join(" ")
 
-export const freezeLocks = Effect.fn("freezeLocks")(function*<E, R>(input: FreezeLocksInput, ask: Ask<E, R>) {
+export const planFreezeLocks = Effect.fn("planFreezeLocks")(function*(input: FreezeLocksInput) {
   const lockfiles = yield* Lockfiles
   const { dryRun = false, scope, tier, variant = false } = input
   const id = input.id === undefined ? undefined : yield* withCategory(input.id, input.category)
@@ -306,9 +312,9 @@ export const freezeLocks = Effect.fn("freezeLocks")(function*<E, R>(input: Freez
   const dependents = link === undefined
     ? []
     : (yield* lockfiles.list({ scope })).locks.filter((lock) => Report.hasLink(lock, link))
-  return yield* freezeAll(
+  return yield* planFreezeAll(
     [...named.map((query): Target => ({ id: query.id, tier: query.tier, scope, variant })), ...targetsOf(dependents)],
-    { ask, command: commandOf("freeze", input), single: id !== undefined && link === undefined && !isGlob(id), dryRun }
+    { command: commandOf("freeze", input), single: id !== undefined && link === undefined && !isGlob(id), dryRun }
   )
 })
 
@@ -318,11 +324,10 @@ const isUnfinished = (state: LockState): boolean =>
   (state.check._tag === "Problem" && state.check.problem._tag === "LockMismatch" &&
     state.check.problem.findings.some(({ field, link }) => field === "integrity" && link === 0))
 
-/** Locks those of the tools whose bytes nothing has locked. */
-export const lockUnfinished = Effect.fn("lockUnfinished")(function*<E, R>(
+/** To lock those of the tools whose bytes nothing has locked. */
+export const planUnfinishedLocks = Effect.fn("planUnfinishedLocks")(function*(
   tools: ReadonlyArray<LockQuery>,
-  command: string,
-  ask: Ask<E, R>
+  command: string
 ) {
   const lockfiles = yield* Lockfiles
   const due = yield* Effect.filter(
@@ -330,7 +335,7 @@ export const lockUnfinished = Effect.fn("lockUnfinished")(function*<E, R>(
     (query) => Effect.map(Effect.option(lockfiles.validate(query)), Option.exists(isUnfinished))
   )
   const targets = due.map(({ id, tier }): Target => ({ id, tier, scope: undefined, variant: false }))
-  return yield* freezeAll(targets, { ask, command, single: false, dryRun: false })
+  return yield* planFreezeAll(targets, { command, single: false, dryRun: false })
 })
 
 export interface UpdateLocksInput {
@@ -342,8 +347,8 @@ export interface UpdateLocksInput {
   readonly dryRun?: boolean | undefined
 }
 
-/** Freezes again what is not as it was locked. What nobody has locked yet stays so. */
-export const updateLocks = Effect.fn("updateLocks")(function*<E, R>(input: UpdateLocksInput, ask: Ask<E, R>) {
+/** To freeze again what is not as it was locked. What nobody has locked yet stays so. */
+export const planUpdateLocks = Effect.fn("planUpdateLocks")(function*(input: UpdateLocksInput) {
   const lockfiles = yield* Lockfiles
   const { category, dryRun = false, id, scope } = input
   const link = input.dependentsOf === undefined ? undefined : yield* linkId(input.dependentsOf)
@@ -358,7 +363,7 @@ export const updateLocks = Effect.fn("updateLocks")(function*<E, R>(input: Updat
     }
   }
   const chosen = (yield* findOutdated({ scope, category })).map(({ lock }) => lock).filter(isChosen)
-  return yield* freezeAll(targetsOf(chosen), { ask, command: commandOf("update", input), single: false, dryRun })
+  return yield* planFreezeAll(targetsOf(chosen), { command: commandOf("update", input), single: false, dryRun })
 })
 
 export interface PruneLocksInput {
@@ -374,7 +379,7 @@ const day = 86_400_000
 /** As a person types it: whole days, else seconds. */
 const ageOf = (ms: number): string => ms % day === 0 ? String(ms / day) : `${Math.round(ms / 1000)}s`
 
-export const pruneLocks = Effect.fn("pruneLocks")(function*<E, R>(input: PruneLocksInput, ask: Ask<E, R>) {
+export const planPruneLocks = Effect.fn("planPruneLocks")(function*(input: PruneLocksInput) {
   const lockfiles = yield* Lockfiles
   const { category, dryRun = false, olderThan, scope } = input
   if (category !== undefined && !isCategory(category)) return yield* new ItemIdInvalid({ id: category })
@@ -384,14 +389,14 @@ export const pruneLocks = Effect.fn("pruneLocks")(function*<E, R>(input: PruneLo
     ...(category === undefined ? [] : [`--category ${category}`]),
     ...(scope === undefined ? [] : [`--scope ${scope}`])
   ].join(" ")
-  const removed = dryRun
-    ? plan.stale
-    : plan.request === undefined
-    ? yield* lockfiles.prune(plan, undefined)
-    : yield* ask({ ...plan.request, command }, (act) => lockfiles.prune(plan, act))
   return {
-    dry_run: dryRun,
-    older_than: plan.input.olderThan,
-    removed: removed.map(Report.summaryOf)
-  } satisfies Report.PrunedLocks as Report.PrunedLocks
+    tools: plan.stale.map(Report.toolOfLock).map(qualifiedId),
+    request: dryRun || plan.request === undefined ? undefined : { ...plan.request, command },
+    perform: (act: HumanAct | undefined) =>
+      Effect.map(dryRun ? Effect.succeed(plan.stale) : lockfiles.prune(plan, act), (removed): Report.PrunedLocks => ({
+        dry_run: dryRun,
+        older_than: plan.input.olderThan,
+        removed: removed.map(Report.summaryOf)
+      }))
+  }
 })

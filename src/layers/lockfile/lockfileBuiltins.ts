@@ -10,9 +10,9 @@ import type { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
-import { HumanRequired } from "../../services/trust/HumanAct.ts"
+import { requireAct } from "../../services/trust/HumanAct.ts"
 import { diffLock } from "./lockDiff.ts"
-import { type Ask, freezeLocks, listLocks, pruneLocks, validateLocks, verifyLocks } from "./lockUses.ts"
+import { listLocks, type LockChange, planFreezeLocks, planPruneLocks, validateLocks, verifyLocks } from "./lockUses.ts"
 
 const optionalText = Schema.optionalKey(Schema.String)
 const place = { category: optionalText, scope: Schema.optionalKey(LockScope) }
@@ -43,8 +43,9 @@ const Verify = Schema.Struct(place)
 
 const day = 86_400_000
 
-const nobody: Ask<HumanRequired, never> = ({ command, kind, title }) =>
-  Effect.fail(new HumanRequired({ kind, title, command }))
+/** Nobody can be asked. */
+const performAlone = <A, E>({ perform, request }: LockChange<A, E>) =>
+  Effect.andThen(requireAct(request, undefined), perform(undefined))
 
 /** Reports are plain data; a key without a value is none in JSON. */
 const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(forAgent(report)))
@@ -63,14 +64,20 @@ export const handlers = {
   lockfile_freeze: handler(
     Freeze,
     ({ dependents_of, dry_run, tool, ...rest }) =>
-      freezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }, nobody)
+      Effect.flatMap(
+        planFreezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }),
+        performAlone
+      )
   ),
   lockfile_validate: handler(Validate, ({ tool, ...rest }) => validateLocks({ ...rest, id: tool })),
   lockfile_list: handler(List, ({ tool, ...rest }) => listLocks({ ...rest, toolId: tool })),
   lockfile_prune: handler(
     Prune,
     ({ dry_run, older_than_days: days, ...rest }) =>
-      pruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }, nobody)
+      Effect.flatMap(
+        planPruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }),
+        performAlone
+      )
   ),
   lockfile_diff: handler(Diff, ({ tool, ...rest }) => diffLock({ ...rest, id: tool })),
   lockfile_verify: handler(Verify, verifyLocks)

@@ -3,11 +3,15 @@ import { Effect, Layer } from "effect"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { isYours } from "../../services/integrity/Verifier.ts"
-import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
+import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
+import type { Action } from "../../services/permission/Action.ts"
+import { showAction } from "../../services/permission/Action.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
+
+type ActionOf<Tag extends Action["_tag"]> = Extract<Action, { readonly _tag: Tag }>
 
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
@@ -35,9 +39,10 @@ const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
 const ruleOf = (by: SignedBy | undefined): string =>
   by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
 
-const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
+const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDenied> => {
+  const { chain, verified } = action
   const { location, toolType } = chain.leaf.tool
-  const what = `run tool ${location.id}`
+  const what = showAction(action)
   if (foundations.has(toolType)) {
     return Effect.fail(
       new PermissionDenied({
@@ -70,7 +75,8 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
 }
 
 /** Signing shows the variables that a tool declares: who signed every link as a person has agreed to this. */
-const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: string) => {
+const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, PermissionDenied> => {
+  const { chain, verified } = action
   const foreign = chain.links.findIndex((_, index) => {
     const by = verified[index]?.by
     return by === undefined || !isYours(by)
@@ -80,7 +86,7 @@ const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: str
   const place = showLocation(link.tool.location)
   return Effect.fail(
     new PermissionDenied({
-      what: `give the secret ${name} to ${chain.leaf.tool.location.id}`,
+      what: showAction(action),
       rule: "secrets-for-your-own",
       reason: `${place} is signed by ${
         nameOf(verified[foreign]?.by)
@@ -90,9 +96,24 @@ const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: str
   )
 }
 
+/** What Kiwi lets every caller do. A person is asked elsewhere about what only a person decides. */
+const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: string } = {
+  Follow: "follow-believed",
+  Search: "all-may-read",
+  Load: "all-may-read",
+  Help: "all-may-read",
+  Sign: "a-person-signs",
+  SyncPackages: "sync-what-may-run",
+  ChangeLocks: "a-person-loosens"
+}
+
 export const make = PermissionGate.of({
-  run: (_caller, chain, verified) => decide(chain, verified),
-  useSecret: (_caller, chain, verified, name) => decideSecret(chain, verified, name)
+  allow: (_caller, action) =>
+    action._tag === "Run"
+      ? decideRun(action)
+      : action._tag === "UseSecret"
+      ? decideSecret(action)
+      : Effect.succeed({ rule: rules[action._tag] })
 })
 
 export const layer = Layer.succeed(PermissionGate, make)

@@ -2,15 +2,17 @@
 // takes it only where those before it have added what it needs.
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import type { CallWarning } from "../../services/call/CallWarning.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
+import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
-import type { CallWarning, ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
+import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
 import type { Secrets } from "./secrets.ts"
@@ -18,6 +20,8 @@ import type { Secrets } from "./secrets.ts"
 /** There from the beginning. */
 export interface Begun {
   readonly call: ToolCall
+  /** The tool, where the caller has found it already. */
+  readonly found: FoundItem | undefined
   readonly warnings: ReadonlyArray<CallWarning>
   /** Values that Kiwi put into the call and that must not come back out. */
   readonly secrets: Secrets
@@ -111,7 +115,7 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done> {
 /** What is known of a call that is under way, or that stopped. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
-export const begin = (call: ToolCall): SoFar => ({ call, warnings: [], secrets: [] })
+export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({ call, found, warnings: [], secrets: [] })
 
 /** Takes one step: what it adds is known from then on. */
 export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>

@@ -1,25 +1,56 @@
 // The one way to run a tool. Each step is a named function over what those before it have found out; the list is the
 // order, and nothing runs that is not in it. Only `ToolProxy.call` is a span: steps are on the hot path.
-import { Clock, Effect, Exit, Layer, Result } from "effect"
-import type { CallWarning, ToolCall } from "../../services/proxy/ToolCall.ts"
+import { Effect, Layer, Result } from "effect"
+import type { Ending, Request } from "../../services/audit/audited.ts"
+import { audited, resultLost } from "../../services/audit/audited.ts"
+import { AuditLog } from "../../services/audit/AuditLog.ts"
+import { chainIds } from "../../services/chain/Chain.ts"
+import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import * as AuditSteps from "./auditSteps.ts"
 import * as DependencySteps from "./dependencySteps.ts"
 import * as EffectSteps from "./effectSteps.ts"
 import * as InputSteps from "./inputSteps.ts"
 import * as LockSteps from "./lockSteps.ts"
 import { redactError } from "./secrets.ts"
+import type { SoFar } from "./Step.ts"
 import { begin, Steps, take, takeAll } from "./Step.ts"
 import * as TrustSteps from "./trustSteps.ts"
 
-const resultLost: CallWarning = {
-  code: "AUDIT_RESULT_LOST",
-  message: "The tool ran, but what came of it could not be recorded: the audit has the request and no result"
+const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall): Request => ({
+  call: callId,
+  caller,
+  operation: "run",
+  subject: { type: "tool", item, ...(tier === undefined ? {} : { tier }) },
+  parameters,
+  ...(dryRun ? { dry_run: true } : {})
+})
+
+const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
+  const subject = { type: "tool", item: call.item }
+  if (chain === undefined) return { subject, secrets }
+  const { digest, location, version } = chain.leaf.tool
+  return {
+    subject: {
+      ...subject,
+      version,
+      tier: location.tier,
+      digest,
+      chain: chainIds(chain.links),
+      chain_digest: chain.digest
+    },
+    rule,
+    isolation,
+    secrets
+  }
 }
 
+/** The tool has run, and nothing undoes that. */
+const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...result.warnings, resultLost] })
+
 export const make = Effect.gen(function*() {
-  const { auditRequest, auditResult } = yield* AuditSteps.make
+  const audit = yield* AuditLog
   const trust = yield* TrustSteps.make
   const input = yield* InputSteps.make
   const dependency = yield* DependencySteps.make
@@ -57,21 +88,17 @@ export const make = Effect.gen(function*() {
     .called("runPrimitive", effect.runPrimitive)
     .called("shapeResult", effect.shapeResult)
 
-  // Once the request stands, nothing but a failing disk or a killed process keeps its result out of the audit.
-  const call = Effect.fn("ToolProxy.call")(function*(request: ToolCall) {
-    const startedAt = yield* Clock.currentTimeMillis
-    const facts = begin(request)
-    return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
-      yield* auditRequest(facts)
-      const exit = yield* restore(takeAll(steps, facts)).pipe(
-        Effect.mapError((error) => redactError(error, facts.secrets)),
-        Effect.exit
-      )
-      const isLost = Result.isFailure(yield* Effect.result(auditResult(facts, exit, startedAt)))
-      if (Exit.isFailure(exit)) return yield* Effect.failCause(exit.cause)
-      const { result } = exit.value
-      return isLost ? { ...result, warnings: [...result.warnings, resultLost] } : result
-    }))
+  const call = Effect.fn("ToolProxy.call")((request: ToolCall, found?: FoundItem) => {
+    const facts = begin(request, found)
+    return audited(
+      audit,
+      requestOf(request),
+      { ending: () => endingOf(facts), lost: warn },
+      takeAll(steps, facts).pipe(Effect.mapBoth({
+        onFailure: (error) => redactError(error, facts.secrets),
+        onSuccess: ({ result }) => result
+      }))
+    )
   })
 
   const traced = steps.list.filter(({ isTraced }) => isTraced)

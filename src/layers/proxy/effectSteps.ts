@@ -1,12 +1,12 @@
 // The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
+import { CallEvents } from "../../services/call/CallEvents.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
-import { CallEvents } from "../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../services/trust/ShownProgram.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"

@@ -128,7 +128,9 @@ export const make = Effect.gen(function*() {
   ) {
     const { call, chain, env, verified } = facts
     if (env.references === undefined) return
-    for (const name of env.references) yield* gate.useSecret(call.caller, chain, verified, name)
+    for (const name of env.references) {
+      yield* gate.allow(call.caller, { _tag: "UseSecret", chain, verified, name })
+    }
     const opened = new Map<string, Redacted.Redacted>()
     for (const name of env.references) {
       const variables = [...new Set([...env.declared.values(), ...env.child.values()])]

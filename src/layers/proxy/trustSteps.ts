@@ -39,8 +39,8 @@ export const make = Effect.gen(function*() {
       reason.failedAt.configPath
     )
 
-  const resolveChain = Effect.fnUntraced(function*({ call }: Facts<"call">) {
-    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }).pipe(
+  const resolveChain = Effect.fnUntraced(function*({ call, found }: Facts<"call" | "found">) {
+    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }, found).pipe(
       Effect.catchTags({
         ChainCycle: refusedChain,
         ChainTooDeep: refusedChain,
@@ -104,7 +104,7 @@ export const make = Effect.gen(function*() {
   })
 
   const permit = ({ call, chain, verified }: Facts<"call" | "chain" | "verified">) =>
-    gate.run(call.caller, chain, verified)
+    gate.allow(call.caller, { _tag: "Run", chain, verified })
 
   const choices = new WeakMap<Chain, { readonly field: string | undefined }>()
   const choiceIn = (chain: Chain) => {

@@ -5,8 +5,11 @@ import * as Flag from "effect/cli/Flag"
 import { randomUUID } from "node:crypto"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectKey, ProjectServices } from "../../layers/Projects.ts"
-import type { Caller } from "../../services/proxy/ToolCall.ts"
+import type { Caller } from "../../services/call/Caller.ts"
+import { CallWarnings } from "../../services/call/CallWarning.ts"
+import { safeText } from "../../services/error/safeText.ts"
 import { keyOf } from "./keyOf.ts"
+import { Output } from "./Output.ts"
 import { Shell } from "./Shell.ts"
 
 export const root = Command.make("kiwi").pipe(
@@ -30,14 +33,19 @@ export const projectKey = Effect.gen(function*() {
   return yield* keyOf(Option.getOrUndefined(project))
 })
 
-/** Runs an effect with the services of the project that this command is about. */
+/** Runs an effect with the services of the project that this command is about. What it warns of goes to stderr. */
 export const inProject = <A, E, R>(
   effect: (project: ProjectKey) => Effect.Effect<A, E, R | ProjectServices>
 ) =>
   Effect.gen(function*() {
+    const output = yield* Output
     const projects = yield* Projects
     const key = yield* projectKey
-    return yield* projects.use(key)(effect(key))
+    return yield* projects.use(key)(effect(key)).pipe(
+      Effect.provideService(CallWarnings, {
+        warn: ({ message }) => output.say(`${output.talkPaint.yellow("warning")}: ${safeText(message)}`)
+      })
+    )
   })
 
 const session = randomUUID()

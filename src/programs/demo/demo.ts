@@ -33,6 +33,7 @@ const Entries = Schema.Struct({
   entries: Schema.Array(
     Schema.Struct({
       kind: Schema.String,
+      operation: Schema.optionalKey(Schema.String),
       outcome: Schema.optionalKey(Schema.String),
       title: Schema.optionalKey(Schema.String),
       subject: Schema.optionalKey(Schema.Struct({ item: Schema.String })),
@@ -271,7 +272,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
         ? undefined
         : entry.kind === "act"
         ? entry.title
-        : entry.kind === "result"
+        : entry.kind === "result" && entry.operation === undefined
         ? entry.subject?.item
         : undefined
       return what === undefined ? [] : [{

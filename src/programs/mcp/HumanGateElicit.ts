@@ -201,8 +201,8 @@ export const make = Effect.fnUntraced(function*(
     by: "elicitation",
     seen
   })
-  const required = ({ command, kind, title }: HumanRequest, why?: string) =>
-    new HumanRequired({ kind, title, command, ...(why === undefined ? {} : { why }) })
+  const required = ({ command, kind, title }: HumanRequest, why: string) =>
+    new HumanRequired({ kind, title, command, why })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
     new HumanDeclined({ kind, title, command, answer: action, by: "elicitation", seen: `${action}, ${seen}` })
   const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) =>
@@ -239,7 +239,8 @@ export const make = Effect.fnUntraced(function*(
       inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(asked) } } },
       requestState: seals.seal(request, client, now, asked.end?.number)
     })
-    return yield* required(request)
+    const { command, kind, title } = request
+    return yield* new HumanRequired({ kind, title, command, asked: true })
   })
 
   return {

@@ -6,13 +6,15 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { sha256 } from "../../layers/identity/sha256.ts"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectServices } from "../../layers/Projects.ts"
+import type { Caller } from "../../services/call/Caller.ts"
+import { newCallId } from "../../services/call/callId.ts"
+import type { CallWarning } from "../../services/call/CallWarning.ts"
+import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
-import type { Caller, CallWarning } from "../../services/proxy/ToolCall.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
-import { newCallId } from "../callId.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
@@ -65,20 +67,19 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
 
 /** The one shape of every result: structured, and the same as text for clients that read only that. */
 const toCallToolResult = (
-  outcome: Answer | { readonly error: KiwiError },
+  outcome: Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> },
   /** Path of the project that the call was about, where it is not the server's own. */
   about?: string,
   /** What is done to the answer before anybody sees it. */
   tell: <A>(answer: A) => A = (answer) => answer
 ): McpSchema.CallToolResult => {
-  const structured = "error" in outcome
-    ? { status: "error", error: toAgentErrorObject(outcome.error, about) }
-    : {
-      status: outcome.status,
-      data: outcome.data,
-      metadata: outcome.metadata,
-      ...(outcome.warnings === undefined || outcome.warnings.length === 0 ? {} : { warnings: outcome.warnings })
-    }
+  const { warnings = [] } = outcome
+  const structured = {
+    ...("error" in outcome
+      ? { status: "error", error: toAgentErrorObject(outcome.error, about) }
+      : { status: outcome.status, data: outcome.data, metadata: outcome.metadata }),
+    ...(warnings.length === 0 ? {} : { warnings })
+  }
   const text = JSON.stringify(tell(JSON.parse(JSON.stringify(structured))))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
@@ -147,10 +148,10 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         changedOnly: /[*?]/.test(a.item_id)
       }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
-  help: (args) =>
+  help: (args, { caller }) =>
     Effect.map(decodeArguments("help", HelpArguments, args), (a) => ({
       project: a.project_path,
-      run: Effect.map(help(a.topic ?? "overview"), done)
+      run: Effect.map(help(a.topic ?? "overview", caller), done)
     }))
 }
 
@@ -180,8 +181,8 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   })
 
   /** Help also when the server's project is not there: it is where one looks to learn that. */
-  const helpWithout = (error: KiwiError) =>
-    projects.use("")(help("overview")).pipe(
+  const helpWithout = (error: KiwiError, caller: Caller) =>
+    projects.use("")(help("overview", caller)).pipe(
       Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
     )
 
@@ -189,6 +190,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     let about: string | undefined
     let tell: <A>(answer: A) => A = (answer) => answer
+    const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
       const callId = yield* newCallId
@@ -200,15 +202,17 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
         tell = yield* namesCut(tool === "execute")
         return yield* run
       })
-      return yield* projects.use(key)(toldRun).pipe(
+      const answer = yield* projects.use(key)(toldRun).pipe(
+        Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) }),
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
-          (error) => helpWithout(error)
+          (error) => helpWithout(error, caller)
         )
       )
+      return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
     }).pipe(
-      Effect.catch((error: KiwiError) => Effect.succeed({ error })),
+      Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
       Effect.catchCauseIf(
         (cause) => !Cause.hasInterrupts(cause),
         (cause) => Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }) }))

@@ -3,9 +3,9 @@
 import { Cause, Clock, Effect, Fiber, Queue } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import type * as McpServer from "effect/ai/McpServer"
+import { CallEvents } from "../../services/call/CallEvents.ts"
+import type { CallEvent } from "../../services/call/CallEvents.ts"
 import { safeLine } from "../../services/error/safeText.ts"
-import { CallEvents } from "../../services/proxy/ToolCall.ts"
-import type { CallEvent } from "../../services/proxy/ToolCall.ts"
 
 interface Step {
   readonly progress: number

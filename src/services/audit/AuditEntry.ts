@@ -1,5 +1,6 @@
 // The audit's entry format. Files of this form are evidence and outlive versions: extend, never change.
 import { Option, Predicate, Result, Schema } from "effect"
+import { Outcome } from "../call/callOutcome.ts"
 
 const Hex64 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 
@@ -69,13 +70,38 @@ export const AuditResult = Schema.Struct({
   ...Base,
   kind: Schema.Literal("result"),
   call: Schema.String,
+  /** As in the request. Absent: "run". */
+  operation: Schema.optionalKey(Schema.String),
   subject: AuditSubject,
-  /** `interrupted`: the caller went away or cancelled. */
-  outcome: Schema.Literals(["success", "failure", "denied", "interrupted"]),
+  outcome: Outcome,
   /** The rule or the person that allowed or denied it. */
   rule: Schema.optionalKey(Schema.String),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
+  duration_ms: Schema.Finite
+})
+
+/** What was looked up and shown: written once, before the answer is handed over. Never what an item says. */
+export const AuditRead = Schema.Struct({
+  ...Base,
+  kind: Schema.Literal("read"),
+  call: Schema.String,
+  caller: AuditCaller,
+  operation: Schema.Literals(["search", "load", "help"]),
+  /** Words, an id or a topic, as it was asked for; after redaction. */
+  query: Schema.String,
+  filters: Schema.optionalKey(Schema.Json),
+  /** In the order in which they were shown. */
+  shown: Schema.Array(Schema.Struct({
+    type: Schema.String,
+    id: Schema.String,
+    tier: Schema.String,
+    state: Schema.String
+  })),
+  outcome: Outcome,
+  rule: Schema.optionalKey(Schema.String),
+  /** Its code alone: a message may quote the item. */
+  error: Schema.optionalKey(Schema.Struct({ code: Schema.String })),
   duration_ms: Schema.Finite
 })
 
@@ -106,13 +132,20 @@ export const AuditSealed = Schema.Struct({
   torn: Schema.optionalKey(Schema.Struct({ bytes: Schema.Int, sha256: Hex64 }))
 })
 
-export const AuditEntry = Schema.Union([AuditOpened, AuditRequest, AuditResult, AuditAct, AuditSealed])
+export const AuditEntry = Schema.Union([
+  AuditOpened,
+  AuditRequest,
+  AuditResult,
+  AuditRead,
+  AuditAct,
+  AuditSealed
+])
 export type AuditEntry = typeof AuditEntry.Type
 
 type Fields<A> = A extends unknown ? Omit<A, "v" | "n" | "at" | "prev"> : never
 /** What a writer supplies; number, time and hash are the log's. */
 export type AuditRecord = Fields<
-  typeof AuditRequest.Type | typeof AuditResult.Type | typeof AuditAct.Type
+  typeof AuditRequest.Type | typeof AuditResult.Type | typeof AuditRead.Type | typeof AuditAct.Type
 >
 
 /**

@@ -9,7 +9,7 @@ export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("Au
   cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
-    return `The audit could not be written, so nothing was run: ${this.detail}`
+    return `The audit could not be written, so nothing was done: ${this.detail}`
   }
   get remediation() {
     return isKiwiError(this.cause) && this.cause.remediation !== undefined

@@ -3,7 +3,7 @@
 import type { Redacted, Schema } from "effect"
 import { isJsonArray } from "../schema/json.ts"
 import type { AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
-import { redactParameters, redactText } from "./redaction.ts"
+import { redactParameters, redactText, redactWords } from "./redaction.ts"
 
 /** Bytes of a line, its line end included. */
 export const maxLine = 65_536
@@ -33,6 +33,12 @@ const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
         ...(record.error === undefined
           ? {}
           : { error: { code: record.error.code, message: redactText(record.error.message, secrets) } })
+      }
+    case "read":
+      return {
+        ...record,
+        query: redactWords(record.query, secrets),
+        ...(record.filters === undefined ? {} : { filters: redactParameters(record.filters, secrets) })
       }
     case "act":
       return { ...record, title: redactText(record.title, secrets) }

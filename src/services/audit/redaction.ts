@@ -218,3 +218,15 @@ export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =
 /** By value, and whole under a key that names a secret. */
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   walk(value, patternsOf(secrets), true, 0)
+
+/** `password=…`, `Authorization: Bearer …`, `--token …`: a name at the start of a word, and the value behind it. */
+const namedValue =
+  /(?<![\w.-])((?:--([\w.-]{1,64})\s+|([\w.-]{1,64})["']?\s*[=:]\s*(?:(?:basic|bearer)\s+)?))("[^"]*"|'[^']*'|\S+)/gi
+
+/** By value, and what stands behind the name of a secret in words that somebody wrote. */
+export const redactWords = (text: string, secrets: Secrets): string =>
+  redactText(text, secrets).replace(
+    namedValue,
+    (whole: string, before: string, option: string | undefined, name: string | undefined) =>
+      isSecretKey(option ?? name ?? "") ? before + mark : whole
+  )

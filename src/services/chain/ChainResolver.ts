@@ -4,7 +4,7 @@ import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { FailedAt, ValidationIssue } from "../error/KiwiError.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
-import type { ItemQuery } from "../item/ItemStore.ts"
+import type { FoundItem, ItemQuery } from "../item/ItemStore.ts"
 import { isPrereleaseInRange } from "../item/VersionRange.ts"
 import type { Chain, ChainLink } from "./Chain.ts"
 
@@ -185,8 +185,11 @@ export interface PartialChain {
 export type ChainQuery = Omit<ItemQuery, "type">
 
 export class ChainResolver extends Context.Service<ChainResolver, {
-  /** Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds. */
-  readonly resolve: (query: ChainQuery) => Effect.Effect<ResolvedChain, ResolveError>
+  /**
+   * Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds.
+   * `found`: the leaf, where it was looked up just now. It counts only if it is what the query names.
+   */
+  readonly resolve: (query: ChainQuery, found?: FoundItem) => Effect.Effect<ResolvedChain, ResolveError>
   /** For showing a chain that may be broken: the links that were found before something stops it. */
   readonly partial: (query: ChainQuery) => Effect.Effect<PartialChain, Exclude<ResolveError, ChainError>>
   /**

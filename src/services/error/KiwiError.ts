@@ -23,6 +23,10 @@ export interface KiwiError {
   readonly retryable?: boolean | undefined
   /** A rule or trust refuses: the audit records `denied`, and search shows this state. Absent: a failure. */
   readonly refusal?: Refusal | undefined
+  /** A person is being asked, and the same call comes again with the answer: the audit records `asked`. */
+  readonly asked?: boolean | undefined
+  /** Name of the rule that refuses; written to the audit. */
+  readonly rule?: string | undefined
   /** The state that search shows of an item that fails so, and that nothing refuses. Default: `invalid`. */
   readonly itemState?: "missing_command" | undefined
   /** What is wrong in a word or two, for a table: "not locked". Default: the state. */

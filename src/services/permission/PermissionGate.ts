@@ -1,13 +1,13 @@
-// Who may run what. Decided over the verified chain, since rules name tier and signer, or digest.
+// Who may do what: one question for every action. Running and following are decided over what was verified, since rules
+// name tier and signer, or digest.
 import { Context, type Effect, Schema } from "effect"
-import type { Chain } from "../chain/Chain.ts"
+import type { Caller } from "../call/Caller.ts"
 import { FailedLink } from "../error/KiwiError.ts"
-import type { Verified } from "../integrity/Verifier.ts"
-import type { Caller } from "../proxy/ToolCall.ts"
+import type { Action } from "./Action.ts"
 
-/** A rule refuses: the item may not be used this way by this caller. */
+/** A rule refuses: this caller may not do this. */
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
-  /** "run tool add", "follow directive deploy". */
+  /** "run tool add", "follow directive deploy": see `showAction`. */
   what: Schema.String,
   /** Name of the rule that decided. */
   rule: Schema.String,
@@ -34,16 +34,9 @@ export interface Allowed {
 }
 
 export class PermissionGate extends Context.Service<PermissionGate, {
-  readonly run: (
-    caller: Caller,
-    chain: Chain,
-    verified: ReadonlyArray<Verified>
-  ) => Effect.Effect<Allowed, PermissionDenied>
-  /** Whether the chain's tool may have the secret of this name: the capability `secret.use{name}`. */
-  readonly useSecret: (
-    caller: Caller,
-    chain: Chain,
-    verified: ReadonlyArray<Verified>,
-    name: string
-  ) => Effect.Effect<Allowed, PermissionDenied>
+  /**
+   * Whether this caller may do this. Asked before the action, and for what runs after everything about it was proved;
+   * `search`, `load` and `explain` ask it about tools too, to say whether they could run.
+   */
+  readonly allow: (caller: Caller, action: Action) => Effect.Effect<Allowed, PermissionDenied>
 }>()("kiwi/services/permission/PermissionGate") {}

@@ -1,22 +1,9 @@
 // What goes into ToolProxy and what comes out. These shapes are kept by transcripts and clients: extend, never change.
-import { Context, Effect, Schema } from "effect"
+import { Schema } from "effect"
+import { Caller } from "../call/Caller.ts"
+import { CallWarning } from "../call/CallWarning.ts"
 import { Tier } from "../item/ItemId.ts"
 import { LockMode } from "../lockfile/LockMode.ts"
-
-export const Surface = Schema.Literals(["mcp", "cli", "embed"])
-export type Surface = typeof Surface.Type
-
-/** Who calls. Every field is set by the surface, never by the caller's own words, but `label`. */
-export const Caller = Schema.Struct({
-  surface: Surface,
-  /** Name that policy knows: `serve --client NAME`, else the operating-system user. */
-  client: Schema.String,
-  /** What the client calls itself: shown, never believed. */
-  label: Schema.optionalKey(Schema.String),
-  /** One connection, one command, one embedded runtime. */
-  session: Schema.String
-})
-export type Caller = typeof Caller.Type
 
 export const ToolCall = Schema.Struct({
   /** Unique for this call; repeated in the audit. */
@@ -31,10 +18,6 @@ export const ToolCall = Schema.Struct({
   lockfileMode: Schema.optionalKey(LockMode)
 })
 export type ToolCall = typeof ToolCall.Type
-
-/** Something that the caller should know and that did not stop the call. */
-export const CallWarning = Schema.Struct({ code: Schema.String, message: Schema.String })
-export type CallWarning = typeof CallWarning.Type
 
 /** Captured output that was too long to return whole: `text` is its head and tail, `uri` reads the rest in ranges. */
 export const OutputReference = Schema.Struct({
@@ -83,13 +66,3 @@ export const ToolResult = Schema.Struct({
   warnings: Schema.Array(CallWarning)
 })
 export type ToolResult = typeof ToolResult.Type
-
-export type CallEvent =
-  | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
-  | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
-
-/** Where a call's progress and chunks go while it runs. Default: nowhere. */
-export const CallEvents = Context.Reference<{ readonly emit: (event: CallEvent) => Effect.Effect<void> }>(
-  "kiwi/services/proxy/CallEvents",
-  { defaultValue: () => ({ emit: () => Effect.void }) }
-)

@@ -1,6 +1,8 @@
 // The only way to run a tool, for every surface. Its steps are one ordered list of named functions.
 import { Context, type Effect, Schema } from "effect"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
+import type { Caller } from "../call/Caller.ts"
+import type { CallWarning } from "../call/CallWarning.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
@@ -14,6 +16,7 @@ import type { HistoryDamaged } from "../integrity/ItemHistory.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
+import type { FoundItem } from "../item/ItemStore.ts"
 import type { LockProblem } from "../lockfile/Lockfiles.ts"
 import type { PermissionDenied } from "../permission/PermissionGate.ts"
 import type { PrimitiveError } from "../primitive/Primitive.ts"
@@ -22,7 +25,7 @@ import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
 import type { WriteRefused } from "../workspace/SafeFiles.ts"
-import type { Caller, CallWarning, ToolCall, ToolResult } from "./ToolCall.ts"
+import type { ToolCall, ToolResult } from "./ToolCall.ts"
 
 const Issues = Schema.Array(
   Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
@@ -160,9 +163,10 @@ export interface Trace {
 export class ToolProxy extends Context.Service<ToolProxy, {
   /**
    * Runs one tool under every rule that there is. Interruption kills everything that the call started, and is
-   * audited. Progress and chunks go to `CallEvents`.
+   * audited. Progress and chunks go to `CallEvents`. `found`: the tool that the call names, where the caller looked it
+   * up just now; it is read and verified like any other.
    */
-  readonly call: (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
+  readonly call: (call: ToolCall, found?: FoundItem) => Effect.Effect<ToolResult, ToolCallError>
   /** Walks the same steps as `call`, without parameters, without effects and without an audit entry. */
   readonly trace: (
     caller: Caller,

@@ -54,6 +54,8 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
   command: Schema.String,
   /** Why no person could be asked. */
   why: Schema.optionalKey(Schema.String),
+  /** The question is on its way, and the same call comes again with the answer. */
+  asked: Schema.optionalKey(Schema.Literal(true)),
   /** What to do, where that is more than to let a person type the command. */
   remedy: Schema.optionalKey(Schema.String)
 }) {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
-import { type Ask, updateLocks } from "../../../src/layers/lockfile/lockUses.ts"
+import { planUpdateLocks } from "../../../src/layers/lockfile/lockUses.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -170,8 +170,6 @@ describe("a call and its lock", () => {
   })
 })
 
-const asksNobody: Ask<never, never> = () => Effect.die("somebody was asked")
-
 describe("updating a lock that is there and cannot be used", () => {
   const broken: ReadonlyArray<readonly [what: string, change: (text: string) => string, issue: string]> = [
     [
@@ -187,7 +185,7 @@ describe("updating a lock that is there and cannot be used", () => {
   for (const [what, change, issue] of broken) {
     it.effect(`says so, and what to do: ${what}`, () => {
       const { layer, lockfiles } = world({ "tools/text/echo.yaml": echo, "tools/other.yaml": echo })
-      const update = (id: string) => Effect.flip(updateLocks({ id }, asksNobody))
+      const update = (id: string) => Effect.flip(planUpdateLocks({ id }))
       return Effect.gen(function*() {
         yield* signAndLock()
         const [name, text] = [...lockfiles.project].find(([path]) => path.startsWith("text/echo@"))!

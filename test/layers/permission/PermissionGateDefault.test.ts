@@ -32,7 +32,7 @@ const decide = (id: string, signers: ReadonlyArray<SignedBy>) =>
       const snapshot = chain.links[index]?.snapshot
       return snapshot === undefined ? [] : [{ snapshot, by: signedBy }]
     })
-    return yield* gate.run(caller, chain, verified)
+    return yield* gate.allow(caller, { _tag: "Run", chain, verified })
   }).pipe(Effect.provide([kernel({ project }), PermissionGateDefault.layer]))
 
 describe("the shipped rules", () => {

@@ -109,7 +109,7 @@ describe("who may have a secret", () => {
         const snapshot = chain.links[index]?.snapshot
         return snapshot === undefined ? [] : [{ snapshot, by: signedBy }]
       })
-      return yield* (yield* PermissionGate).useSecret(caller, chain, verified, "github")
+      return yield* (yield* PermissionGate).allow(caller, { _tag: "UseSecret", chain, verified, name: "github" })
     }).pipe(Effect.provide(Layer.merge(world(), PermissionGateDefault.layer)))
 
   it.effect("a tool whose every link you have signed yourself, as a person", () =>

@@ -4,7 +4,8 @@ import { Effect, FileSystem, Layer, Option, PubSub, Stream } from "effect"
 import * as Projects from "../../../src/layers/Projects.ts"
 import type { ProjectServices } from "../../../src/layers/Projects.ts"
 import type { AuditRecord } from "../../../src/services/audit/AuditEntry.ts"
-import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
+import { CallEvents } from "../../../src/services/call/CallEvents.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
 import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"
@@ -22,7 +23,6 @@ import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import { OutputNotFound, Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { ToolCall, ToolResult } from "../../../src/services/proxy/ToolCall.ts"
-import { CallEvents } from "../../../src/services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../../src/services/proxy/ToolProxy.ts"
 import { ParametersInvalid, ToolChainError, ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
@@ -139,6 +139,8 @@ export interface FakeProject {
   items: ReadonlyArray<FakeItem>
   trust: "Trusted" | "Restricted" | "NoProject"
   readonly audit: Array<AuditRecord>
+  /** Nothing can be recorded. */
+  isDiskFull: boolean
   readonly signed: Array<string>
   /** How often the project was opened. */
   opened: number
@@ -327,8 +329,10 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     }),
     Layer.mock(AuditLog, {
       append: (record) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
+          if (fake.isDiskFull) return Effect.fail(new AuditUnavailable({ detail: "the disk is full" }))
           fake.audit.push(record)
+          return Effect.void
         })
     }),
     Layer.mock(Outputs, {
@@ -350,7 +354,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     Layer.mock(ChainResolver, {}),
     Layer.mock(Dependencies, {}),
     Layer.mock(EnvResolver, {}),
-    Layer.mock(PermissionGate, {}),
+    Layer.mock(PermissionGate, { allow: () => Effect.succeed({ rule: "any" }) }),
     Layer.mock(SignerTrust, {
       proposeAdd: () => Option.getOrThrow(Option.none()),
       proposeRemove: () => Option.getOrThrow(Option.none())
@@ -362,6 +366,7 @@ export const make: Effect.Effect<FakeProject> = Effect.gen(function*() {
     items: startItems,
     trust: "Trusted",
     audit: [],
+    isDiskFull: false,
     signed: [],
     opened: 0,
     interrupted: 0,

@@ -56,6 +56,32 @@ const connect = Effect.fnUntraced(function*(
 
 for (const version of ["2025-11-25", "2026-07-28"] as const) {
   describe(`the server in ${version}`, () => {
+    it.effect("answers search, load and help while nothing can be recorded, with a warning, and does nothing else", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        const look = [
+          ["search", { query: "add" }],
+          ["load", { item_id: "add" }],
+          ["help", {}],
+          ["load", { item_id: "none" }]
+        ] as const
+        for (const [name, args] of look) {
+          assert.isUndefined(structured(yield* call(name, args)).warnings)
+          assert.deepInclude(project.audit.at(-1), { kind: "read", operation: name })
+        }
+        project.isDiskFull = true
+        for (const [name, args] of look) {
+          assert.deepStrictEqual(structured(yield* call(name, args)).warnings, [{
+            code: "AUDIT_READ_LOST",
+            message: "That this was shown could not be recorded: the disk is full"
+          }])
+        }
+        for (const [name, item_id] of [["execute", "deploy"], ["execute", "none"], ["sign", "add"]] as const) {
+          assert.strictEqual(structured(yield* call(name, { item_id })).error?.code, "AUDIT_UNAVAILABLE")
+        }
+        assert.deepStrictEqual(project.signed, [])
+      }).pipe(Effect.scoped))
+
     it.effect("offers the five tools in order, and opens no project for it", () =>
       Effect.gen(function*() {
         const { client, project } = yield* connect(version)

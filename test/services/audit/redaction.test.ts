@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Schema } from "effect"
-import { redactParameters, redactText, redactValue } from "../../../src/services/audit/redaction.ts"
+import { redactParameters, redactText, redactValue, redactWords } from "../../../src/services/audit/redaction.ts"
 import { isSecretKey } from "../../../src/services/audit/secretNames.ts"
 
 const secret = (value: string) => [Redacted.make(value)]
@@ -186,5 +186,32 @@ describe("by value", () => {
     const value = JSON.parse("{\"__proto__\":{\"token\":\"abc\"}}")
     assert.strictEqual(JSON.stringify(redactParameters(value, [])), "{\"__proto__\":{\"token\":\"‹redacted›\"}}")
     assert.strictEqual(JSON.stringify(redactValue(value, secret("12345678"))), "{\"__proto__\":{\"token\":\"abc\"}}")
+  })
+})
+
+describe("in words", () => {
+  for (
+    const [words, kept] of [
+      ["password=hunter2", "password=‹redacted›"],
+      ["PGPASSWORD='a b' psql", "PGPASSWORD=‹redacted› psql"],
+      ["Authorization: Bearer abc.def ok", "Authorization: Bearer ‹redacted› ok"],
+      ["authorization:Basic YTpi", "authorization:Basic ‹redacted›"],
+      ["deploy --token abc now", "deploy --token ‹redacted› now"],
+      ["x --api-key=abc", "x --api-key=‹redacted›"],
+      ["add password = \"my own\" now", "add password = ‹redacted› now"],
+      ["{\"secret\": \"abc\", \"b\": 1}", "{\"secret\": ‹redacted›, \"b\": 1}"],
+      ["apiKey=x&other=y", "apiKey=‹redacted›"],
+      ["token a=b", "token a=b"],
+      ["max_tokens=5 token_count: 7", "max_tokens=5 token_count: 7"],
+      ["rotate a password", "rotate a password"],
+      ["", ""]
+    ] as const
+  ) {
+    it(`makes ${JSON.stringify(kept)} of ${JSON.stringify(words)}`, () =>
+      assert.strictEqual(redactWords(words, []), kept))
+  }
+
+  it("takes a known value too", () => {
+    assert.strictEqual(redactWords("find 12345678", secret("12345678")), "find ‹redacted›")
   })
 })

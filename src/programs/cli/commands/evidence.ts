@@ -5,6 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { AuditEntry } from "../../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../services/audit/AuditLog.ts"
+import { Outcome } from "../../../services/call/callOutcome.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { withNext } from "../help.ts"
 import { Output, printJson } from "../Output.ts"
@@ -55,7 +56,7 @@ const filters = {
     Flag.withDescription("Only what is about this item"),
     Flag.optional
   ),
-  outcome: Flag.Literals("outcome", ["success", "failure", "denied", "interrupted"]).pipe(
+  outcome: Flag.Literals("outcome", Outcome.literals).pipe(
     Flag.withMetavar("OUTCOME"),
     Flag.withDescription("Only what ended so"),
     Flag.optional
@@ -115,8 +116,8 @@ export const auditAnchorCommand = Command.make("anchor", {}, () =>
 /** What `audit` is for; its commands are those above. */
 export const auditGroup = Command.make("audit").pipe(
   Command.withDescription(
-    "The record of every call and every act of a person: append-only files under .ai/logs/audit, each entry with the " +
-      "hash of the one before. Nothing runs without having been recorded first."
+    "The record of every call, of what was looked up, and of every act of a person: append-only files under " +
+      ".ai/logs/audit, each entry with the hash of the one before. Nothing runs without having been recorded first."
   ),
   Command.withShortDescription("The record of every call: check it, print it"),
   Command.withExamples([{ command: "kiwi audit verify" }, { command: "kiwi audit show --limit 5" }])
@@ -125,7 +126,7 @@ export const auditGroup = Command.make("audit").pipe(
 const outcomeOf = (outcome: string, paint: Paint): string =>
   outcome === "success" || outcome === "done"
     ? paint.green(outcome)
-    : outcome === "agreed"
+    : outcome === "agreed" || outcome === "asked"
     ? outcome
     : paint.red(outcome)
 
@@ -133,14 +134,28 @@ const outcomeOf = (outcome: string, paint: Paint): string =>
 const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): ReadonlyArray<string> | undefined => {
   const at = paint.dim(`${entry.at.slice(0, 10)} ${entry.at.slice(11, 19)}`)
   if (entry.kind === "result") {
-    const { call, duration_ms, error, outcome, rule, subject } = entry
+    const { call, duration_ms, error, operation, outcome, rule, subject } = entry
     const why = error === undefined ? rule ?? "" : error.message
     return [
       at,
       outcomeOf(outcome, paint),
-      paint.bold(safeLine(subject.item, 128)),
+      `${operation === undefined ? "" : `${safeLine(operation)} `}${paint.bold(safeLine(subject.item, 128))}`,
       dryRuns.has(call) ? "dry run" : duration(duration_ms),
       paint.dim(safeLine(why, 160))
+    ]
+  }
+  if (entry.kind === "read") {
+    const { duration_ms, error, operation, outcome, query, rule, shown } = entry
+    return [
+      at,
+      outcomeOf(outcome, paint),
+      `${operation} ${paint.bold(safeLine(query, 128))}`,
+      duration(duration_ms),
+      paint.dim(
+        error === undefined
+          ? operation === "search" ? plural(shown.length, "hit") : shown[0]?.state ?? ""
+          : safeLine(outcome === "denied" && rule !== undefined ? `by the rule ${rule}` : error.code)
+      )
     ]
   }
   return entry.kind === "act"
@@ -195,7 +210,9 @@ export const logsCommand = Command.make("logs", {
             return row === undefined ? [] : [row]
           }))
         }
-        const shown = first.filter((entry) => entry.kind === "result" || entry.kind === "act").slice(-filter.limit)
+        const shown = first.filter(({ kind }) => kind === "result" || kind === "read" || kind === "act").slice(
+          -filter.limit
+        )
         yield* output.answer({ entries: shown }, (paint) => lines(shown, first, paint))
         if (shown.length === 0 && !output.json) yield* output.say("Nothing has been recorded here.")
         if (!follow) return
@@ -215,7 +232,8 @@ export const logsCommand = Command.make("logs", {
     )
   })).pipe(
     Command.withDescription(
-      "Show what has run, what was refused and why, and what people signed and trusted, newest last. Read from the audit."
+      "Show what has run, what was looked up, what was refused and why, and what people signed and trusted, newest last. " +
+        "Read from the audit."
     ),
     Command.withShortDescription("Show what has happened"),
     Command.withExamples([

@@ -1,0 +1,12 @@
+// What a call reports while it runs.
+import { Context, Effect } from "effect"
+
+export type CallEvent =
+  | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
+  | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
+
+/** Where a call's progress and chunks go while it runs. Default: nowhere. */
+export const CallEvents = Context.Reference<{ readonly emit: (event: CallEvent) => Effect.Effect<void> }>(
+  "kiwi/services/call/CallEvents",
+  { defaultValue: () => ({ emit: () => Effect.void }) }
+)

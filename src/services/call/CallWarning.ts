@@ -1,0 +1,11 @@
+// What a caller should know and what did not stop the action.
+import { Context, Effect, Schema } from "effect"
+
+export const CallWarning = Schema.Struct({ code: Schema.String, message: Schema.String })
+export type CallWarning = typeof CallWarning.Type
+
+/** Where a warning goes if the answer itself has no place for it. Surfaces show it. Default: the log. */
+export const CallWarnings = Context.Reference<{ readonly warn: (warning: CallWarning) => Effect.Effect<void> }>(
+  "kiwi/services/call/CallWarnings",
+  { defaultValue: () => ({ warn: ({ code, message }) => Effect.logWarning(`${code}: ${message}`) }) }
+)

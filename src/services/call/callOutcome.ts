@@ -1,0 +1,34 @@
+// What the audit says came of an action: a refusal is told apart from a failure, and both from a caller who went away.
+import { Cause, Exit, Option, Schema } from "effect"
+import { codeOf, innermost } from "../error/KiwiError.ts"
+import type { KiwiError } from "../error/KiwiError.ts"
+
+/**
+ * `interrupted`: the caller went away or cancelled. `asked`: a person is being asked, and the call comes again with the
+ * answer.
+ */
+export const Outcome = Schema.Literals(["success", "failure", "denied", "interrupted", "asked"])
+
+export interface CallOutcome {
+  readonly outcome: typeof Outcome.Type
+  /** The rule that refused. */
+  readonly rule?: string
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
+  if (Exit.isSuccess(exit)) return { outcome: "success" }
+  const failure = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  if (failure !== undefined) {
+    const inner = innermost(failure)
+    return {
+      outcome: inner.asked === true ? "asked" : inner.refusal === undefined ? "failure" : "denied",
+      // An error of a program may have a field of that name too.
+      ...(inner.refusal !== undefined && typeof inner.rule === "string" ? { rule: inner.rule } : {}),
+      error: { code: codeOf(inner), message: failure.message }
+    }
+  }
+  return Cause.hasInterrupts(exit.cause)
+    ? { outcome: "interrupted" }
+    : { outcome: "failure", error: { code: "INTERNAL_ERROR", message: "an unexpected failure inside Kiwi" } }
+}

@@ -1,0 +1,65 @@
+// What a caller asks to do: the one thing that PermissionGate decides about. Of what is run or followed, the gate is told
+// what was proved; of what is only read, what was asked for.
+import type { Chain } from "../chain/Chain.ts"
+import type { Verified } from "../integrity/Verifier.ts"
+import type { ItemLocation } from "../item/Item.ts"
+import { qualifiedId } from "../item/ItemPath.ts"
+import type { SearchQuery } from "../search/ItemIndex.ts"
+
+/** A chain, and what was proved of each of its links. */
+interface Proved {
+  readonly chain: Chain
+  readonly verified: ReadonlyArray<Verified>
+}
+
+export type Action =
+  | { readonly _tag: "Run" } & Proved
+  /** The chain's tool is given the secret of this name: the capability `secret.use{name}`. */
+  | { readonly _tag: "UseSecret"; readonly name: string } & Proved
+  /** A directive's steps or a knowledge entry are handed over, to act by. */
+  | { readonly _tag: "Follow"; readonly location: ItemLocation; readonly verified: Verified }
+  | { readonly _tag: "Search"; readonly query: SearchQuery }
+  /** `item` may be signed by nobody: it is shown as such. */
+  | { readonly _tag: "Load"; readonly item: ItemLocation }
+  | { readonly _tag: "Help"; readonly topic: string }
+  /** A person is asked to sign these. */
+  | { readonly _tag: "Sign"; readonly items: ReadonlyArray<ItemLocation> }
+  /** The packages that the chain declares are installed. */
+  | { readonly _tag: "SyncPackages" } & Proved
+  /** `tools`: whose locks are written or removed, as `category/id`. */
+  | {
+    readonly _tag: "ChangeLocks"
+    readonly change: "freeze" | "update" | "prune"
+    readonly tools: ReadonlyArray<string>
+  }
+
+const shownAtMost = 3
+
+const several = (names: ReadonlyArray<string>): string =>
+  names.length <= shownAtMost
+    ? names.join(", ")
+    : `${names.slice(0, shownAtMost).join(", ")} and ${names.length - shownAtMost} more`
+
+/** "run tool add": what a refusal says was not allowed. */
+export const showAction = (action: Action): string => {
+  switch (action._tag) {
+    case "Run":
+      return `run tool ${action.chain.leaf.tool.location.id}`
+    case "UseSecret":
+      return `give the secret ${action.name} to ${action.chain.leaf.tool.location.id}`
+    case "Follow":
+      return `follow ${action.location.type} ${action.location.id}`
+    case "Search":
+      return "search"
+    case "Load":
+      return `load ${action.item.type} ${action.item.id}`
+    case "Help":
+      return `read the help on ${action.topic}`
+    case "Sign":
+      return `sign ${several(action.items.map(qualifiedId))}`
+    case "SyncPackages":
+      return `install the packages of ${action.chain.leaf.tool.location.id}`
+    case "ChangeLocks":
+      return `${action.change} the locks of ${several(action.tools)}`
+  }
+}
