@@ -5,7 +5,7 @@
 // A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
 // your program asks its person; the kernel has none of its own.
 export * as GitTreeProcess from "../layers/git/GitTreeProcess.ts"
-export type { SystemItems } from "../layers/item/system/systemSpace.ts"
+export type { SystemItems } from "../layers/item/system/systemItems.ts"
 export type { KernelOptions, KernelServices } from "../layers/Kernel.ts"
 export * as Kernel from "../layers/Kernel.ts"
 export { KernelOptionInvalid } from "../layers/kernelOptions.ts"
@@ -138,10 +138,15 @@ export {
   ItemIdInvalid,
   ItemInvalid,
   ItemNotFound,
+  ItemUnapproved,
   ItemUnreadable,
   SystemItemRefused
 } from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
+export type { Content, ContentItem } from "../layers/item/makeNamedSource.ts"
+export { make as makeNamedSource } from "../layers/item/makeNamedSource.ts"
+export type { ItemSource, NamedSource } from "../services/item/ItemSources.ts"
+export { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 export { ItemStore } from "../services/item/ItemStore.ts"
 export type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"

@@ -4,7 +4,7 @@ import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { isYours } from "../../services/integrity/Verifier.ts"
 import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
-import { showLocation } from "../../services/item/Item.ts"
+import { isSignable, showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
@@ -12,9 +12,11 @@ import { nameFlag, shownName } from "../identity/shownName.ts"
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
 
-const nameOf = (by: SignedBy | undefined): string => {
-  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "an unknown key"
-  return by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`
+/** Who stands behind a link: `is signed by "Ada"`. */
+const whose = (by: SignedBy | undefined): string => {
+  if (by?._tag === "Source") return `comes from the source "${by.name}"`
+  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "is signed by an unknown key"
+  return `is signed by ${by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`}`
 }
 
 /** How everything that the signer signs would run; a person can be trusted so, an agent cannot. */
@@ -33,7 +35,9 @@ const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
 })
 
 const ruleOf = (by: SignedBy | undefined): string =>
-  by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
+  by?._tag === "Source"
+    ? "approved-items"
+    : by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
 
 const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
   const { location, toolType } = chain.leaf.tool
@@ -50,7 +54,8 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
     )
   }
   const by = chain.links.map((_, index) => verified[index]?.by)
-  const foreign = by.findIndex((signer) => signer === undefined || !isYours(signer))
+  // A person has approved what comes from a named source for being run.
+  const foreign = by.findIndex((signer) => signer === undefined || (signer._tag !== "Source" && !isYours(signer)))
   const link = chain.links[foreign]
   if (link !== undefined) {
     const place = showLocation(link.tool.location)
@@ -58,7 +63,7 @@ const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<
       new PermissionDenied({
         what,
         rule: "others-ask",
-        reason: `${place} is signed by ${nameOf(by[foreign])}, and what that key signs was not allowed to run here`,
+        reason: `${place} ${whose(by[foreign])}, and what that key signs was not allowed to run here`,
         hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}${
           asMe(by[foreign])
         }`,
@@ -82,10 +87,12 @@ const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: str
     new PermissionDenied({
       what: `give the secret ${name} to ${chain.leaf.tool.location.id}`,
       rule: "secrets-for-your-own",
-      reason: `${place} is signed by ${
-        nameOf(verified[foreign]?.by)
+      reason: `${place} ${
+        whose(verified[foreign]?.by)
       }, and secrets go only to what was signed by the person whose they are`,
-      hint: `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
+      hint: isSignable(link.tool.location)
+        ? `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
+        : `Write a tool of your own that needs the secret, and sign that`
     })
   )
 }

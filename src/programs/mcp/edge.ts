@@ -18,6 +18,7 @@ import { help } from "../help.ts"
 import { load } from "../load.ts"
 import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
+import { unansweredSources } from "../unansweredSources.ts"
 import { sign } from "../sign.ts"
 import {
   decodeArguments,
@@ -109,7 +110,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         category: a.category,
         tags: a.tags,
         limit: a.limit
-      }, caller).pipe(Effect.map((results) => done({ results })))
+      }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
     })),
   load: (args, { caller }) =>
     Effect.map(decodeArguments("load", LoadArguments, args), (a) => ({
