@@ -17,7 +17,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
-import { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
+import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
@@ -54,6 +54,7 @@ import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
 import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
+import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
 import type { SystemItems } from "./item/system/systemItems.ts"
 import * as SystemItemsSource from "./item/system/systemItems.ts"
@@ -157,7 +158,7 @@ const layerOutputs = Layer.unwrap(Effect.gen(function*() {
 }))
 
 /** Sources of items beside the files of the tiers. */
-const composeSources = (choose: Choose) => choose(ItemSources, Layer.succeed(ItemSources, sourcesOf([])))
+const composeSources = (choose: Choose) => choose(ItemSources, ItemSourcesContent.layer)
 
 const composeProject = <E = never>(
   dir: string | undefined,

@@ -15,7 +15,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
-import { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
+import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
@@ -53,6 +53,7 @@ import * as VerifiedCopiesMemory from "./integrity/VerifiedCopiesMemory.ts"
 import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as VerifierMemory from "./integrity/VerifierMemory.ts"
+import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import type { MemoryFile } from "./item/ItemStoreMemory.ts"
 import * as ItemStoreMemory from "./item/ItemStoreMemory.ts"
 import type { SystemItems } from "./item/system/systemItems.ts"
@@ -124,7 +125,7 @@ const compose = <Replaced extends KernelServices, E>(
   system: ReadonlyMap<string, Uint8Array>
 ) => {
   const tiers = { project: options.project ?? new Map(), user: options.user ?? new Map(), system }
-  const sources = choose(ItemSources, Layer.succeed(ItemSources, sourcesOf([])))
+  const sources = choose(ItemSources, ItemSourcesContent.layer)
   const restricted = { _tag: "Restricted" as const, reason: "nobody has trusted it yet", unsafe: false }
   return choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(

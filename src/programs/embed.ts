@@ -143,8 +143,7 @@ export {
   SystemItemRefused
 } from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
-export type { Content, ContentItem } from "../layers/item/makeNamedSource.ts"
-export { make as makeNamedSource } from "../layers/item/makeNamedSource.ts"
+export * as ItemSourcesContent from "../layers/item/ItemSourcesContent.ts"
 export type { ItemSource, NamedSource } from "../services/item/ItemSources.ts"
 export { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"

@@ -8,5 +8,6 @@ export const unansweredSources = Effect.gen(function*() {
   const listings = yield* Effect.forEach(named.values(), ({ listing, tier }) => listing(tier, "tool"))
   const notes = listings.flatMap(({ problems }) => problems)
     .filter(({ _tag }) => _tag === "ItemUnreadable").map(({ message }) => message)
-  return notes.length === 0 ? {} : { notes }
+  const found: { readonly notes?: ReadonlyArray<string> } = notes.length === 0 ? {} : { notes }
+  return found
 })

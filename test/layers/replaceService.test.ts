@@ -16,7 +16,7 @@ import * as testing from "../../src/programs/testing.ts"
 import { AuditLog } from "../../src/services/audit/AuditLog.ts"
 import { PermissionDenied, PermissionGate } from "../../src/services/permission/PermissionGate.ts"
 import { temporary } from "../support/temporary.ts"
-import { call, caller, reasonOf, tool } from "./proxy/calls.ts"
+import { call, caller, tool } from "./proxy/calls.ts"
 
 /** What a use reaches for, noted down: methods when they are called, effects when they run, values when they are read. */
 const noting = <S extends object>(service: S, asked: Array<string>): S =>
@@ -79,6 +79,7 @@ const uses = {
   ItemHistory: [embed.ItemHistory, says],
   ItemIndex: [embed.ItemIndex, search({ query: "say" }, caller)],
   ItemParser: [embed.ItemParser, load({ id: "say" }, caller)],
+  ItemSources: [embed.ItemSources, load({ id: "say" }, caller)],
   ItemStore: [embed.ItemStore, load({ id: "say" }, caller)],
   Keychain: [embed.Keychain, storeSecret],
   KiwiHome: [embed.KiwiHome, says],

@@ -28,7 +28,7 @@ export interface ItemSource {
   readonly changes: Stream.Stream<ReadonlyArray<Tier>>
 }
 
-/** The locations that it lists carry its name. `layers/item/makeNamedSource.ts` makes one that keeps to this contract. */
+/** The locations that it lists carry its name. `layers/item/ItemSourcesContent.ts` makes one that keeps to this contract. */
 export interface NamedSource extends ItemSource {
   /** Of a-z, 0-9 and `-`. */
   readonly name: string

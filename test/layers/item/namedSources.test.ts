@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import * as TestClock from "effect/testing/TestClock"
-import type { Content } from "../../../src/layers/item/makeNamedSource.ts"
+import { join } from "node:path"
+import type { Content } from "../../../src/layers/item/ItemSourcesContent.ts"
+import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
+import * as Kernel from "../../../src/layers/Kernel.ts"
 import { execute } from "../../../src/programs/execute.ts"
 import { explain } from "../../../src/programs/explain.ts"
 import { load } from "../../../src/programs/load.ts"
@@ -12,8 +15,9 @@ import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { showLocation } from "../../../src/services/item/Item.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
+import { temporary } from "../../support/temporary.ts"
 import { call, caller, echo, kernel, reasonOf, tool } from "../proxy/calls.ts"
-import { bait, content, makeShelf, shelfRuntime, sources, system } from "./shelf.ts"
+import { bait, content, makeShelf, shelfRuntime, system } from "./shelf.ts"
 
 const find = (query: string) => search({ query, tier: "user" }, caller)
 const run = (id: string) => execute({ id, type: "tool", parameters: {}, dryRun: false, callId: "call" }, caller)
@@ -21,7 +25,7 @@ const failed = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.flip(effect)
 
 /** A kernel whose items are also on shelves. */
 const over = (contents: ReadonlyArray<Content>, options: Parameters<typeof kernel>[0] = {}) =>
-  kernel({ ...system, ...options, replace: sources(...contents) } as Parameters<typeof kernel>[0])
+  kernel({ ...system, ...options, replace: ItemSourcesContent.layerWith(contents) } as Parameters<typeof kernel>[0])
 
 describe("an item of another source than files", () => {
   const shelf = makeShelf({ "acme/greet": content() })
@@ -88,6 +92,31 @@ describe("an item of another source than files", () => {
       assert.deepStrictEqual(items.map(({ location }) => showLocation(location)), ["user:tools/own.yaml"])
     }).pipe(Effect.provide(over([makeShelf({ "acme/part": content() }).source], { user: { "tools/own.yaml": echo } }))))
 })
+
+it.live("items of another source run in a kernel on disk, and are indexed once", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporary
+    const shelf = makeShelf({ "acme/greet": content() })
+    shelf.approve("acme/greet")
+    const program = Effect.gen(function*() {
+      const index = yield* ItemIndex
+      yield* index.refresh()
+      const [hit] = yield* find("greet")
+      assert.deepInclude(hit, { state: "ok", path: "user:tools/shelf:acme/greet.yaml" })
+      assert.deepInclude((yield* call("greet")).data, { with: { tool: "greet" } })
+      assert.strictEqual((yield* index.refresh()).changed, 0)
+      shelf.items.set("acme/greet", content({ description: "Changed" }))
+      assert.strictEqual((yield* index.refresh()).changed, 1)
+      shelf.items.clear()
+      assert.deepStrictEqual(yield* find("greet"), [])
+      assert.strictEqual((yield* index.refresh()).changed, 0)
+    })
+    const options = { ...system, home: join(folder, "home"), userSpace: join(folder, "user") }
+    yield* Effect.provide(
+      program,
+      Kernel.layer({ ...options, replace: ItemSourcesContent.layerWith([shelf.source]) })
+    )
+  }).pipe(Effect.scoped))
 
 describe("content", () => {
   const digest = makeShelf().entry("x", content()).digest

@@ -1,6 +1,6 @@
-// A named source, from what some program or server lists. Nothing that it answers is taken on trust: ids are checked, an
+// Named sources, from what programs or servers list. Nothing that it answers is taken on trust: ids are checked, an
 // item's content is what has the digest that was listed, and nobody waits for it longer than a moment.
-import { Cause, Effect, Exit, Fiber, Option, Result, Stream } from "effect"
+import { Cause, Effect, Exit, Fiber, Layer, Option, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import { codeOf, isKiwiError } from "../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -11,6 +11,7 @@ import { ItemType, parseItemRef } from "../../services/item/ItemId.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
 import { qualifiedId } from "../../services/item/ItemPath.ts"
 import type { Entry, Listing, NamedSource } from "../../services/item/ItemSources.ts"
+import { ItemSources, sourcesOf } from "../../services/item/ItemSources.ts"
 import { fileSnapshot } from "./makeSnapshot.ts"
 
 /** An item as its source lists it. */
@@ -198,3 +199,9 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
     changes: content.changes.pipe(Stream.map(() => [tier]), Stream.catchCause(() => Stream.empty))
   }
 })
+
+export const layerWith = (contents: ReadonlyArray<Content>) =>
+  Layer.effect(ItemSources, Effect.map(Effect.forEach(contents, make), sourcesOf))
+
+/** Files alone. */
+export const layer = layerWith([])
