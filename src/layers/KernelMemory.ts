@@ -210,8 +210,7 @@ export function layer<Replaced extends KernelServices = never, E = never>(
     withOwnLayers(
       replaceServices(
         options.replace,
-        (choose) =>
-          Layer.unwrap(Effect.map(systemFiles, (system) => compose(options, choose, system)))
+        (choose) => Layer.unwrap(Effect.map(systemFiles, (system) => compose(options, choose, system)))
       )
     ), inMemory)
 }

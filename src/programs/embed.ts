@@ -117,6 +117,7 @@ export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../servi
 export { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 
 // Items, and finding them.
+export * as ItemSourcesContent from "../layers/item/ItemSourcesContent.ts"
 export { Extractors } from "../services/format/Extractors.ts"
 export { ItemParser } from "../services/format/ItemParser.ts"
 export type {
@@ -143,7 +144,6 @@ export {
   SystemItemRefused
 } from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
-export * as ItemSourcesContent from "../layers/item/ItemSourcesContent.ts"
 export type { ItemSource, NamedSource } from "../services/item/ItemSources.ts"
 export { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"

@@ -234,7 +234,9 @@ describe("system items of a program", () => {
     Effect.gen(function*() {
       const options = yield* world
       const bytes = new TextEncoder().encode(greet)
-      const context = yield* Layer.build(Kernel.layer({ ...options, items: { "tools/acme/greet.yaml": bytes }, builtins }))
+      const context = yield* Layer.build(
+        Kernel.layer({ ...options, items: { "tools/acme/greet.yaml": bytes }, builtins })
+      )
       bytes.fill(32)
       const { data } = yield* Effect.provideContext(call("greet", { name: "Ada" }), context)
       assert.strictEqual(data, "Hello Ada")

@@ -71,7 +71,9 @@ const defectOf = (links: Links, link: ChainLink): string | undefined => {
   if (location.id !== "builtin") return undefined
   const foreign = links.filter((l) => l.tool.location.tier !== "system")
   const naming = foreign.find(({ tool }) => Object.hasOwn(tool.config, "handler"))
-  if (naming !== undefined) return `only system items may name a builtin, and ${showLocation(naming.tool.location)} is none`
+  if (naming !== undefined) {
+    return `only system items may name a builtin, and ${showLocation(naming.tool.location)} is none`
+  }
   // A runtime of the system says by its child_schemas which tools its handler runs.
   const runtime = links.at(-2)?.tool
   return foreign[0] === undefined || (runtime?.toolType === "runtime" && runtime.location.tier === "system")

@@ -83,8 +83,8 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
   const { name, tier } = content
   const ask = yield* makeAsk
   const snapshots = new Map<string, ItemSnapshot>()
-  let lastListed: ReadonlyArray<ContentItem> | undefined
-  let byType: ReadonlyMap<ItemType, Listing> = new Map()
+  let lastItems: ReadonlyArray<ContentItem> | undefined
+  let lastListings: ReadonlyMap<ItemType, Listing> = new Map()
 
   const unreadable = (item: string, detail: string) => new ItemUnreadable({ item, issue: "source", detail })
 
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
 
   /** Lists of items by type and id. Of an item that is listed twice, the first counts. */
   const arrange = (items: ReadonlyArray<ContentItem>): ReadonlyMap<ItemType, Listing> => {
-    if (items === lastListed) return byType
+    if (items === lastItems) return lastListings
     const lists = new Map<ItemType, Map<string, Array<Entry>>>(ItemType.literals.map((type) => [type, new Map()]))
     const digests = new Map<string, string>()
     let left = Math.max(0, items.length - maxItems)
@@ -131,11 +131,11 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
       found: "",
       hint: "Each needs an id of its own, of words of a-z, 0-9, _ and -, and a digest; there may be 10,000"
     })
-    byType = new Map(
+    lastListings = new Map(
       [...lists].map(([type, byId]) => [type, { byId, problems: left > 0 && type === "tool" ? [problem] : [] }])
     )
-    lastListed = items
-    return byType
+    lastItems = items
+    return lastListings
   }
 
   const listed = ask(Effect.map(content.list, arrange)).pipe(

@@ -59,7 +59,7 @@ const entriesOf = ([files, ...others]: Sourced, id: string, category?: string): 
 export const make = (files: Backend, { named }: ItemSources["Service"]): ItemStore["Service"] => {
   const others = Map.groupBy(named.values(), ({ tier }) => tier)
 
-  const listings: Listings = (tier, type) => {
+  const current: Listings = (tier, type) => {
     const sources = others.get(tier)
     return Effect.flatMap(files.listing(tier, type), (own): Effect.Effect<Sourced> =>
       sources === undefined
@@ -165,14 +165,14 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     const locations: Array<ItemLocation> = []
     for (const tier of filter.tier === undefined ? tiers : [filter.tier]) {
       for (const type of filter.type === undefined ? ItemType.literals : [filter.type]) {
-        const [own, ...rest] = yield* listings(tier, type)
+        const [own, ...rest] = yield* current(tier, type)
         for (const entries of own.byId.values()) {
           for (const entry of entries) {
             const location = Result.getOrUndefined(resolve(entry))
             if (location !== undefined) locations.push(location)
           }
         }
-        for (const [id, entries] of rest.flatMap(({ byId }) => [...byId])) {
+        for (const [id, entries] of rest.flatMap(({ byId }) => Array.from(byId))) {
           for (const entry of entries) {
             if (own.byId.get(id)?.some((file) => isSameName(file, entry)) !== true) locations.push(entry.location)
           }
@@ -195,9 +195,9 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   const problems = Effect.gen(function*() {
     const found: Array<ItemInvalid | ItemUnreadable | ItemAmbiguous> = []
     for (const type of ItemType.literals) {
-      const system = yield* listings("system", type)
+      const system = yield* current("system", type)
       for (const tier of tiers) {
-        const sourced = yield* listings(tier, type)
+        const sourced = yield* current(tier, type)
         const [own, ...rest] = sourced
         for (const problem of sourced.flatMap((listing) => listing.problems)) found.push(problem)
         for (const id of new Set(sourced.flatMap(({ byId }) => [...byId.keys()]))) {
@@ -223,8 +223,8 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   }).pipe(Effect.withSpan("ItemStore.problems"))
 
   return ItemStore.of({
-    find: findBy(listings),
-    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(listings)) })),
+    find: findBy(current),
+    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(current)) })),
     list,
     problems,
     read,

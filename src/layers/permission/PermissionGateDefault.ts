@@ -37,7 +37,11 @@ const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
 const ruleOf = (by: SignedBy | undefined): string =>
   by?._tag === "Source"
     ? "approved-items"
-    : by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
+    : by?._tag !== "Signer"
+    ? "system-tools"
+    : by.standing._tag === "You"
+    ? "signed-by-you"
+    : "signed-as-you"
 
 const decide = (chain: Chain, verified: ReadonlyArray<Verified>): Effect.Effect<Allowed, PermissionDenied> => {
   const { location, toolType } = chain.leaf.tool

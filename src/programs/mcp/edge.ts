@@ -18,8 +18,8 @@ import { help } from "../help.ts"
 import { load } from "../load.ts"
 import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
-import { unansweredSources } from "../unansweredSources.ts"
 import { sign } from "../sign.ts"
+import { unansweredSources } from "../unansweredSources.ts"
 import {
   decodeArguments,
   ExecuteArguments,

@@ -118,7 +118,13 @@ export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
   }
 }
 
-export type VerifyError = Unsigned | Tampered | SignatureMalformed | SignerUntrusted | SystemItemAltered | ItemUnapproved
+export type VerifyError =
+  | Unsigned
+  | Tampered
+  | SignatureMalformed
+  | SignerUntrusted
+  | SystemItemAltered
+  | ItemUnapproved
 
 export type SignedBy =
   | { readonly _tag: "System" }
@@ -134,7 +140,8 @@ export type SignedBy =
 /** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
 export const isYours = (by: SignedBy): boolean =>
   by._tag === "System" ||
-  (by._tag === "Signer" && by.kind === "person" && (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
+  (by._tag === "Signer" && by.kind === "person" &&
+    (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
 
 export interface Verified {
   readonly snapshot: ItemSnapshot

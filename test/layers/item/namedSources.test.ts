@@ -28,10 +28,9 @@ const over = (contents: ReadonlyArray<Content>, options: Parameters<typeof kerne
   kernel({ ...system, ...options, replace: ItemSourcesContent.layerWith(contents) } as Parameters<typeof kernel>[0])
 
 describe("an item of another source than files", () => {
-  const shelf = makeShelf({ "acme/greet": content() })
-
-  it.effect("is found, read, refused, approved, called, changed and gone", () =>
-    Effect.gen(function*() {
+  it.effect("is found, read, refused, approved, called, changed and gone", () => {
+    const shelf = makeShelf({ "acme/greet": content() })
+    return Effect.gen(function*() {
       const place = "user:tools/shelf:acme/greet.yaml"
       const unapproved = { id: "greet", type: "tool", tier: "user", category: "acme", path: place, state: "untrusted" }
       assert.deepStrictEqual(yield* find("greet"), [unapproved])
@@ -69,7 +68,8 @@ describe("an item of another source than files", () => {
       assert.deepStrictEqual(yield* find("greet"), [])
       assert.strictEqual((yield* failed(run("greet")))._tag, "ItemNotFound")
       assert.strictEqual((yield* failed(load({ id: "acme/greet" }, caller)))._tag, "ItemNotFound")
-    }).pipe(Effect.provide(over([shelf.source]))))
+    }).pipe(Effect.provide(over([shelf.source])))
+  })
 
   it.effect("is indexed once, and again when it changed", () => {
     const shelf = makeShelf({ "acme/greet": content(), "acme/part": content() })
@@ -86,8 +86,8 @@ describe("an item of another source than files", () => {
   it.effect("is not signed, by its name or by a glob", () =>
     Effect.gen(function*() {
       const signatures = yield* Signatures
-      const shelf = yield* failed(signatures.plan({ id: "acme/part", type: "tool", tier: "user" }))
-      assert.match(shelf.message, /what is no file of a tier is not signed/)
+      const refusal = yield* failed(signatures.plan({ id: "acme/part", type: "tool", tier: "user" }))
+      assert.match(refusal.message, /what is no file of a tier is not signed/)
       const { items } = yield* signatures.plan({ id: "**", type: "tool", tier: "user" })
       assert.deepStrictEqual(items.map(({ location }) => showLocation(location)), ["user:tools/own.yaml"])
     }).pipe(Effect.provide(over([makeShelf({ "acme/part": content() }).source], { user: { "tools/own.yaml": echo } }))))
@@ -152,7 +152,9 @@ describe("content", () => {
   }
 
   it.effect("in another than its canonical form is refused: a signature in it says nothing", () => {
-    const signed = `# kiwi-mcp:signed:2:20261121T210900Z:p:${"a".repeat(64)}:0123456789abcdef:${"b".repeat(85)}Q\n${content()}`
+    const signed = `# kiwi-mcp:signed:2:20261121T210900Z:p:${"a".repeat(64)}:0123456789abcdef:${
+      "b".repeat(85)
+    }Q\n${content()}`
     return Effect.gen(function*() {
       for (const id of ["signed", "windows", "marked"]) {
         const error = yield* failed(call(id))
@@ -169,8 +171,10 @@ describe("content", () => {
     const shelf = makeShelf({ greet: content() })
     const source: Content = {
       ...shelf.source,
-      list: Effect.tap(shelf.source.list, () =>
-        Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } })))),
+      list: Effect.tap(
+        shelf.source.list,
+        () => Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } })))
+      ),
       believe: () => Effect.void
     }
     return Effect.gen(function*() {
@@ -185,8 +189,10 @@ describe("content", () => {
     const source: Content = {
       ...shelf.source,
       believe: (snapshot) =>
-        Effect.tap(shelf.source.believe(snapshot), () =>
-          Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } }))))
+        Effect.tap(
+          shelf.source.believe(snapshot),
+          () => Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } })))
+        )
     }
     return Effect.gen(function*() {
       shelf.approve("greet")
@@ -227,7 +233,22 @@ describe("content", () => {
 })
 
 describe("an id", () => {
-  const odd = ["", "..", "../x", "a/../x", "/x", "x/", "a//x", "X", "x y", "x\0", "a\\x", "x.", `${"a".repeat(129)}`, "ä"]
+  const odd = [
+    "",
+    "..",
+    "../x",
+    "a/../x",
+    "/x",
+    "x/",
+    "a//x",
+    "X",
+    "x y",
+    "x\0",
+    "a\\x",
+    "x.",
+    `${"a".repeat(129)}`,
+    "ä"
+  ]
   it.effect("that no item can have is left out, and the rest stays", () =>
     Effect.gen(function*() {
       const store = yield* ItemStore
@@ -270,7 +291,9 @@ describe("an id", () => {
       const hits = (yield* find("own")).map(({ path }) => path)
       assert.deepStrictEqual(hits.toSorted(), ["user:tools/shelf:tools/own.yaml", "user:tools/x/own.yaml"])
       const problems = (yield* (yield* ItemStore).problems).map(({ message }) => message)
-      assert.isTrue(problems.some((text) => text.startsWith("user:tools/shelf:x/own.yaml: \"own\" is the id of a file")))
+      assert.isTrue(
+        problems.some((text) => text.startsWith("user:tools/shelf:x/own.yaml: \"own\" is the id of a file"))
+      )
     }).pipe(Effect.provide(over([shelf.source], { user: { "tools/x/own.yaml": echo } })))
   })
 
@@ -310,9 +333,13 @@ describe("a source", () => {
   const lists: ReadonlyArray<readonly [string, Content["list"], string]> = [
     ["fails", Effect.fail({ _tag: "OutOfOrder", message: bait }), "it failed (OUT_OF_ORDER)"],
     ["dies", Effect.die(new Error(bait)), "it failed unexpectedly"],
-    ["throws", Effect.sync(() => {
-      throw new Error(bait)
-    }), "it failed unexpectedly"],
+    [
+      "throws",
+      Effect.sync(() => {
+        throw new Error(bait)
+      }),
+      "it failed unexpectedly"
+    ],
     ["is interrupted", Effect.interrupt, "it failed unexpectedly"],
     ["lists nonsense", Effect.succeed({} as never), "it failed unexpectedly"],
     ["lists what is nothing", Effect.succeed([undefined as never]), "it failed unexpectedly"],

@@ -68,14 +68,17 @@ const make = Effect.fnUntraced(function*(items: SystemItems): Effect.fn.Return<N
   for (const type of ItemType.literals) {
     const { byId, problems } = yield* files.listing("system", type)
     const entries = Array.from(byId.values()).flat()
-    const located = yield* Effect.forEach(entries, ({ kind, location }) =>
-      Effect.map(Effect.result(files.read(location)), (content) => {
-        const digest = Result.isSuccess(content) ? content.success.digest : ""
-        const file = `${name}:${location.file}`
-        const named: ItemLocation = { ...location, file, root: `${name}:`, source: { name, digest } }
-        contents.set(file, Effect.fromResult(Result.map(content, (one) => ({ ...one, location: named }))))
-        return { kind, location: named }
-      }))
+    const located = yield* Effect.forEach(
+      entries,
+      ({ kind, location }) =>
+        Effect.map(Effect.result(files.read(location)), (content) => {
+          const digest = Result.isSuccess(content) ? content.success.digest : ""
+          const file = `${name}:${location.file}`
+          const named: ItemLocation = { ...location, file, root: `${name}:`, source: { name, digest } }
+          contents.set(file, Effect.fromResult(Result.map(content, (one) => ({ ...one, location: named }))))
+          return { kind, location: named }
+        })
+    )
     listings.set(type, { byId: Map.groupBy(located, ({ location }) => location.id), problems })
   }
   const none: Listing = { byId: new Map(), problems: [] }

@@ -90,10 +90,17 @@ export const searchCommand = Command.make("search", {
           unansweredSources
         )
       ))
-    yield* output.answer({ results, ...(notes.length === 0 ? {} : { notes }) }, (paint) => results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
-    if (output.json) return
-    for (const note of notes) yield* output.say(note)
-    const first = results.find(({ state }) => state !== "ok")
+    yield* output.answer({ results, ...(notes.length === 0 ? {} : { notes }) }, (paint) =>
+      results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
+    if (output.json) {
+      return
+    }
+    for (const note of notes) {
+      yield* output.say(note)
+    }
+    const first = results.find(({ state }) =>
+      state !== "ok"
+    )
     if (results.length === 0) yield* output.say("Nothing matches. Fewer or other words may.")
     else if (first !== undefined) {
       const waiting = results.filter(({ state }) => state !== "ok").length
