@@ -145,7 +145,7 @@ export {
 } from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
 export type { ItemSource, NamedSource } from "../services/item/ItemSources.ts"
-export { ItemSources, sourcesOf } from "../services/item/ItemSources.ts"
+export { ItemSources } from "../services/item/ItemSources.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 export { ItemStore } from "../services/item/ItemStore.ts"
 export type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"

@@ -61,17 +61,17 @@ const unanswered = <E>(cause: Cause.Cause<E>): Unanswered<E> => {
 /** Asks a source, in the scope's own time. While it owes one answer, nobody waits for another. */
 const makeAsk = Effect.gen(function*() {
   const scope = yield* Effect.scope
-  let owes = false
+  let owed = 0
   return Effect.fnUntraced(function*<A, E>(question: Effect.Effect<A, E>): Effect.fn.Return<A, Unanswered<E>> {
     const late: Unanswered<E> = { detail: `it did not answer within ${maxWait}` }
-    if (owes) return yield* Effect.fail(late)
+    if (owed > 0) return yield* Effect.fail(late)
     const asking = yield* Effect.forkIn(question, scope, { startImmediately: true })
     const exit = asking.pollUnsafe() ??
       Option.getOrUndefined(yield* Effect.timeoutOption(Fiber.await(asking), maxWait))
     if (exit === undefined) {
-      owes = true
+      owed++
       asking.addObserver(() => {
-        owes = false
+        owed--
       })
       return yield* Effect.fail(late)
     }

@@ -4,7 +4,7 @@ import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { isYours } from "../../services/integrity/Verifier.ts"
 import type { SignedBy, Verified } from "../../services/integrity/Verifier.ts"
-import { isSignable, showLocation } from "../../services/item/Item.ts"
+import { showLocation } from "../../services/item/Item.ts"
 import type { Allowed } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
@@ -94,9 +94,9 @@ const decideSecret = (chain: Chain, verified: ReadonlyArray<Verified>, name: str
       reason: `${place} ${
         whose(verified[foreign]?.by)
       }, and secrets go only to what was signed by the person whose they are`,
-      hint: isSignable(link.tool.location)
+      hint: link.tool.location.source === undefined
         ? `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
-        : `Write a tool of your own that needs the secret, and sign that`
+        : "Write a tool of your own that needs the secret, and sign that"
     })
   )
 }

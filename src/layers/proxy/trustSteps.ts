@@ -84,10 +84,9 @@ export const make = Effect.gen(function*() {
       : Effect.isSuccess(Effect.flatMap(store.read(location), verifier.verify))
 
   const refuseHiding = Effect.fnUntraced(function*(facts: Facts<"chain" | "resolved">) {
-    const hidden = yield* Effect.filter(
-      facts.resolved.hides.filter((location) => location.tier === "user"),
-      isUsable
-    )
+    const ofUser = facts.resolved.hides.filter((location) => location.tier === "user")
+    if (ofUser.length === 0) return
+    const hidden = yield* Effect.filter(ofUser, isUsable)
     if (hidden.length === 0) return
     const { leaf } = facts.chain
     const { digest, location } = leaf.tool
