@@ -6,7 +6,7 @@ import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import { execute } from "../../../src/programs/execute.ts"
 import { load } from "../../../src/programs/load.ts"
-import { content, makeShelf, system } from "../../layers/item/shelf.ts"
+import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
 import { call, caller, echo, tool } from "../../layers/proxy/calls.ts"
 import { failing, failingCall } from "../Example.ts"
 import type { Examples } from "../Example.ts"
@@ -47,7 +47,7 @@ export const examples: Examples = {
     when: "A program brings a tool of a server, and nobody has approved it yet",
     produce: Effect.flip(call("greet")).pipe(Effect.provide(KernelMemory.layer({
       ...system,
-      replace: ItemSourcesContent.layerWith([makeShelf({ greet: content() }).source])
+      replace: ItemSourcesContent.layerWith([makeShelf({ greet: shelfTool() }).source])
     })))
   },
   SystemItemRefused: {

@@ -17,7 +17,7 @@ import { ItemStore } from "../../../src/services/item/ItemStore.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
 import { temporary } from "../../support/temporary.ts"
 import { call, caller, echo, kernel, reasonOf, tool } from "../proxy/calls.ts"
-import { bait, content, makeShelf, shelfRuntime, system } from "./shelf.ts"
+import { bait, makeShelf, shelfRuntime, shelfTool, system } from "./shelf.ts"
 
 const find = (query: string) => search({ query, tier: "user" }, caller)
 const run = (id: string) => execute({ id, type: "tool", parameters: {}, dryRun: false, callId: "call" }, caller)
@@ -29,7 +29,7 @@ const over = (contents: ReadonlyArray<Content>, options: Parameters<typeof kerne
 
 describe("an item of another source than files", () => {
   it.effect("is found, read, refused, approved, called, changed and gone", () => {
-    const shelf = makeShelf({ "acme/greet": content() })
+    const shelf = makeShelf({ "acme/greet": shelfTool() })
     return Effect.gen(function*() {
       const place = "user:tools/shelf:acme/greet.yaml"
       const unapproved = { id: "greet", type: "tool", tier: "user", category: "acme", path: place, state: "untrusted" }
@@ -60,7 +60,7 @@ describe("an item of another source than files", () => {
       const ready = yield* explain({ id: "greet" }, undefined, "call", caller)
       assert.deepInclude(ready, { ready: true, rule: "approved-items" })
 
-      shelf.items.set("acme/greet", content({ description: "Changed" }))
+      shelf.items.set("acme/greet", shelfTool({ description: "Changed" }))
       assert.deepInclude((yield* find("greet"))[0], { state: "tampered" })
       assert.match((yield* failed(call("greet"))).message, /not what was approved/)
 
@@ -72,7 +72,7 @@ describe("an item of another source than files", () => {
   })
 
   it.effect("is indexed once, and again when it changed", () => {
-    const shelf = makeShelf({ "acme/greet": content(), "acme/part": content() })
+    const shelf = makeShelf({ "acme/greet": shelfTool(), "acme/part": shelfTool() })
     return Effect.gen(function*() {
       const index = yield* ItemIndex
       const first = yield* index.refresh()
@@ -90,13 +90,15 @@ describe("an item of another source than files", () => {
       assert.match(refusal.message, /what is no file of a tier is not signed/)
       const { items } = yield* signatures.plan({ id: "**", type: "tool", tier: "user" })
       assert.deepStrictEqual(items.map(({ location }) => showLocation(location)), ["user:tools/own.yaml"])
-    }).pipe(Effect.provide(over([makeShelf({ "acme/part": content() }).source], { user: { "tools/own.yaml": echo } }))))
+    }).pipe(
+      Effect.provide(over([makeShelf({ "acme/part": shelfTool() }).source], { user: { "tools/own.yaml": echo } }))
+    ))
 })
 
 it.live("items of another source run in a kernel on disk, and are indexed once", () =>
   Effect.gen(function*() {
     const folder = yield* temporary
-    const shelf = makeShelf({ "acme/greet": content() })
+    const shelf = makeShelf({ "acme/greet": shelfTool() })
     shelf.approve("acme/greet")
     const program = Effect.gen(function*() {
       const index = yield* ItemIndex
@@ -105,7 +107,7 @@ it.live("items of another source run in a kernel on disk, and are indexed once",
       assert.deepInclude(hit, { state: "ok", path: "user:tools/shelf:acme/greet.yaml" })
       assert.deepInclude((yield* call("greet")).data, { with: { tool: "greet" } })
       assert.strictEqual((yield* index.refresh()).changed, 0)
-      shelf.items.set("acme/greet", content({ description: "Changed" }))
+      shelf.items.set("acme/greet", shelfTool({ description: "Changed" }))
       assert.strictEqual((yield* index.refresh()).changed, 1)
       shelf.items.clear()
       assert.deepStrictEqual(yield* find("greet"), [])
@@ -119,10 +121,10 @@ it.live("items of another source run in a kernel on disk, and are indexed once",
   }).pipe(Effect.scoped))
 
 describe("content", () => {
-  const digest = makeShelf().entry("x", content()).digest
+  const digest = makeShelf().entry("x", shelfTool()).digest
   const answers: ReadonlyArray<readonly [string, Content["read"]]> = [
-    ["other text", () => Effect.succeed(content({ description: "Other" }))],
-    ["the same with a line more", () => Effect.succeed(`${content()}\n`)],
+    ["other text", () => Effect.succeed(shelfTool({ description: "Other" }))],
+    ["the same with a line more", () => Effect.succeed(`${shelfTool()}\n`)],
     ["nothing", () => Effect.succeed("")],
     ["what is gone", () => Effect.undefined],
     ["bytes that are no text", () => Effect.succeed(new Uint8Array([0xff, 0xfe, 0]))],
@@ -154,26 +156,26 @@ describe("content", () => {
   it.effect("in another than its canonical form is refused: a signature in it says nothing", () => {
     const signed = `# kiwi-mcp:signed:2:20261121T210900Z:p:${"a".repeat(64)}:0123456789abcdef:${
       "b".repeat(85)
-    }Q\n${content()}`
+    }Q\n${shelfTool()}`
     return Effect.gen(function*() {
       for (const id of ["signed", "windows", "marked"]) {
         const error = yield* failed(call(id))
         assert.strictEqual(error._tag, "ItemUnreadable", id)
       }
     }).pipe(Effect.provide(over([
-      makeShelf({ signed, windows: content().replace(",", ",\r\n"), marked: `\ufeff${content()}` }, {
+      makeShelf({ signed, windows: shelfTool().replace(",", ",\r\n"), marked: `\ufeff${shelfTool()}` }, {
         believe: () => Effect.void
       }).source
     ])))
   })
 
   it.effect("that changes between being listed and being read is not used", () => {
-    const shelf = makeShelf({ greet: content() })
+    const shelf = makeShelf({ greet: shelfTool() })
     const source: Content = {
       ...shelf.source,
       list: Effect.tap(
         shelf.source.list,
-        () => Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } })))
+        () => Effect.sync(() => shelf.items.set("greet", shelfTool({ config: { with: { tool: "evil" } } })))
       ),
       believe: () => Effect.void
     }
@@ -185,13 +187,13 @@ describe("content", () => {
   })
 
   it.effect("that changes after it was believed is not what is called", () => {
-    const shelf = makeShelf({ greet: content() })
+    const shelf = makeShelf({ greet: shelfTool() })
     const source: Content = {
       ...shelf.source,
       believe: (snapshot) =>
         Effect.tap(
           shelf.source.believe(snapshot),
-          () => Effect.sync(() => shelf.items.set("greet", content({ config: { with: { tool: "evil" } } })))
+          () => Effect.sync(() => shelf.items.set("greet", shelfTool({ config: { with: { tool: "evil" } } })))
         )
     }
     return Effect.gen(function*() {
@@ -203,8 +205,8 @@ describe("content", () => {
   })
 
   it.effect("whose bytes the source changes afterwards stays what was hashed", () => {
-    const bytes = new TextEncoder().encode(content())
-    const shelf = makeShelf({ greet: content() }, { read: () => Effect.succeed(bytes) })
+    const bytes = new TextEncoder().encode(shelfTool())
+    const shelf = makeShelf({ greet: shelfTool() }, { read: () => Effect.succeed(bytes) })
     return Effect.gen(function*() {
       shelf.approve("greet")
       yield* load({ id: "greet" }, caller)
@@ -226,8 +228,8 @@ describe("content", () => {
     }).pipe(Effect.provide(over([
       makeShelf({
         a: `version: "1.0.0"\n${bait}\n`,
-        b: content({ version: bait }),
-        c: content({ input_schema: bait, tool_type: bait })
+        b: shelfTool({ version: bait }),
+        c: shelfTool({ input_schema: bait, tool_type: bait })
       }).source
     ]))))
 })
@@ -260,9 +262,9 @@ describe("an id", () => {
     }).pipe(Effect.provide(over([
       makeShelf({}, {
         list: Effect.succeed([
-          ...odd.map((id) => makeShelf().entry(id, content())),
-          makeShelf().entry("fine", content()),
-          makeShelf().entry("fine", content()),
+          ...odd.map((id) => makeShelf().entry(id, shelfTool())),
+          makeShelf().entry("fine", shelfTool()),
+          makeShelf().entry("fine", shelfTool()),
           { type: "tool", id: "undigested", digest: "x" },
           { type: "nothing" as "tool", id: "untyped", digest: "a".repeat(64) }
         ])
@@ -271,11 +273,11 @@ describe("an id", () => {
 
   it.effect("of the system's, of a file of its tier, or of a runtime is not taken from it", () => {
     const shelf = makeShelf({
-      ping: content(),
-      "x/ping": content(),
-      "x/shelf_runtime": content(),
-      "x/own": content(),
-      "tools/own": content()
+      ping: shelfTool(),
+      "x/ping": shelfTool(),
+      "x/shelf_runtime": shelfTool(),
+      "x/own": shelfTool(),
+      "tools/own": shelfTool()
     })
     return Effect.gen(function*() {
       const place = Effect.fnUntraced(function*(id: string) {
@@ -298,7 +300,7 @@ describe("an id", () => {
   })
 
   it.effect("of a user's item hides it: a project's source is refused as its files are", () => {
-    const shelf = makeShelf({ add: content() }, { tier: "project" })
+    const shelf = makeShelf({ add: shelfTool() }, { tier: "project" })
     return Effect.gen(function*() {
       shelf.approve("add")
       const error = yield* failed(call("add"))
@@ -309,7 +311,7 @@ describe("an id", () => {
   })
 
   it.effect("of a project's item: what nobody approved is not hidden, what somebody did is", () => {
-    const shelf = makeShelf({ add: content() })
+    const shelf = makeShelf({ add: shelfTool() })
     return Effect.gen(function*() {
       assert.strictEqual((yield* call("add", { text: "a" })).status, "success")
       shelf.approve("add")
@@ -324,8 +326,8 @@ describe("an id", () => {
       assert.include(error.message, "user:tools/one:a/greet.yaml, user:tools/two:b/greet.yaml")
       assert.deepInclude((yield* call("a/greet")).data, { with: { tool: "greet" } })
     }).pipe(Effect.provide(over([
-      makeShelf({ "a/greet": content() }, { name: "one", believe: () => Effect.void }).source,
-      makeShelf({ "b/greet": content() }, { name: "two", believe: () => Effect.void }).source
+      makeShelf({ "a/greet": shelfTool() }, { name: "one", believe: () => Effect.void }).source,
+      makeShelf({ "b/greet": shelfTool() }, { name: "two", believe: () => Effect.void }).source
     ]))))
 })
 
@@ -359,7 +361,7 @@ describe("a source", () => {
   }
 
   it.effect("that answers late is asked again afterwards", () => {
-    const shelf = makeShelf({ greet: content() })
+    const shelf = makeShelf({ greet: shelfTool() })
     let wait = true
     const list = Effect.suspend(() => wait ? Effect.delay(shelf.source.list, "1 minute") : shelf.source.list)
     return Effect.gen(function*() {
@@ -389,13 +391,13 @@ describe("a source", () => {
         const error = yield* Fiber.join(calling)
         assert.strictEqual(reasonOf(error)._tag, "ItemUnapproved")
         assert.notInclude(error.message, "Ignore")
-      }).pipe(Effect.provide(over([makeShelf({ greet: content() }, { believe }).source]))))
+      }).pipe(Effect.provide(over([makeShelf({ greet: shelfTool() }, { believe }).source]))))
   }
 
   it.effect("whose notices fail is looked at all the same", () =>
     Effect.gen(function*() {
       assert.lengthOf(yield* find("greet"), 1)
-    }).pipe(Effect.provide(over([makeShelf({ greet: content() }, { changes: Stream.die(bait) }).source]))))
+    }).pipe(Effect.provide(over([makeShelf({ greet: shelfTool() }, { changes: Stream.die(bait) }).source]))))
 })
 
 describe("a runtime of the system that names a builtin", () => {

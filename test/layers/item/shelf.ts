@@ -28,7 +28,7 @@ export const system = {
 }
 
 /** The canonical content of a tool. */
-export const content = (fields: Schema.JsonObject = {}): string =>
+export const shelfTool = (fields: Schema.JsonObject = {}): string =>
   JSON.stringify({
     version: "1.0.0",
     tool_type: "mcp_tool",

@@ -7,7 +7,7 @@ import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import * as Projects from "../../../src/layers/Projects.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
-import { content, makeShelf, system } from "../../layers/item/shelf.ts"
+import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
 import * as Fake from "./fakeProject.ts"
 
 const Structured = Schema.Struct({
@@ -360,7 +360,7 @@ it.effect("tells a session of a change on disk, also when something was only rem
 it.effect("search says which source did not answer, and an unapproved item's refusal what to do", () =>
   Effect.gen(function*() {
     const shelves = [
-      makeShelf({ greet: content() }).source,
+      makeShelf({ greet: shelfTool() }).source,
       makeShelf({}, { name: "broken", list: Effect.die("out of order") }).source
     ]
     const kernel = KernelMemory.layer({ ...system, replace: ItemSourcesContent.layerWith(shelves) })
