@@ -109,20 +109,15 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
   /** Lists of items by type and id. Of an item that is listed twice, the first counts. */
   const arrange = (items: ReadonlyArray<ContentItem>): ReadonlyMap<ItemType, Listing> => {
     if (items === lastItems) return lastListings
-    const lists = new Map<ItemType, Map<string, Array<Entry>>>(ItemType.literals.map((type) => [type, new Map()]))
-    const digests = new Map<string, string>()
-    let left = Math.max(0, items.length - maxItems)
+    const known = new Map<string, ItemLocation>()
     for (const item of items.slice(0, maxItems)) {
       const location = locate(item)
-      const entries = location === undefined ? undefined : lists.get(location.type)
-      if (location?.source === undefined || entries === undefined || digests.has(location.file)) {
-        left++
-        continue
-      }
-      digests.set(location.file, location.source.digest)
-      entries.set(location.id, [...entries.get(location.id) ?? [], { location, kind: "plain" }])
+      if (location !== undefined && !known.has(location.file)) known.set(location.file, location)
     }
-    for (const [file, { digest }] of snapshots) if (digests.get(file) !== digest) snapshots.delete(file)
+    for (const [file, { digest }] of snapshots) {
+      if (known.get(file)?.source?.digest !== digest) snapshots.delete(file)
+    }
+    const left = items.length - known.size
     const problem = new ItemInvalid({
       item: `${tier}:${name}`,
       line: 0,
@@ -131,9 +126,12 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
       found: "",
       hint: "Each needs an id of its own, of words of a-z, 0-9, _ and -, and a digest; there may be 10,000"
     })
-    lastListings = new Map(
-      [...lists].map(([type, byId]) => [type, { byId, problems: left > 0 && type === "tool" ? [problem] : [] }])
-    )
+    lastListings = new Map(ItemType.literals.map((type) => {
+      const entries = [...known.values()].filter((location) => location.type === type)
+        .map((location): Entry => ({ location, kind: "plain" }))
+      const problems = left > 0 && type === "tool" ? [problem] : []
+      return [type, { byId: Map.groupBy(entries, (entry) => entry.location.id), problems }]
+    }))
     lastItems = items
     return lastListings
   }

@@ -108,14 +108,15 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   ) {
     const { category, id } = ref
     if (tier !== undefined) return yield* of(listings, tier, type, id, category)
-    for (const entry of yield* of(listings, "system", type, id)) {
-      if (yield* isProtected(entry)) return yield* of(listings, "system", type, id, category)
+    const system = yield* listings("system", type)
+    for (const entry of entriesOf(system, id)) {
+      if (yield* isProtected(entry)) return entriesOf(system, id, category)
     }
     for (const other of ["project", "user"] as const) {
       const entries = yield* of(listings, other, type, id, category)
       if (entries.length > 0) return entries
     }
-    return yield* of(listings, "system", type, id, category)
+    return entriesOf(system, id, category)
   })
 
   const near = Effect.fnUntraced(function*(listings: Listings, ref: ItemRef, query: ItemQuery) {
