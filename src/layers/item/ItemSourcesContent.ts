@@ -151,8 +151,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
     if (given === undefined) {
       return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" }))
     }
-    // A copy: nobody changes what was hashed.
-    const bytes = typeof given === "string" ? new TextEncoder().encode(given) : Uint8Array.from(given)
+    const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given
     if (bytes.length > maxContent) {
       return Result.fail(new ItemUnreadable({ item, issue: "too-large", detail: `it has ${bytes.length} bytes` }))
     }
