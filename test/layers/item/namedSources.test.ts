@@ -15,6 +15,8 @@ import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { showLocation } from "../../../src/services/item/Item.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
+import { queryOfLock } from "../../../src/services/lockfile/lockReport.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
 import { temporary } from "../../support/temporary.ts"
 import { call, caller, echo, kernel, reasonOf, tool } from "../proxy/calls.ts"
@@ -123,6 +125,23 @@ it.live("items of another source run in a kernel on disk, and are indexed once",
       Kernel.layer({ ...options, replace: ItemSourcesContent.layerWith([shelf.source]) })
     )
   }).pipe(Effect.scoped))
+
+it.effect("items of another source are locked as they are", () => {
+  const shelf = makeShelf({ "acme/greet": shelfTool() })
+  return Effect.gen(function*() {
+    const locks = yield* Lockfiles
+    shelf.approve("acme/greet")
+    const strict = call("greet", {}, { lockfileMode: "strict" })
+    assert.strictEqual(reasonOf(yield* failed(strict))._tag, "LockMissing")
+    yield* locks.freeze(yield* locks.planFreeze({ id: "greet", scope: "user" }), undefined)
+    assert.strictEqual((yield* strict).status, "success")
+    const listed = yield* locks.list()
+    assert.deepStrictEqual(listed.locks.map(queryOfLock), [{ id: "acme/greet", tier: "user" }])
+    shelf.items.set("acme/greet", shelfTool({ description: "Changed" }))
+    shelf.approve("acme/greet")
+    assert.strictEqual(reasonOf(yield* failed(strict))._tag, "LockMismatch")
+  }).pipe(Effect.provide(over([shelf.source], { settings: { lockfileMode: "warn" } })))
+})
 
 describe("content", () => {
   const digest = makeShelf().entry("x", shelfTool()).digest
