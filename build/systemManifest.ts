@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { manifestOf } from "../src/layers/item/system/manifestOf.ts"
+import { manifestOf } from "./manifestOf.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 

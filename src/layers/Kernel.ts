@@ -17,6 +17,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
+import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
@@ -52,9 +53,12 @@ import * as SecretStoreKeychain from "./identity/SecretStoreKeychain.ts"
 import * as ItemHistoryFile from "./integrity/ItemHistoryFile.ts"
 import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
+import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
+import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
-import type { SystemItems } from "./item/system/systemSpace.ts"
+import type { SystemItems } from "./item/system/systemItems.ts"
+import * as SystemItemsSource from "./item/system/systemItems.ts"
 import * as systemSpace from "./item/system/systemSpace.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
 import { checked, onDisk } from "./kernelOptions.ts"
@@ -106,11 +110,7 @@ type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
 >
 
 /** What is kept below a home that is decided already. */
-const composeInHome = <E, E2>(
-  choose: Choose,
-  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>,
-  builtins: Layer.Layer<Builtins, E2>
-) =>
+const composeInHome = <E>(choose: Choose, builtins: Layer.Layer<Builtins, E>) =>
   Layer.mergeAll(
     choose(Identity, IdentityKeyring.layer),
     choose(SecretStore, SecretStoreKeychain.layer),
@@ -120,7 +120,7 @@ const composeInHome = <E, E2>(
     Layer.provideMerge(Layer.mergeAll(
       choose(Keychain, KeychainOs.layer),
       choose(ProcessLock, ProcessLockSqlite.layer),
-      system
+      systemSpace.layer
     )),
     Layer.provideMerge(Layer.merge(
       choose(ChildProcesses, ChildProcessesNode.layer),
@@ -129,14 +129,9 @@ const composeInHome = <E, E2>(
     Layer.provideMerge(NodeServices.layer)
   )
 
-const composeProcess = <E>(
-  options: ProcessOptions,
-  choose: Choose,
-  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
-) =>
+const composeProcess = (options: ProcessOptions, choose: Choose) =>
   composeInHome(
     choose,
-    system,
     OwnBuiltins.checked(choose(Builtins, BuiltinRegistry.layerWith(options.builtins ?? new Map())))
   ).pipe(Layer.provideMerge(choose(
     KiwiHome,
@@ -167,7 +162,14 @@ const layerOutputs = Layer.unwrap(Effect.gen(function*() {
   return OutputsFile.layer({ keep: outputKeep })
 }))
 
-const composeProject = (dir: string | undefined, choose: Choose) =>
+/** Sources of items beside the files of the tiers. */
+const composeSources = (choose: Choose) => choose(ItemSources, ItemSourcesContent.layer)
+
+const composeProject = <E = never>(
+  dir: string | undefined,
+  choose: Choose,
+  sources: Layer.Layer<ItemSources, E> = composeSources(choose)
+) =>
   choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogFile.layer),
@@ -186,10 +188,11 @@ const composeProject = (dir: string | undefined, choose: Choose) =>
       choose(LockfileStore, LockfileStoreFile.layer)
     )),
     Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
-    Layer.provideMerge(choose(Verifier, VerifierEd25519.layer)),
+    Layer.provideMerge(VerifierBySource.layerOver(choose(Verifier, VerifierEd25519.layer))),
     Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),
     Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layer)),
     Layer.provideMerge(choose(ItemStore, ItemStoreFile.layer)),
+    Layer.provideMerge(sources),
     Layer.provideMerge(choose(Extractors, ExtractorsFile.layer)),
     Layer.provideMerge(choose(Settings, SettingsFile.layer)),
     Layer.provideMerge(choose(SignerTrust, SignerTrustFile.layer)),
@@ -200,12 +203,12 @@ const composeProject = (dir: string | undefined, choose: Choose) =>
 const compose = <E>(
   { project, ...options }: KernelOptions,
   choose: Choose,
-  system: Layer.Layer<KiwiHome, E, KiwiHome | SafeFiles>
-) => composeProject(project, choose).pipe(Layer.provideMerge(composeProcess(options, choose, system)))
+  sources: Layer.Layer<ItemSources, E>
+) => composeProject(project, choose, sources).pipe(Layer.provideMerge(composeProcess(options, choose)))
 
 /** What the projects of one process share: folders, locks, your identity, the way out to the network. */
 export const layerProcess = (options: Omit<ProcessOptions, "replace"> = {}) =>
-  checked(options, () => composeProcess(options, chooseOwn, systemSpace.layer))
+  checked(options, () => composeProcess(options, chooseOwn))
 
 /** One project, or none, over `layerProcess`. */
 export const layerProject = (dir: string | undefined) => composeProject(dir, chooseOwn)
@@ -227,8 +230,10 @@ export function layer<Replaced extends KernelServices = never, E = never>(
 ): Composed<SystemItemRefused | E> {
   return checked(given, () => {
     const { items, replace, ...options } = given
-    const system = items === undefined ? systemSpace.layer : systemSpace.layerWith(items)
-    return withOwnLayers(replaceServices(replace, (choose) => compose(options, choose, system)))
+    return withOwnLayers(replaceServices(replace, (choose): Composed<SystemItemRefused> => {
+      const sources = composeSources(choose)
+      return compose(options, choose, items === undefined ? sources : SystemItemsSource.layerOver(items, sources))
+    }))
   }, onDisk)
 }
 
@@ -247,11 +252,11 @@ export const layerProjects = <Replaced extends KernelServices = never, E = never
     const { replace, ...options } = given
     return withOwnLayers(replaceServices(
       replace,
-      (choose) => composeProjects(choose, composeProcess(options, choose, systemSpace.layer))
+      (choose) => composeProjects(choose, composeProcess(options, choose))
     ))
   })
 
 /** The same below a home that is decided already: nothing is left that can be refused. */
 export const layerProjectsInHome = withOwnLayers(
-  composeProjects(chooseOwn, composeInHome(chooseOwn, systemSpace.layer, BuiltinRegistry.layer))
+  composeProjects(chooseOwn, composeInHome(chooseOwn, BuiltinRegistry.layer))
 )

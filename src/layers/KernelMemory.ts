@@ -15,6 +15,7 @@ import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
+import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
@@ -50,13 +51,14 @@ import * as SecretStoreMemory from "./identity/SecretStoreMemory.ts"
 import * as ItemHistoryMemory from "./integrity/ItemHistoryMemory.ts"
 import * as SignaturesMemory from "./integrity/SignaturesMemory.ts"
 import * as VerifiedCopiesMemory from "./integrity/VerifiedCopiesMemory.ts"
+import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as VerifierMemory from "./integrity/VerifierMemory.ts"
+import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import type { MemoryFile } from "./item/ItemStoreMemory.ts"
 import * as ItemStoreMemory from "./item/ItemStoreMemory.ts"
-import { manifestOf } from "./item/system/manifestOf.ts"
-import { SystemManifest } from "./item/system/SystemManifest.ts"
-import type { SystemItems } from "./item/system/systemSpace.ts"
+import type { SystemItems } from "./item/system/systemItems.ts"
+import * as SystemItemsSource from "./item/system/systemItems.ts"
 import { systemFiles } from "./item/system/systemSpace.ts"
 import type { KernelServices } from "./Kernel.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
@@ -125,6 +127,7 @@ const compose = <Replaced extends KernelServices, E>(
   system: ReadonlyMap<string, Uint8Array>
 ) => {
   const tiers = { project: options.project ?? new Map(), user: options.user ?? new Map(), system }
+  const sources = choose(ItemSources, ItemSourcesContent.layer)
   const restricted = { _tag: "Restricted" as const, reason: "nobody has trusted it yet", unsafe: false }
   return choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
@@ -147,15 +150,17 @@ const compose = <Replaced extends KernelServices, E>(
     )),
     Layer.provideMerge(choose(Outputs, OutputsMemory.layer)),
     Layer.provideMerge(
-      choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)
+      VerifierBySource.layerOver(
+        choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)
+      )
     ),
     Layer.provideMerge(Layer.mergeAll(
       choose(VerifiedCopies, VerifiedCopiesMemory.layer),
-      choose(ItemHistory, ItemHistoryMemory.layer),
-      Layer.succeed(SystemManifest, manifestOf(system))
+      choose(ItemHistory, ItemHistoryMemory.layer)
     )),
     Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layerNoProcess)),
     Layer.provideMerge(choose(ItemStore, ItemStoreMemory.layerWith(tiers))),
+    Layer.provideMerge(options.items === undefined ? sources : SystemItemsSource.layerOver(options.items, sources)),
     Layer.provideMerge(choose(Extractors, ExtractorsMemory.layer)),
     Layer.provideMerge(choose(SignerTrust, SignerTrustMemory.layerWith(options.signers ?? []))),
     Layer.provideMerge(choose(Identity, IdentityMemory.layer)),
@@ -205,8 +210,7 @@ export function layer<Replaced extends KernelServices = never, E = never>(
     withOwnLayers(
       replaceServices(
         options.replace,
-        (choose) =>
-          Layer.unwrap(Effect.map(systemFiles(options.items ?? {}), (system) => compose(options, choose, system)))
+        (choose) => Layer.unwrap(Effect.map(systemFiles, (system) => compose(options, choose, system)))
       )
     ), inMemory)
 }

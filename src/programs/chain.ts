@@ -62,6 +62,8 @@ export interface DrawnChain {
 export const signerName = (by: SignedBy): string =>
   by._tag === "System"
     ? "Kiwi (system item)"
+    : by._tag === "Source"
+    ? `nobody, but approved as it is (${by.name})`
     : by.standing._tag === "You"
     ? `you (${by.standing.signer.keyId})`
     : by.standing._tag === "Trusted"

@@ -14,6 +14,7 @@ import { safeText } from "../services/error/safeText.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity, isEncryptedPlace } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
+import { isSignable } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { ChildProcesses } from "../services/process/ChildProcesses.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
@@ -245,7 +246,7 @@ const checkItems = Effect.gen(function*() {
   const store = yield* ItemStore
   const parser = yield* ItemParser
   const [items, problems] = yield* Effect.all([store.list(), store.problems])
-  const own = items.filter(({ tier }) => tier !== "system")
+  const own = items.filter(isSignable)
   const [standings, wrong] = yield* Effect.partition(own.slice(0, mostRead), (location) =>
     Effect.gen(function*() {
       const snapshot = yield* store.read(location)

@@ -5,7 +5,7 @@
 // A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
 // your program asks its person; the kernel has none of its own.
 export * as GitTreeProcess from "../layers/git/GitTreeProcess.ts"
-export type { SystemItems } from "../layers/item/system/systemSpace.ts"
+export type { SystemItems } from "../layers/item/system/systemItems.ts"
 export type { KernelOptions, KernelServices } from "../layers/Kernel.ts"
 export * as Kernel from "../layers/Kernel.ts"
 export { KernelOptionInvalid } from "../layers/kernelOptions.ts"
@@ -107,6 +107,7 @@ export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../servi
 export { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 
 // Items, and finding them.
+export * as ItemSourcesContent from "../layers/item/ItemSourcesContent.ts"
 export { Extractors } from "../services/format/Extractors.ts"
 export { ItemParser } from "../services/format/ItemParser.ts"
 export type {
@@ -128,10 +129,13 @@ export {
   ItemIdInvalid,
   ItemInvalid,
   ItemNotFound,
+  ItemUnapproved,
   ItemUnreadable,
   SystemItemRefused
 } from "../services/item/ItemErrors.ts"
 export { isItemId, ItemId, ItemType, Tier } from "../services/item/ItemId.ts"
+export type { ItemSource, NamedSource } from "../services/item/ItemSources.ts"
+export { ItemSources } from "../services/item/ItemSources.ts"
 export type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 export { ItemStore } from "../services/item/ItemStore.ts"
 export type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"

@@ -9,7 +9,7 @@ import type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts
 import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import { innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
-import { showLocation } from "../services/item/Item.ts"
+import { isSignable, showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
@@ -193,7 +193,7 @@ export const explain = Effect.fn("explain")(function*(
     blocked: { check, error: toErrorObject(error) }
   })
   // Signed before Kiwi knew better, or by other means: what signing would refuse cannot run.
-  if (location.tier !== "system") {
+  if (isSignable(location)) {
     const parser = yield* ItemParser
     const signable = yield* Effect.result(Effect.flatMap(store.read(location), parser.check))
     if (Result.isFailure(signable)) return refusedBy("checkForSigning", signable.failure)

@@ -45,6 +45,7 @@ type CallErrorName = (Exclude<ToolCallError, ToolChainError> | ChainReason | Loc
 const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   Unsigned: "unsigned",
   SignerUntrusted: "untrusted",
+  ItemUnapproved: "untrusted",
   Tampered: "tampered",
   SignatureMalformed: "tampered",
   SystemItemAltered: "tampered",

@@ -16,7 +16,7 @@ import * as testing from "../../src/programs/testing.ts"
 import { AuditLog } from "../../src/services/audit/AuditLog.ts"
 import { PermissionDenied, PermissionGate } from "../../src/services/permission/PermissionGate.ts"
 import { temporary } from "../support/temporary.ts"
-import { call, caller, reasonOf, tool } from "./proxy/calls.ts"
+import { call, caller, tool } from "./proxy/calls.ts"
 
 /** What a use reaches for, noted down: methods when they are called, effects when they run, values when they are read. */
 const noting = <S extends object>(service: S, asked: Array<string>): S =>
@@ -80,6 +80,7 @@ const uses = {
   ItemHistory: [embed.ItemHistory, says],
   ItemIndex: [embed.ItemIndex, search({ query: "say" }, caller)],
   ItemParser: [embed.ItemParser, load({ id: "say" }, caller)],
+  ItemSources: [embed.ItemSources, load({ id: "say" }, caller)],
   ItemStore: [embed.ItemStore, load({ id: "say" }, caller)],
   Keychain: [embed.Keychain, storeSecret],
   KiwiHome: [embed.KiwiHome, says],
@@ -234,15 +235,19 @@ describe("system items of a program", () => {
       assert.strictEqual((yield* Effect.provide(call("ping"), real)).status, "success")
     }).pipe(Effect.scoped))
 
-  it.live("are held to the bytes that the program gave", () =>
+  it.live("are held to the bytes that the program gave, and leave nothing on disk", () =>
     Effect.gen(function*() {
       const options = yield* world
-      const kernel = Kernel.layer({ ...options, items: { "tools/acme/greet.yaml": greet }, builtins })
-      const context = yield* Layer.build(kernel)
-      const written = fs.readdirSync(`${options.home}/system`).find((name) => name.startsWith("items-"))
-      fs.writeFileSync(`${options.home}/system/${written}/tools/acme/greet.yaml`, greet.replace("1.0.0", "1.0.1"))
-      const error = reasonOf(yield* Effect.flip(Effect.provideContext(call("greet"), context)))
-      assert.strictEqual(error._tag, "SystemItemAltered")
+      const bytes = new TextEncoder().encode(greet)
+      const context = yield* Layer.build(
+        Kernel.layer({ ...options, items: { "tools/acme/greet.yaml": bytes }, builtins })
+      )
+      bytes.fill(32)
+      const { data } = yield* Effect.provideContext(call("greet", { name: "Ada" }), context)
+      assert.strictEqual(data, "Hello Ada")
+      assert.isFalse(fs.existsSync(`${options.home}/system/tools`))
+      const folders = fs.existsSync(`${options.home}/system`) ? fs.readdirSync(`${options.home}/system`) : []
+      assert.deepStrictEqual(folders.filter((name) => name.startsWith("items-")), [])
     }).pipe(Effect.scoped))
 
   for (

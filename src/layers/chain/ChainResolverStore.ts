@@ -71,10 +71,16 @@ const defectOf = (links: Links, link: ChainLink): string | undefined => {
   if (executorId !== undefined) return "a primitive names no executor"
   if (location.tier !== "system") return `a primitive of the ${location.tier} tier counts for nothing`
   if (location.id !== "builtin") return undefined
-  const foreign = links.find((l) => l.tool.location.tier !== "system")
-  return foreign === undefined
+  const foreign = links.filter((l) => l.tool.location.tier !== "system")
+  const naming = foreign.find(({ tool }) => Object.hasOwn(tool.config, "handler"))
+  if (naming !== undefined) {
+    return `only system items may name a builtin, and ${showLocation(naming.tool.location)} is none`
+  }
+  // A runtime of the system says by its child_schemas which tools its handler runs.
+  const runtime = links.at(-2)?.tool
+  return foreign[0] === undefined || (runtime?.toolType === "runtime" && runtime.location.tier === "system")
     ? undefined
-    : `only system items may run on builtin, and ${showLocation(foreign.tool.location)} is none`
+    : `only system items may run on builtin, and ${showLocation(foreign[0].tool.location)} is none`
 }
 
 export const make = Effect.gen(function*() {

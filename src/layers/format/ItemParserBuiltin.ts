@@ -10,7 +10,7 @@ import type { Problem } from "../../services/format/Metadata.ts"
 import { toTool } from "../../services/format/ToolMetadata.ts"
 import type { Item, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
-import { ItemInvalid } from "../../services/item/ItemErrors.ts"
+import { ItemInvalid, withoutWordsOf } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
 import { makeRunOwnChild } from "../process/ownChild.ts"
 import { checkForSigning, makeAskReader } from "./checkForSigning.ts"
@@ -166,8 +166,11 @@ const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists:
     }))
   })
 
-  const invalid = (snapshot: ItemSnapshot) => ({ file, ...found }: Problem): ItemInvalid =>
-    new ItemInvalid({ item: show(snapshot, file), ...found })
+  const invalid = (snapshot: ItemSnapshot) => ({ file, ...found }: Problem): ItemInvalid => {
+    const error = new ItemInvalid({ item: show(snapshot, file), ...found })
+    const { source } = snapshot.location
+    return source === undefined || snapshot.location.tier === "system" ? error : withoutWordsOf(error, source.name)
+  }
 
   const parseAnew = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
     const extractor = yield* extractorFor(snapshot)

@@ -12,11 +12,11 @@ import type { PlannedSignature, SignedItem, SigningPlan } from "../../services/i
 import * as Plan from "../../services/integrity/SigningPlan.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import { isYours, Verifier } from "../../services/integrity/Verifier.ts"
-import { showLocation } from "../../services/item/Item.ts"
+import { isSignable, showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation, ItemSnapshot, SignatureClaim } from "../../services/item/Item.ts"
 import { ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
 import { isCategory, parseItemRef, printItemRef } from "../../services/item/ItemId.ts"
-import type { ItemType, Tier } from "../../services/item/ItemId.ts"
+import type { Tier } from "../../services/item/ItemId.ts"
 import { compileGlob, isGlob } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import {
@@ -193,7 +193,7 @@ export const make = Effect.gen(function*() {
     const found: Array<PlannedSignature> = []
     let bytes = 0
     for (const tier of new Set(items.filter(isOlder).map(({ location }) => location.tier))) {
-      for (const location of yield* store.list({ tier })) {
+      for (const location of (yield* store.list({ tier })).filter(isSignable)) {
         if (known.has(showLocation(location)) || (yield* history.past(location)).newest === undefined) continue
         const seen = yield* Effect.option(look(location))
         if (Option.isNone(seen) || !seen.value.older) continue
@@ -206,28 +206,34 @@ export const make = Effect.gen(function*() {
     return found
   })
 
-  const notSystem = Effect.fnUntraced(function*(id: string, type: ItemType | undefined) {
-    const { location } = yield* store.find({ id, type })
-    if (location.tier !== "system") return location
+  const signable = Effect.fnUntraced(function*(location: ItemLocation) {
+    if (isSignable(location)) return location
     return yield* new ItemInvalid({
       item: showLocation(location),
       line: 0,
       column: 0,
-      issue: "items of the system tier are not signed: they are checked against the package",
-      found: "",
-      hint: "Copy it to the project or user tier under another id, change it there, and sign that"
+      ...(location.tier === "system"
+        ? {
+          issue: "items of the system tier are not signed: they are checked against the package",
+          hint: "Copy it to the project or user tier under another id, change it there, and sign that"
+        }
+        : {
+          issue: "what is no file of a tier is not signed: it is approved where it comes from",
+          hint: "Look at it with load, and approve it as its refusal says"
+        }),
+      found: ""
     })
   })
 
   const findOne = Effect.fnUntraced(function*(query: Query) {
     const qualified = idOf(query)
     if (Option.isNone(parseItemRef(qualified))) return yield* new ItemIdInvalid({ id: qualified })
-    const find = (tier: Tier) =>
-      Effect.map(store.find({ id: qualified, type: query.type, tier }), ({ location }) => location)
+    const find = (tier?: Tier) =>
+      Effect.flatMap(store.find({ id: qualified, type: query.type, tier }), ({ location }) => signable(location))
     if (query.tier !== undefined) return yield* find(query.tier)
     return yield* find("project").pipe(
       Effect.catchTag("ItemNotFound", () => find("user")),
-      Effect.catchTag("ItemNotFound", () => notSystem(qualified, query.type))
+      Effect.catchTag("ItemNotFound", () => find())
     )
   })
 
@@ -235,7 +241,7 @@ export const make = Effect.gen(function*() {
     const matches = yield* Effect.fromResult(compileGlob(id))
     const where = tier ?? (Option.isSome(store.rootOf("project")) ? "project" : "user")
     const found = (yield* store.list({ type, tier: where })).filter((location) =>
-      matches(location) && (category === undefined || location.category === category)
+      isSignable(location) && matches(location) && (category === undefined || location.category === category)
     )
     if (found.length > 0) return found
     return yield* new ItemNotFound({ id, type, tier: where, near: [] })

@@ -7,6 +7,7 @@ import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { ItemType, tiers } from "../../services/item/ItemId.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
+import { namedSources } from "../../services/item/ItemSources.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -166,7 +167,7 @@ export const make = Effect.gen(function*() {
         root: () => Result.getOrUndefined(roots[tier]())
       }))
     )
-  })
+  }, yield* namedSources)
   return ItemStore.of({
     ...store,
     problems: Effect.zipWith(store.problems, extractors.problems, (items, rules) => [...items, ...rules])

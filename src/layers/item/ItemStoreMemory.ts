@@ -13,6 +13,8 @@ import {
   readFolderName,
   readId
 } from "../../services/item/ItemPath.ts"
+import type { Entry, ItemSources, Listing } from "../../services/item/ItemSources.ts"
+import { namedSources, sourcesOf } from "../../services/item/ItemSources.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { sha256 } from "../identity/sha256.ts"
 import * as MakeItemStore from "./makeItemStore.ts"
@@ -41,15 +43,16 @@ const maxFolder = 16 * maxItem
 /** Extensions of extractors, by type. */
 export type FurtherExtensions = { readonly [type in ItemType]?: ReadonlyArray<string> | undefined }
 
-export const make = (tiers: MemoryTiers, further: FurtherExtensions = {}): ItemStore["Service"] => {
+/** Files in memory as a source of items. */
+export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): MakeItemStore.Backend => {
   const roots: Record<Tier, string> = { project: "/project/.ai", user: "/user/.ai", system: "/system/.ai" }
   const filesOf = (tier: Tier): ReadonlyMap<string, MemoryFile> => {
     const files = tiers[tier]
     return files === undefined ? new Map() : files instanceof Map ? files : new Map(Object.entries(files))
   }
 
-  const listing = (tier: Tier, type: ItemType): MakeItemStore.Listing => {
-    const byId = new Map<string, ReadonlyArray<MakeItemStore.Entry>>()
+  const listing = (tier: Tier, type: ItemType): Listing => {
+    const byId = new Map<string, ReadonlyArray<Entry>>()
     const problems: Array<ItemInvalid> = []
     const folders = new Set<string>()
     const prefix = `${typeFolder[type]}/`
@@ -131,15 +134,21 @@ export const make = (tiers: MemoryTiers, further: FurtherExtensions = {}): ItemS
     return folderSnapshot(location, { files: parts, detached })
   }
 
-  return MakeItemStore.make({
+  return {
     listing: (tier, type) => Effect.sync(() => listing(tier, type)),
     resolve: (entry) => Result.succeed(entry.location),
     read: (location) => Effect.suspend(() => Effect.fromResult(readOne(location))),
     rootOf: (tier) => tier === "project" && tiers.project === undefined ? Option.none() : Option.some(roots[tier]),
     changes: Stream.never
-  })
+  }
 }
 
+export const make = (
+  tiers: MemoryTiers,
+  further: FurtherExtensions = {},
+  sources: ItemSources["Service"] = sourcesOf([])
+): ItemStore["Service"] => MakeItemStore.make(makeFiles(tiers, further), sources)
+
 export const layerWith = (tiers: MemoryTiers, further: FurtherExtensions = {}) =>
-  Layer.sync(ItemStore, () => make(tiers, further))
+  Layer.effect(ItemStore, Effect.map(namedSources, (sources) => make(tiers, further, sources)))
 export const layer = layerWith({})

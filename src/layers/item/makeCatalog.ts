@@ -17,9 +17,9 @@ import {
   readId
 } from "../../services/item/ItemPath.ts"
 import type { NameIssue } from "../../services/item/ItemPath.ts"
+import type { Entry, Listing } from "../../services/item/ItemSources.ts"
 import { isSettled } from "../files/believe.ts"
 import { errorCode } from "../process/errorCode.ts"
-import type { Entry, Listing } from "./makeItemStore.ts"
 import { closeFolder, isSameStamp, openFolder, type Stamp, stampOf, statOpenFolder } from "./openFolder.ts"
 
 type Problem = ItemInvalid | ItemUnreadable

@@ -1,49 +1,42 @@
 // Looking items up, the same for every backend: precedence of the tiers, protection of the system's items, ambiguity,
-// what is hidden, what is near.
-import { Effect, Option, Result, type Stream } from "effect"
+// what is hidden, what is near. In a tier its files come first: what another source lists takes no id from them.
+import { Effect, Option, Result, Stream } from "effect"
 import { showLocation } from "../../services/item/Item.ts"
-import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
-import { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
-import type { ItemUnreadable } from "../../services/item/ItemErrors.ts"
+import type { ItemLocation } from "../../services/item/Item.ts"
+import {
+  ItemAmbiguous,
+  ItemIdInvalid,
+  ItemInvalid,
+  ItemNotFound,
+  ItemUnreadable
+} from "../../services/item/ItemErrors.ts"
 import { ItemType, parseItemRef, printItemRef, tiers } from "../../services/item/ItemId.ts"
 import type { ItemRef, Tier } from "../../services/item/ItemId.ts"
 import { isMarkedOverridable, mayBeOverridable } from "../../services/item/ItemPath.ts"
+import type { Entry, ItemSource, ItemSources, Listing } from "../../services/item/ItemSources.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import type { FoundItem, ItemQuery } from "../../services/item/ItemStore.ts"
 import { nearIds } from "../../services/item/nearIds.ts"
 
-/** A name that is an item's, before anybody looked whether it can be read. */
-export interface Entry {
-  readonly location: ItemLocation
-  /** `link` and `special` are looked at again each time that they are asked for. */
-  readonly kind: "plain" | "link" | "special"
-}
-
-/** What one tier has of one type. */
-export interface Listing {
-  readonly byId: ReadonlyMap<string, ReadonlyArray<Entry>>
-  readonly problems: ReadonlyArray<ItemInvalid | ItemUnreadable>
-}
-
-export interface Backend {
-  /** Current at the time of the call. */
-  readonly listing: (tier: Tier, type: ItemType) => Effect.Effect<Listing>
+/** The files of the tiers. */
+export interface Backend extends ItemSource {
   /** Where an entry really lies. */
   readonly resolve: (entry: Entry) => Result.Result<ItemLocation, ItemUnreadable>
-  readonly read: (location: ItemLocation) => Effect.Effect<ItemSnapshot, ItemInvalid | ItemUnreadable>
   readonly rootOf: (tier: Tier) => Option.Option<string>
-  readonly changes: Stream.Stream<ReadonlyArray<Tier>>
 }
 
-const inCategory = (ref: ItemRef) => (entry: Entry): boolean =>
-  ref.category === undefined || entry.location.category === ref.category
+const isSameName = (a: Entry, b: Entry): boolean =>
+  a.location.id === b.location.id && a.location.category === b.location.category
 
-/** How a lookup asks for a listing. */
-type Listings = (tier: Tier, type: ItemType) => Effect.Effect<Listing>
+/** What a tier has of a type, source by source. */
+type Sourced = readonly [files: Listing, ...others: ReadonlyArray<Listing>]
+
+/** How a lookup asks for listings. */
+type Listings = (tier: Tier, type: ItemType) => Effect.Effect<Sourced>
 
 /** Every listing is asked for once, and then the same for whoever asks again. */
 const asOfNow = (listings: Listings): Listings => {
-  const seen = new Map<string, Effect.Effect<Listing>>()
+  const seen = new Map<string, Effect.Effect<Sourced>>()
   return (tier, type) => {
     const key = `${tier}:${type}`
     return seen.get(key) ?? Effect.map(listings(tier, type), (listing) => {
@@ -55,7 +48,38 @@ const asOfNow = (listings: Listings): Listings => {
 
 const showEntry = (entry: Entry): string => showLocation(entry.location)
 
-export const make = (backend: Backend): ItemStore["Service"] => {
+/** All entries of an id, or only those in a category. Those of other sources count only where no file does. */
+const entriesOf = ([files, ...others]: Sourced, id: string, category?: string): ReadonlyArray<Entry> => {
+  const of = ({ byId }: Listing) =>
+    (byId.get(id) ?? []).filter(({ location }) => category === undefined || location.category === category)
+  const own = of(files)
+  return own.length > 0 ? own : others.flatMap(of)
+}
+
+export const make = (files: Backend, { named }: ItemSources["Service"]): ItemStore["Service"] => {
+  const others = Map.groupBy(named.values(), ({ tier }) => tier)
+
+  const current: Listings = (tier, type) => {
+    const sources = others.get(tier)
+    return Effect.flatMap(files.listing(tier, type), (own): Effect.Effect<Sourced> =>
+      sources === undefined
+        ? Effect.succeed([own])
+        : Effect.map(Effect.forEach(sources, (source) => source.listing(tier, type)), (rest) => [own, ...rest]))
+  }
+
+  const resolve: Backend["resolve"] = (entry) =>
+    entry.location.source === undefined ? files.resolve(entry) : Result.succeed(entry.location)
+
+  const read: ItemStore["Service"]["read"] = (location) => {
+    if (location.source === undefined) return files.read(location)
+    const source = named.get(location.source.name)
+    return source === undefined
+      ? Effect.fail(
+        new ItemUnreadable({ item: showLocation(location), issue: "vanished", detail: "its source is not there" })
+      )
+      : source.read(location)
+  }
+
   // The system tier does not change while the process lives.
   const protection = new Map<string, boolean>()
 
@@ -63,7 +87,7 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     if (!mayBeOverridable(entry.location)) return true
     const known = protection.get(entry.location.file)
     if (known !== undefined) return known
-    const text = yield* backend.read(entry.location).pipe(
+    const text = yield* read(entry.location).pipe(
       Effect.map((snapshot) => new TextDecoder().decode(snapshot.bytes)),
       Effect.orElseSucceed(() => "")
     )
@@ -72,8 +96,8 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     return answer
   })
 
-  const of = (listings: Listings, tier: Tier, type: ItemType, id: string): Effect.Effect<ReadonlyArray<Entry>> =>
-    Effect.map(listings(tier, type), (listing) => listing.byId.get(id) ?? [])
+  const of = (listings: Listings, tier: Tier, type: ItemType, id: string, category?: string) =>
+    Effect.map(listings(tier, type), (sourced) => entriesOf(sourced, id, category))
 
   /** The first tier that has the id, protected items of the system before everything. */
   const lookUp = Effect.fnUntraced(function*(
@@ -82,16 +106,17 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     type: ItemType,
     tier: Tier | undefined
   ) {
-    if (tier !== undefined) return (yield* of(listings, tier, type, ref.id)).filter(inCategory(ref))
-    const system = yield* of(listings, "system", type, ref.id)
-    for (const entry of system) {
-      if (yield* isProtected(entry)) return system.filter(inCategory(ref))
+    const { category, id } = ref
+    if (tier !== undefined) return yield* of(listings, tier, type, id, category)
+    const system = yield* listings("system", type)
+    for (const entry of entriesOf(system, id)) {
+      if (yield* isProtected(entry)) return entriesOf(system, id, category)
     }
     for (const other of ["project", "user"] as const) {
-      const entries = (yield* of(listings, other, type, ref.id)).filter(inCategory(ref))
+      const entries = yield* of(listings, other, type, id, category)
       if (entries.length > 0) return entries
     }
-    return system.filter(inCategory(ref))
+    return entriesOf(system, id, category)
   })
 
   const near = Effect.fnUntraced(function*(listings: Listings, ref: ItemRef, query: ItemQuery) {
@@ -99,11 +124,12 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     const elsewhere = new Set<string>()
     for (const tier of query.tier === undefined ? tiers : [query.tier]) {
       for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
-        const { byId } = yield* listings(tier, type)
-        for (const entry of byId.get(ref.id) ?? []) {
-          elsewhere.add(printItemRef({ id: entry.location.id, category: entry.location.category || undefined }))
+        for (const { byId } of yield* listings(tier, type)) {
+          for (const entry of byId.get(ref.id) ?? []) {
+            elsewhere.add(printItemRef({ id: entry.location.id, category: entry.location.category || undefined }))
+          }
+          for (const id of byId.keys()) ids.add(id)
         }
-        for (const id of byId.keys()) ids.add(id)
       }
     }
     return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
@@ -124,11 +150,11 @@ export const make = (backend: Backend): ItemStore["Service"] => {
           ...(query.type === undefined ? {} : { type: query.type }),
           ...(query.tier === undefined ? {} : { tier: query.tier }),
           near: yield* near(listings, ref, query),
-          ...(Option.isNone(backend.rootOf("project")) ? { projectless: true } : {})
+          ...(Option.isNone(files.rootOf("project")) ? { projectless: true } : {})
         })
       }
       if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
-      const location = yield* Effect.fromResult(backend.resolve(hit))
+      const location = yield* Effect.fromResult(resolve(hit))
       const hides: Array<ItemLocation> = []
       for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
         for (const entry of yield* of(listings, tier, location.type, location.id)) hides.push(entry.location)
@@ -140,11 +166,16 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     const locations: Array<ItemLocation> = []
     for (const tier of filter.tier === undefined ? tiers : [filter.tier]) {
       for (const type of filter.type === undefined ? ItemType.literals : [filter.type]) {
-        const { byId } = yield* backend.listing(tier, type)
-        for (const entries of byId.values()) {
+        const [own, ...rest] = yield* current(tier, type)
+        for (const entries of own.byId.values()) {
           for (const entry of entries) {
-            const location = Result.getOrUndefined(backend.resolve(entry))
+            const location = Result.getOrUndefined(resolve(entry))
             if (location !== undefined) locations.push(location)
+          }
+        }
+        for (const [id, entries] of rest.flatMap(({ byId }) => Array.from(byId))) {
+          for (const entry of entries) {
+            if (own.byId.get(id)?.some((file) => isSameName(file, entry)) !== true) locations.push(entry.location)
           }
         }
       }
@@ -152,33 +183,39 @@ export const make = (backend: Backend): ItemStore["Service"] => {
     return locations
   })
 
-  const shadowIssue = (entry: Entry): ItemInvalid =>
+  const overruled = (entry: Entry, by: string): ItemInvalid =>
     new ItemInvalid({
       item: showEntry(entry),
       line: 0,
       column: 0,
-      issue: `"${entry.location.id}" is the id of a protected system item, which wins over this one`,
+      issue: `"${entry.location.id}" is the id of ${by}, which wins over this one`,
       found: "",
-      hint: "Give the file another name"
+      hint: entry.location.source === undefined ? "Give the file another name" : "Give one of them another name"
     })
 
   const problems = Effect.gen(function*() {
     const found: Array<ItemInvalid | ItemUnreadable | ItemAmbiguous> = []
     for (const type of ItemType.literals) {
-      const system = (yield* backend.listing("system", type)).byId
+      const system = yield* current("system", type)
       for (const tier of tiers) {
-        const listing = yield* backend.listing(tier, type)
-        for (const problem of listing.problems) found.push(problem)
-        for (const [id, entries] of listing.byId) {
+        const sourced = yield* current(tier, type)
+        const [own, ...rest] = sourced
+        for (const problem of sourced.flatMap((listing) => listing.problems)) found.push(problem)
+        for (const id of new Set(sourced.flatMap(({ byId }) => [...byId.keys()]))) {
+          const entries = entriesOf(sourced, id)
           if (entries.length > 1) found.push(new ItemAmbiguous({ id, candidates: entries.map(showEntry).toSorted() }))
           for (const entry of entries) {
-            const resolved = backend.resolve(entry)
+            const resolved = resolve(entry)
             if (Result.isFailure(resolved)) found.push(resolved.failure)
           }
+          for (const entry of rest.flatMap(({ byId }) => byId.get(id) ?? [])) {
+            const isTaken = own.byId.get(id)?.some((file) => isSameName(file, entry)) === true
+            if (isTaken) found.push(overruled(entry, "a file of its tier"))
+          }
           if (tier === "system") continue
-          for (const hidden of system.get(id) ?? []) {
+          for (const hidden of entriesOf(system, id)) {
             if (!(yield* isProtected(hidden))) continue
-            for (const entry of entries) found.push(shadowIssue(entry))
+            for (const entry of entries) found.push(overruled(entry, "a protected system item"))
           }
         }
       }
@@ -187,12 +224,12 @@ export const make = (backend: Backend): ItemStore["Service"] => {
   }).pipe(Effect.withSpan("ItemStore.problems"))
 
   return ItemStore.of({
-    find: findBy(backend.listing),
-    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(backend.listing)) })),
+    find: findBy(current),
+    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(current)) })),
     list,
     problems,
-    read: backend.read,
-    rootOf: backend.rootOf,
-    changes: backend.changes
+    read,
+    rootOf: files.rootOf,
+    changes: Stream.mergeAll([files, ...named.values()].map(({ changes }) => changes), { concurrency: "unbounded" })
   })
 }

@@ -16,9 +16,11 @@ type ActionOf<Tag extends Action["_tag"]> = Extract<Action, { readonly _tag: Tag
 /** Links that other tools are built on; run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
 
-const nameOf = (by: SignedBy | undefined): string => {
-  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "an unknown key"
-  return by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`
+/** Who stands behind a link: `is signed by "Ada"`. */
+const whose = (by: SignedBy | undefined): string => {
+  if (by?._tag === "Source") return `comes from the source "${by.name}"`
+  if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "is signed by an unknown key"
+  return `is signed by ${by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`}`
 }
 
 /** How everything that the signer signs would run; a person can be trusted so, an agent cannot. */
@@ -37,7 +39,13 @@ const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
 })
 
 const ruleOf = (by: SignedBy | undefined): string =>
-  by?._tag !== "Signer" ? "system-tools" : by.standing._tag === "You" ? "signed-by-you" : "signed-as-you"
+  by?._tag === "Source"
+    ? "approved-items"
+    : by?._tag !== "Signer"
+    ? "system-tools"
+    : by.standing._tag === "You"
+    ? "signed-by-you"
+    : "signed-as-you"
 
 const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDenied> => {
   const { chain, verified } = action
@@ -55,7 +63,8 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
     )
   }
   const by = chain.links.map((_, index) => verified[index]?.by)
-  const foreign = by.findIndex((signer) => signer === undefined || !isYours(signer))
+  // A person has approved what comes from a named source for being run.
+  const foreign = by.findIndex((signer) => signer === undefined || (signer._tag !== "Source" && !isYours(signer)))
   const link = chain.links[foreign]
   if (link !== undefined) {
     const place = showLocation(link.tool.location)
@@ -63,7 +72,7 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
       new PermissionDenied({
         what,
         rule: "others-ask",
-        reason: `${place} is signed by ${nameOf(by[foreign])}, and what that key signs was not allowed to run here`,
+        reason: `${place} ${whose(by[foreign])}, and what that key signs was not allowed to run here`,
         hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}${
           asMe(by[foreign])
         }`,
@@ -88,10 +97,12 @@ const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, Per
     new PermissionDenied({
       what: showAction(action),
       rule: "secrets-for-your-own",
-      reason: `${place} is signed by ${
-        nameOf(verified[foreign]?.by)
+      reason: `${place} ${
+        whose(verified[foreign]?.by)
       }, and secrets go only to what was signed by the person whose they are`,
-      hint: `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
+      hint: link.tool.location.source === undefined
+        ? `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
+        : "Write a tool of your own that needs the secret, and sign that"
     })
   )
 }

@@ -65,7 +65,7 @@ export const make = Effect.gen(function*() {
     .traced(
       "verifyLinks",
       trust.verifyLinks,
-      "it and all that it is built on are what was signed, by somebody who counts"
+      "it and all that it is built on are what was signed, or approved, by somebody who counts"
     )
     .traced("refuseGoingBack", trust.refuseGoingBack, "it is not older than what ran before")
     .traced("refuseHiding", trust.refuseHiding, "it hides no other item unasked")

@@ -4,6 +4,7 @@ import { redactText, redactValue } from "../../services/audit/redaction.ts"
 import { CallEvents } from "../../services/call/CallEvents.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
+import { isSignable } from "../../services/item/Item.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
@@ -75,7 +76,7 @@ export const make = Effect.gen(function*() {
       return { primitive: { data, metadata: {} } }
     }
     for (const [index, link] of chain.links.entries()) {
-      if (link.tool.location.tier === "system") continue
+      if (!isSignable(link.tool.location)) continue
       const by = run.verified[index]?.by
       const keyId = by?._tag === "Signer" && by.standing._tag !== "Unknown" ? by.standing.signer.keyId : undefined
       yield* Effect.mapError(

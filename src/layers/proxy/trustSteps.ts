@@ -7,7 +7,9 @@ import { codeOf } from "../../services/error/KiwiError.ts"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
-import { showLocation } from "../../services/item/Item.ts"
+import { isSignable, showLocation } from "../../services/item/Item.ts"
+import type { ItemLocation } from "../../services/item/Item.ts"
+import { ItemStore } from "../../services/item/ItemStore.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { callerChoice } from "../../services/primitive/callerChoice.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
@@ -26,6 +28,7 @@ export const make = Effect.gen(function*() {
   const children = yield* ChildProcesses
   const gate = yield* PermissionGate
   const history = yield* ItemHistory
+  const store = yield* ItemStore
   const trust = yield* ProjectTrust
   const verifier = yield* Verifier
 
@@ -69,7 +72,7 @@ export const make = Effect.gen(function*() {
 
   const refuseGoingBack = Effect.fnUntraced(function*(facts: Facts<"chain">) {
     for (const link of facts.chain.links) {
-      if (link.tool.location.tier === "system") continue
+      if (!isSignable(link.tool.location)) continue
       yield* Effect.mapError(
         history.checkForward(link.tool.location, link.tool.version, link.tool.digest),
         (reason) => blame(facts.chain, reason, link)
@@ -77,8 +80,16 @@ export const make = Effect.gen(function*() {
     }
   })
 
+  /** Nobody misses what nobody has approved: a server that the user has connected must not stop the project's tools. */
+  const isUsable = (location: ItemLocation) =>
+    location.source === undefined
+      ? Effect.succeed(true)
+      : Effect.isSuccess(Effect.flatMap(store.read(location), verifier.verify))
+
   const refuseHiding = Effect.fnUntraced(function*(facts: Facts<"chain" | "resolved">) {
-    const hidden = facts.resolved.hides.filter((location) => location.tier === "user")
+    const ofUser = facts.resolved.hides.filter((location) => location.tier === "user")
+    if (ofUser.length === 0) return
+    const hidden = yield* Effect.filter(ofUser, isUsable)
     if (hidden.length === 0) return
     const { leaf } = facts.chain
     const { digest, location } = leaf.tool
@@ -88,7 +99,7 @@ export const make = Effect.gen(function*() {
       new HidesItem({
         item: showLocation(location),
         hidden: hidden.map(showLocation),
-        command: `kiwi sign tool ${location.id}`
+        ...(isSignable(location) ? { command: `kiwi sign tool ${location.id}` } : {})
       })
     )
   })

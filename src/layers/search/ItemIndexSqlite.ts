@@ -7,6 +7,8 @@ import { join } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
 import { tiers } from "../../services/item/ItemId.ts"
+import type { ItemSources } from "../../services/item/ItemSources.ts"
+import { namedSources } from "../../services/item/ItemSources.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { IndexUnavailable, ItemIndex, type SearchQuery } from "../../services/search/ItemIndex.ts"
 import { nearest } from "../../services/search/near.ts"
@@ -72,14 +74,30 @@ const together = (frequencies: ReadonlyArray<Frequency | undefined>): Frequency 
   having: frequencies.reduce((sum, one) => sum + (one?.having ?? 0), 0)
 })
 
-/** Files by tier. The path of a space is part of its file's, so that two of them never take turns in one index. */
-const filesOf = (home: KiwiHome["Service"], workspace: Workspace["Service"]): Readonly<Record<Tier, string>> => ({
-  project: join(workspace.state, "search.db"),
-  user: home.userSpace === join(home.userHome, ".ai")
-    ? join(home.home, "user", "search.db")
-    : join(home.home, "user", digest(home.userSpace), "search.db"),
-  system: join(home.home, "system", digest(home.systemSpace), "search.db")
-})
+/**
+ * Files by tier. The path of a space is part of its file's, and so are the named sources of the tier: two kernels with
+ * different items never take turns in one index.
+ */
+const filesOf = (
+  home: KiwiHome["Service"],
+  workspace: Workspace["Service"],
+  { named }: ItemSources["Service"]
+): Readonly<Record<Tier, string>> => {
+  const fileIn = (tier: Tier, folder: string): string => {
+    const names = [...named.values()].filter((source) => source.tier === tier).map(({ name }) => name)
+    return join(folder, ...(names.length === 0 ? [] : [digest(names.toSorted().join())]), "search.db")
+  }
+  return {
+    project: fileIn("project", workspace.state),
+    user: fileIn(
+      "user",
+      home.userSpace === join(home.userHome, ".ai")
+        ? join(home.home, "user")
+        : join(home.home, "user", digest(home.userSpace))
+    ),
+    system: fileIn("system", join(home.home, "system", digest(home.systemSpace)))
+  }
+}
 
 /** `files`: where each tier's index is kept; undefined: in memory. */
 export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, string>> | undefined) {
@@ -300,7 +318,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 })
 
 export const make = Effect.gen(function*() {
-  return yield* makeIn(filesOf(yield* KiwiHome, yield* Workspace))
+  return yield* makeIn(filesOf(yield* KiwiHome, yield* Workspace, yield* namedSources))
 })
 
 export const layer = Layer.effect(ItemIndex, make)

@@ -44,8 +44,9 @@ const statIdentity = (file: string): readonly [string, number] => {
 /** What tells whether an item is the one that was indexed, "" where nothing does, and when it changed: milliseconds. */
 export type IdentityOf = (location: ItemLocation) => readonly [identity: string, changed: number]
 
-/** By its file; for a folder, by that and its main file. */
+/** By its file; for a folder, by that and its main file. By its digest where it is no file. */
 export const fileIdentity: IdentityOf = (location) => {
+  if (location.source !== undefined) return [location.source.digest, Number.NEGATIVE_INFINITY]
   try {
     const [own, changed] = statIdentity(location.file)
     if (location.kind === "file") return [own, changed]

@@ -21,6 +21,7 @@ import { load } from "../load.ts"
 import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
 import { sign } from "../sign.ts"
+import { unansweredSources } from "../unansweredSources.ts"
 import {
   decodeArguments,
   ExecuteArguments,
@@ -110,7 +111,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         category: a.category,
         tags: a.tags,
         limit: a.limit
-      }, caller).pipe(Effect.map((results) => done({ results })))
+      }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
     })),
   load: (args, { caller }) =>
     Effect.map(decodeArguments("load", LoadArguments, args), (a) => ({

@@ -2,6 +2,7 @@
 import { Context, type Effect, type Result, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemSnapshot } from "../item/Item.ts"
+import type { ItemUnapproved } from "../item/ItemErrors.ts"
 import { outdatedProposal } from "../trust/SignerTrust.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
@@ -117,10 +118,18 @@ export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
   }
 }
 
-export type VerifyError = Unsigned | Tampered | SignatureMalformed | SignerUntrusted | SystemItemAltered
+export type VerifyError =
+  | Unsigned
+  | Tampered
+  | SignatureMalformed
+  | SignerUntrusted
+  | SystemItemAltered
+  | ItemUnapproved
 
 export type SignedBy =
   | { readonly _tag: "System" }
+  /** Nobody has signed it: the named source that it comes from has found it approved. */
+  | { readonly _tag: "Source"; readonly name: string }
   | {
     readonly _tag: "Signer"
     readonly standing: SignerStanding
@@ -131,7 +140,8 @@ export type SignedBy =
 /** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
 export const isYours = (by: SignedBy): boolean =>
   by._tag === "System" ||
-  (by.kind === "person" && (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
+  (by._tag === "Signer" && by.kind === "person" &&
+    (by.standing._tag === "You" || (by.standing._tag === "Trusted" && by.standing.asMe)))
 
 export interface Verified {
   readonly snapshot: ItemSnapshot
@@ -140,8 +150,9 @@ export interface Verified {
 
 export class Verifier extends Context.Service<Verifier, {
   /**
-   * Digest, signer, and the signature over id, path and digest; for the system tier, the package's manifest. Only the
-   * arithmetic is remembered: the bytes of a snapshot are hashed once, and whom you trust is asked every time.
+   * Digest, signer, and the signature over id, path and digest; for the system tier, the package's manifest; for an item
+   * of a named source, what that says. Only the arithmetic is remembered: the bytes of a snapshot are hashed once, and
+   * whom you trust is asked every time.
    */
   readonly verify: (snapshot: ItemSnapshot) => Effect.Effect<Verified, VerifyError>
   /** The same for items that belong together, up to the first that fails: whom you trust is asked once for all of them. */

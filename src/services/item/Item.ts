@@ -12,12 +12,17 @@ export interface ItemLocation {
   readonly category: string
   /** Path below the tier's type folder, forward slashes: `math/add.py`, or `web/fetch` for a folder. Signed. */
   readonly path: string
-  /** Absolute real path of the file or folder. */
+  /** Absolute real path of the file or folder. No path, but as unique, for an item with a `source`. */
   readonly file: string
   /** The real path of the tier's root (`<project>/.ai`, the user space, the system space). */
   readonly root: string
   readonly kind: "file" | "folder"
+  /** The named source that the item comes from. Absent: it is a file of the tier. */
+  readonly source?: { readonly name: string; readonly digest: string }
 }
+
+/** Whether signatures say what may be believed of the item: it is a file, of another tier than the system's. */
+export const isSignable = ({ source, tier }: ItemLocation): boolean => tier !== "system" && source === undefined
 
 /** `tier:typefolder/path`, the one way a location is shown to callers: "project:tools/math/add.py". */
 export const showLocation = (l: Pick<ItemLocation, "tier" | "type" | "path">): string =>

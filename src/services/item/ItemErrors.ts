@@ -104,10 +104,22 @@ export const withoutWords = (error: ItemInvalid): ItemInvalid =>
     hint: "Look at the file itself, or trust the project first: kiwi trust project"
   })
 
+/** The same without a word of the item, for one of a named source: others wrote it, and nobody has signed it. */
+export const withoutWordsOf = (error: ItemInvalid, source: string): ItemInvalid =>
+  new ItemInvalid({
+    item: error.item,
+    line: error.line,
+    column: error.column,
+    issue: "this is not what it has to be; it is not quoted, since others wrote it",
+    found: "",
+    hint: `Correct it where the source "${source}" has it from`
+  })
+
 /** The item's file cannot be read: permissions, a link out of the tree, a file that is too large or is no regular file. */
 export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUnreadable", {
   item: Schema.String,
-  issue: Schema.Literals(["escapes", "too-large", "not-a-file", "permission", "vanished", "io"]),
+  /** `source`: a named source failed, did not answer, or answered something else than it had listed. */
+  issue: Schema.Literals(["escapes", "too-large", "not-a-file", "permission", "vanished", "io", "source"]),
   detail: Schema.String
 }) {
   override get message() {
@@ -125,14 +137,35 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
       case "vanished":
       case "io":
         return "Check the file and try again"
+      case "source":
+        return "Try again; if it stays so, look at the program or server that brings these items"
     }
   }
   /** A file that is gone was being replaced. */
   get retryable() {
-    return this.issue === "vanished"
+    return this.issue === "vanished" || this.issue === "source"
   }
   get brief() {
     return "unreadable"
+  }
+}
+
+/** The item comes from a named source, and nobody has approved its content as it is now. */
+export class ItemUnapproved extends Schema.TaggedError<ItemUnapproved>()("ItemUnapproved", {
+  item: Schema.String,
+  /** Whether other content of it was approved before. */
+  changed: Schema.Boolean,
+  /** How a person approves it, as its source says. */
+  remedy: Schema.String
+}) {
+  override get message() {
+    return this.changed ? `${this.item} is not what was approved: it has changed` : `Nobody has approved ${this.item}`
+  }
+  get remediation() {
+    return this.remedy
+  }
+  get refusal() {
+    return this.changed ? "tampered" as const : "untrusted" as const
   }
 }
 

@@ -21,7 +21,7 @@ const Variable = text(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "expected the name of a 
 const Instant = text(/^[0-9TZ:.+-]{1,40}$/, "expected a time")
 const ToolPath = Schema.String.check(
   Schema.isMaxLength(512),
-  Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*){0,16}$/, {
+  Schema.isPattern(/^(?:[a-z0-9-]{1,64}:)?[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*){0,16}$/, {
     message: "expected a path"
   })
 )
@@ -37,7 +37,7 @@ export const LockedLink = Schema.Struct({
   /** Id of the next link; null for the primitive, which is last. */
   executor: Schema.NullOr(ToolId),
   tier: Tier,
-  /** Path below the tier's tools folder: "math/add.py". */
+  /** Path below the tier's tools folder: "math/add.py". For an item of a named source: "source:math/add.yaml". */
   path: ToolPath
 })
 export type LockedLink = typeof LockedLink.Type

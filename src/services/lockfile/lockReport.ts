@@ -14,7 +14,7 @@ export const showLock = ({ path, scope }: Pick<StoredLock, "path" | "scope">): s
 /** The tool that a lock is of; its folder is told by its path, since locks of the topmost one are kept under "tools". */
 export const toolOfLock = ({ lockfile: { resolved_chain: [leaf] } }: StoredLock) => ({
   id: leaf.tool_id,
-  category: leaf.path.slice(0, Math.max(0, leaf.path.lastIndexOf("/"))),
+  category: leaf.path.slice(leaf.path.indexOf(":") + 1, Math.max(0, leaf.path.lastIndexOf("/"))),
   tier: leaf.tier
 })
 

@@ -77,13 +77,16 @@ export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigIn
 export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   item: Schema.String,
   hidden: Schema.Array(Schema.String),
-  command: Schema.String
+  /** Absent for what nobody signs: an item of a named source. */
+  command: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     return `${this.item} hides ${this.hidden.join(", ")}, and nobody has said yet that this is meant`
   }
   get remediation() {
-    return `If it is meant, say so by signing it again: ${this.command}`
+    return this.command === undefined
+      ? "Give one of them another id; the user's own is run where the user tier is named"
+      : `If it is meant, say so by signing it again: ${this.command}`
   }
   get refusal() {
     return "denied" as const

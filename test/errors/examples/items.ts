@@ -2,10 +2,12 @@
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import { execute } from "../../../src/programs/execute.ts"
 import { load } from "../../../src/programs/load.ts"
-import { caller, echo, tool } from "../../layers/proxy/calls.ts"
+import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
+import { call, caller, echo, tool } from "../../layers/proxy/calls.ts"
 import { failing, failingCall } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 
@@ -40,6 +42,13 @@ export const examples: Examples = {
       "trusted",
       () => execute({ id: "deploy", type: "directive", parameters: {}, dryRun: false, callId: "call" }, caller)
     )
+  },
+  ItemUnapproved: {
+    when: "A program brings a tool of a server, and nobody has approved it yet",
+    produce: Effect.flip(call("greet")).pipe(Effect.provide(KernelMemory.layer({
+      ...system,
+      replace: ItemSourcesContent.layerWith([makeShelf({ greet: shelfTool() }).source])
+    })))
   },
   SystemItemRefused: {
     when: "A program brings a system item in the place of one of Kiwi's",

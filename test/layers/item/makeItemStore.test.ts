@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Result, Stream } from "effect"
 import * as MakeItemStore from "../../../src/layers/item/makeItemStore.ts"
 import { ItemInvalid, ItemUnreadable } from "../../../src/services/item/ItemErrors.ts"
+import { sourcesOf } from "../../../src/services/item/ItemSources.ts"
 
 describe("makeItemStore", () => {
   it.effect("tells of more files that are no items than a call can have arguments", () =>
@@ -16,7 +17,7 @@ describe("makeItemStore", () => {
         read: () => Effect.fail(gone),
         rootOf: () => Option.none(),
         changes: Stream.never
-      })
+      }, sourcesOf([]))
       assert.strictEqual((yield* store.problems).length, problems.length)
     }))
 })

@@ -1,9 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Queue, Schema } from "effect"
+import { Effect, Fiber, FileSystem, Layer, Queue, Schema } from "effect"
 import { McpSchema, McpTest } from "effect/ai"
 import type { McpProtocol } from "effect/ai"
+import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
+import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
+import * as Projects from "../../../src/layers/Projects.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
+import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
 import * as Fake from "./fakeProject.ts"
 
 const Structured = Schema.Struct({
@@ -377,4 +381,45 @@ it.effect("tells a session of a change on disk, also when something was only rem
       "notifications/resources/list_changed",
       "notifications/prompts/list_changed"
     ])
+  }))
+
+it.effect("search says which source did not answer, and an unapproved item's refusal what to do", () =>
+  Effect.gen(function*() {
+    const shelves = [
+      makeShelf({ greet: shelfTool() }).source,
+      makeShelf({}, { name: "broken", list: Effect.die("out of order") }).source
+    ]
+    const kernel = KernelMemory.layer({ ...system, replace: ItemSourcesContent.layerWith(shelves) })
+    const { registrations } = yield* Server.make({
+      project: "",
+      client: "tester",
+      presence: { nobody: undefined, agent: undefined }
+    })
+    const projects = Layer.merge(
+      Projects.layerWith(() => Layer.orDie(kernel)),
+      FileSystem.layerNoop({ realPath: (path) => Effect.succeed(path) })
+    )
+    const client = yield* McpTest.makeClient(Layer.provide(registrations, projects), {
+      protocols: stdioProtocols,
+      protocolVersion: "2025-11-25",
+      clientCapabilities: new McpSchema.ClientCapabilities({})
+    })
+    const call = (name: string, args: Record<string, unknown>) =>
+      Effect.map(client.callTool({ name, arguments: args }), structured)
+    const found = yield* call("search", { query: "greet", source: "user" })
+    const data = yield* decodeRecord(found.data)
+    assert.deepStrictEqual(data["notes"], ["user:broken could not be read: it failed unexpectedly"])
+    assert.deepInclude(data["results"], {
+      id: "greet",
+      type: "tool",
+      tier: "user",
+      category: "",
+      path: "user:tools/shelf:greet.yaml",
+      state: "untrusted"
+    })
+    const refused = yield* call("execute", { item_type: "tool", item_id: "greet", parameters: {} })
+    assert.deepInclude(refused.error, {
+      code: "ITEM_UNAPPROVED",
+      remediation: "Ask the person to approve it on the shelf"
+    })
   }))

@@ -1,5 +1,4 @@
-// What the system tier is held to. The default is what the package was built with; a kernel that brings items of its own
-// adds theirs.
+// What the files of the system tier are held to: what the package was built with.
 import { Context } from "effect"
 import { systemManifest } from "./systemManifest.generated.ts"
 

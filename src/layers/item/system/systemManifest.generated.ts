@@ -20,7 +20,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/core/lockfile_verify.yaml", "18a8e48869a25ac34383eddacc683226b2ab939afb85a118f70821657da957ea"],
   ["tools/core/output_read.yaml", "5d20d30678d23027432d4322756ab8c7595edb188a4c491e9d8598c399096d01"],
   ["tools/core/ping.yaml", "9c23b2a668824b47cfaefee7ecc673ff045c506e0e1e9f606b8cf56669c02a70"],
-  ["tools/primitives/builtin.yaml", "951d3bc45ded4843a7b0912d0e5de35cb9a3f0d4721d6c8dbf7d9e6dc2a3d440"],
+  ["tools/primitives/builtin.yaml", "a151c26470f3dd2f2d7c3c5433c6c50a74b166b59b6929644def6ef011e1c8be"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
   ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],

@@ -10,6 +10,7 @@ import { load } from "../../load.ts"
 import type { Loaded, LoadedContent } from "../../load.ts"
 import { search } from "../../search.ts"
 import type { SearchHit } from "../../search.ts"
+import { unansweredSources } from "../../unansweredSources.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
@@ -75,20 +76,31 @@ export const searchCommand = Command.make("search", {
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const results = yield* output.busy("Looking through the items", () =>
+    const [results, { notes = [] }] = yield* output.busy("Looking through the items", () =>
       inProject(() =>
-        search({
-          query: input.query.join(" "),
-          type: Option.getOrUndefined(input.type),
-          tier: Option.getOrUndefined(input.tier),
-          category: Option.getOrUndefined(input.category),
-          tags: input.tag,
-          limit: input.limit
-        }, by)
+        Effect.zip(
+          search({
+            query: input.query.join(" "),
+            type: Option.getOrUndefined(input.type),
+            tier: Option.getOrUndefined(input.tier),
+            category: Option.getOrUndefined(input.category),
+            tags: input.tag,
+            limit: input.limit
+          }, by),
+          unansweredSources
+        )
       ))
-    yield* output.answer({ results }, (paint) => results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
-    if (output.json) return
-    const first = results.find(({ state }) => state !== "ok")
+    yield* output.answer({ results, ...(notes.length === 0 ? {} : { notes }) }, (paint) =>
+      results.map((hit) => hitLines(hit, paint, output.width)).join("\n"))
+    if (output.json) {
+      return
+    }
+    for (const note of notes) {
+      yield* output.say(note)
+    }
+    const first = results.find(({ state }) =>
+      state !== "ok"
+    )
     if (results.length === 0) yield* output.say("Nothing matches. Fewer or other words may.")
     else if (first !== undefined) {
       const waiting = results.filter(({ state }) => state !== "ok").length

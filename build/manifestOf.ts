@@ -1,8 +1,8 @@
-// What a manifest of the system tier says of files: also for the build, which makes the package's own.
+// What a manifest of the system tier says of files.
 import { Result } from "effect"
-import { folderManifest } from "../../../services/item/ItemPath.ts"
-import { commentSyntax, normalize, splitSignature } from "../../../services/item/SignatureLine.ts"
-import { sha256 } from "../../identity/sha256.ts"
+import { sha256 } from "../src/layers/identity/sha256.ts"
+import { folderManifest } from "../src/services/item/ItemPath.ts"
+import { commentSyntax, normalize, splitSignature } from "../src/services/item/SignatureLine.ts"
 
 /** The digests of files as an item store reads them: of a file's canonical text, of the bytes of a folder's part. */
 export const manifestOf = (files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, string> => {
