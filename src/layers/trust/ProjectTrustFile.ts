@@ -1,8 +1,9 @@
 // Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It is believed only if this user wrote it and nobody else
 // could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
-import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -25,11 +26,10 @@ import { trustDecisionJson } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
 import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
 import type { ProjectPlace } from "../env/programs/namedFiles.ts"
-import { isSameState, isSettled, type Remembered, statOf } from "../files/believe.ts"
+import { Readings, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
@@ -98,8 +98,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const locked = withLock(project.state, "trust")
   const mark = makeFolderMark(files, project)
 
-  let rememberedDecision: Remembered<TrustDecision | undefined> | undefined
-  const rememberedControls = new Map<string, Remembered<{ readonly digest: string; readonly bytes: Uint8Array }>>()
+  const decisions = new Readings<TrustDecision | undefined>()
+  const controls = new Readings<FoundControl | undefined>()
 
   const copyPath = (digest: string): string => `${state}/control/${digest}`
 
@@ -110,25 +110,17 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   /** What the disk says now: a decision about this project that this user made, or nothing. */
-  const loadDecision = Effect.fnUntraced(function*() {
+  const loadDecision = Effect.gen(function*() {
     const read = yield* Effect.result(files.read(home, decisionPath, { maxBytes: maxDecisionBytes, own: true }))
     if (Result.isFailure(read) || read.success === undefined) return undefined
     const decoded = decodeDecision(new TextDecoder().decode(read.success))
     return Result.isSuccess(decoded) && decoded.success.root === project.root ? decoded.success : undefined
   })
 
-  const currentDecision = Effect.fnUntraced(function*() {
-    const stat = statOf(join(home, decisionPath))
-    if (stat === undefined) return undefined
-    if (rememberedDecision !== undefined && isSameState(rememberedDecision.stat, stat)) return rememberedDecision.value
-    const value = yield* loadDecision()
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) rememberedDecision = { stat, value }
-    return value
-  })
+  const currentDecision = decisions.getEffect(join(home, decisionPath), loadDecision)
 
   const isSameFolder = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
-    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current()))
+    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current))
   })
 
   const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
@@ -137,7 +129,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       const { reason, remedy } = report
       return { state: { _tag: "Restricted", reason, unsafe: true, remedy }, decision: undefined }
     }
-    const decision = yield* currentDecision()
+    const decision = yield* currentDecision
     const concern = report.concerns.find(({ code }) => decision?.seen.includes(code) !== true)
     if (concern !== undefined) {
       return { state: { _tag: "Restricted", reason: concern.sentence, unsafe: true }, decision }
@@ -152,7 +144,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** Whether the folder is known both ways, or cannot be. */
   const isKnownTwice = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
-    const marked = decision.mark !== undefined && decision.mark === (yield* mark.current())
+    const marked = decision.mark !== undefined && decision.mark === (yield* mark.current)
     return marked ? decision.folder === folder : !isUnique(folder)
   })
 
@@ -185,17 +177,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** The bytes of a control file now, if they have this digest. */
   const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
-    const stat = statOf(join(project.root, path))
-    if (stat === undefined) return undefined
-    const known = rememberedControls.get(path)
-    if (known !== undefined && isSameState(known.stat, stat)) {
-      return known.value.digest === digest ? known.value.bytes.slice() : undefined
-    }
-    const found = yield* readControlFile(files, project.root, path)
-    if (found?._tag !== "Read") return undefined
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) rememberedControls.set(path, { stat, value: found })
-    return found.digest === digest ? found.bytes.slice() : undefined
+    const found = yield* controls.getEffect(join(project.root, path), readControlFile(files, project.root, path))
+    return found?._tag === "Read" && found.digest === digest ? found.bytes.slice() : undefined
   })
 
   const readControl = Effect.fnUntraced(function*(path: string) {
@@ -305,7 +288,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   /** Everything that a decision would rest on, read in one go. */
   const gather = Effect.fnUntraced(function*() {
     const report = inspectFolders(folders)
-    const decision = yield* currentDecision()
+    const decision = yield* currentDecision
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
     const interpreters = yield* lookAtInterpreters
@@ -330,7 +313,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** Writes a decision, then removes the copies that only the last one needed. */
   const record = Effect.fnUntraced(function*(decision: TrustDecision) {
-    const last = yield* currentDecision()
+    const last = yield* currentDecision
     yield* files.write(home, decisionPath, encodeDecision(decision))
     const needed = new Set(decision.files.map((file) => file.digest))
     for (const { digest } of last?.files ?? []) {
@@ -416,11 +399,11 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     state: Effect.map(Effect.suspend(standing), (found) => found.state),
     require,
     controlFiles: Effect.gen(function*() {
-      const compared = yield* compare(yield* currentDecision())
+      const compared = yield* compare(yield* currentDecision)
       return compared.map(({ file }) => file)
     }),
     unseen: Effect.gen(function*() {
-      const decision = yield* currentDecision()
+      const decision = yield* currentDecision
       const now = yield* lookAtInterpreters
       const others = now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
       return [...others, ...goneSince(decision)]

@@ -5,10 +5,10 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { getuid } from "node:process"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
-import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
-import { contract } from "../../services/workspace/SafeFiles.contract.ts"
+import { SafeFiles } from "../../../src/services/files/SafeFiles.ts"
+import { contract } from "../../services/files/SafeFiles.contract.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const base = fs.realpathSync.native(fs.mkdtempSync(join(tmpdir(), "kiwi-files-")))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Result, Schema } from "effect"
-import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
+import { SafeFiles } from "../../../src/services/files/SafeFiles.ts"
 
 const limit = { maxBytes: 1_048_576 }
 const text = (bytes: Uint8Array | undefined) => bytes === undefined ? undefined : new TextDecoder().decode(bytes)
