@@ -7,11 +7,12 @@ import type { AuditHead } from "../../services/audit/AuditEntry.ts"
 import { AuditUnavailable } from "../../services/audit/AuditLog.ts"
 import type { WriteRefused } from "../../services/files/SafeFiles.ts"
 import type { Workspace } from "../../services/workspace/Workspace.ts"
+import { syncFolderAt } from "../files/folders.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { openRegular } from "../files/readRegular.ts"
 import { isAbsent, refusalOf, Refused } from "../files/refused.ts"
 
-const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = fs.constants
+const { O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_WRONLY } = fs.constants
 
 export const unavailable = (where: string) => (error: unknown): AuditUnavailable =>
   error instanceof AuditUnavailable ? error : new AuditUnavailable({ detail: `${where}: ${refusalOf(error).message}` })
@@ -107,12 +108,7 @@ export const removeFile = (place: Place, file: string): void => fs.rmSync(pathOf
 /** Waits for the disk: the file's bytes, and the entry of its name. */
 export const syncWithFolder = (fd: number, place: Place, file: string): void => {
   fs.fsyncSync(fd)
-  const folder = fs.openSync(dirname(pathOf(place, file)), O_RDONLY)
-  try {
-    fs.fsyncSync(folder)
-  } finally {
-    fs.closeSync(folder)
-  }
+  syncFolderAt(dirname(pathOf(place, file)))
 }
 
 /** Writes all of it, or nothing that stays: what a full disk still took in is cut off again. */

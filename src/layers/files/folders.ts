@@ -67,6 +67,16 @@ export const syncFolder = (folder: Folder): void => {
   }
 }
 
+/** Waits for the disk to have the names in the folder at a path, which is no link. */
+export const syncFolderAt = (path: string): void => {
+  const folder = openFolder(path, path, defaultNaming)
+  try {
+    syncFolder(folder)
+  } finally {
+    fs.closeSync(folder.fd)
+  }
+}
+
 /** Opens `root` and the folders below it in turn; `create` is the mode for those that are missing. */
 export const withFolder = <A>(
   naming: Naming,

@@ -3,6 +3,7 @@
 import { Result } from "effect"
 import * as Fs from "node:fs"
 import { getuid } from "node:process"
+import { errorCode } from "../process/errorCode.ts"
 import { attempt } from "./attempt.ts"
 import { isAbsent, refusalOf, Refused } from "./refused.ts"
 
@@ -38,8 +39,16 @@ const isRealPath = (descriptor: number, path: string): boolean =>
   (hasDescriptorNames && attempt(() => Fs.readlinkSync(`/proc/self/fd/${descriptor}`)) === path) ||
   Fs.realpathSync.native(path) === path
 
+const openOrRefuse = (path: string, flags: number): number => {
+  try {
+    return Fs.openSync(path, flags, 0o600)
+  } catch (error) {
+    throw errorCode(error) === "ELOOP" ? new Refused("symlink", "it is a link") : error
+  }
+}
+
 const openChecked = (path: string, flags: number, check: (file: OpenFile) => void): OpenFile => {
-  const descriptor = Fs.openSync(path, flags | O_NONBLOCK | O_NOCTTY, 0o600)
+  const descriptor = openOrRefuse(path, flags | O_NONBLOCK | O_NOCTTY)
   try {
     const file = { descriptor, stat: Fs.fstatSync(descriptor, { bigint: true }) }
     check(file)
