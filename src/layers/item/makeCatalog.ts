@@ -18,9 +18,9 @@ import {
 } from "../../services/item/ItemPath.ts"
 import type { NameIssue } from "../../services/item/ItemPath.ts"
 import { isSettled } from "../files/believe.ts"
-import { isSameStamp, keepFolder, releaseFolder, type Stamp, stampOf, statOpenFolder } from "../files/keptFolder.ts"
 import { asRead, isAbsent } from "../files/refused.ts"
 import { errorCode } from "../process/errorCode.ts"
+import { isSameStamp, keepFolder, releaseFolder, type Stamp, stampOf, statOpenFolder } from "./keptFolder.ts"
 import type { Entry, Listing } from "./makeItemStore.ts"
 
 type Problem = ItemInvalid | ItemUnreadable

@@ -130,7 +130,10 @@ describe("EnvResolverNode", () => {
       yield* inWorld(({ resolve, root }) =>
         Effect.gen(function*() {
           symlinkSync(folder, join(root, ".ai"))
-          const value = Effect.map(resolve(withRuntime({ env: { A: "${A:-none}" } })), (env) => valuesOf(env.child)["A"])
+          const value = Effect.map(
+            resolve(withRuntime({ env: { A: "${A:-none}" } })),
+            (env) => valuesOf(env.child)["A"]
+          )
           assert.isTrue(yield* changeUnseen(join(folder, ".env"), { before: "A=one", after: "A=two" }, value))
           assert.strictEqual(yield* value, "two")
         })

@@ -138,6 +138,36 @@ export const contract = <E>(
         assert.strictEqual((yield* Effect.flip(files.read(folder, "dir", limit))).issue, "not-a-file")
       }).pipe(Effect.provide(implementation)))
 
+    it.effect("believes what it wrote itself, and gives bytes that are the caller's own", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        const data = new TextEncoder().encode("kept")
+        yield* files.write(folder, "mine", data)
+        data.fill(0)
+        const own = { ...limit, own: true }
+        const first = yield* files.read(folder, "mine", own)
+        assert.strictEqual(text(first), "kept")
+        first!.fill(0)
+        assert.strictEqual(text(yield* files.read(folder, "mine", own)), "kept")
+        assert.isUndefined(yield* files.read(folder, "none", own))
+      }).pipe(Effect.provide(implementation)))
+
+    it.effect("reads a file and nothing that only has its name", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        yield* files.makeDirectory(folder, "a/folder")
+        yield* files.write(folder, "a/file", "")
+        assert.deepStrictEqual(yield* files.read(folder, "a/file", { maxBytes: 0 }), new Uint8Array())
+        for (const path of ["a", "a/folder", "a/file/below", "a/file/below/deeper"]) {
+          assert.strictEqual((yield* Effect.flip(files.read(folder, path, limit))).issue, "not-a-file", path)
+        }
+        yield* files.remove(folder, "a/folder")
+        yield* files.write(folder, "a/folder", "a file now")
+        assert.strictEqual(text(yield* files.read(folder, "a/folder", limit)), "a file now")
+      }).pipe(Effect.provide(implementation)))
+
     it.effect("reads no more than it was allowed", () =>
       Effect.gen(function*() {
         const files = yield* SafeFiles
