@@ -34,7 +34,7 @@ type Recorded = typeof Recorded.Type
 
 type State =
   | { readonly _tag: "None" }
-  | { readonly _tag: "Damaged"; readonly detail: string }
+  | { readonly _tag: "Damaged"; readonly detail: string; readonly remedy: string }
   | { readonly _tag: "Recorded"; readonly identity: Recorded }
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Recorded))
@@ -43,7 +43,7 @@ const fileName = "identity.json"
 const maxBytes = 65_536
 
 const none: State = { _tag: "None" }
-const damaged = (detail: string): State => ({ _tag: "Damaged", detail })
+const damaged = (detail: string, remedy = startOver): State => ({ _tag: "Damaged", detail, remedy })
 
 const parseIdentity = (text: string): State => {
   const identity = Option.getOrUndefined(decode(text))
@@ -85,7 +85,11 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const readIdentity = files.read(home, fileName, { maxBytes, own: true }).pipe(Effect.match({
     onSuccess: (bytes) => bytes === undefined ? none : parseIdentity(new TextDecoder().decode(bytes)),
-    onFailure: ({ detail }) => damaged(`identity.json is not read: ${detail}`)
+    onFailure: ({ detail, issue, remediation }) =>
+      damaged(
+        `identity.json is not read: ${detail}`,
+        issue === "symlink" || issue === "foreign" || issue === "permission" ? remediation : startOver
+      )
   }))
 
   const state = Effect.map(readings.getEffect(join(home, fileName), readIdentity), (found) => found ?? none)
@@ -97,7 +101,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const existing = Effect.fnUntraced(function*() {
     const current = yield* state
     if (current._tag === "Damaged") {
-      return yield* new KeyUnavailable({ detail: current.detail, remedy: startOver })
+      return yield* new KeyUnavailable({ detail: current.detail, remedy: current.remedy })
     }
     return current._tag === "Recorded" ? current.identity : undefined
   })

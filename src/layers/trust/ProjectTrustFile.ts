@@ -5,17 +5,9 @@ import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
-import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
+import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import {
-  changedProgram,
-  goneProgram,
-  isAsShown,
-  isProcessPath,
-  newProgram,
-  type ShownProgram,
-  throughProcess
-} from "../../services/trust/ShownProgram.ts"
+import { newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -27,15 +19,13 @@ import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
-import type { ProjectPlace } from "../env/programs/namedFiles.ts"
 import { Readings, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 import { makeFolderMark } from "./folderMark.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
-import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere, isUnique } from "./projectFolder.ts"
+import { inspectFolders, isUnique } from "./projectFolder.ts"
+import { judgeInterpreter, makeProjectInterpreters } from "./projectInterpreters.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
@@ -97,6 +87,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const folders = { root: project.root, ai: project.ai, home }
   const locked = withLock(project.state, "trust")
   const mark = makeFolderMark(files, project)
+  const interpreters = makeProjectInterpreters(project.root, userHome, uvEnvironment)
 
   const decisions = new Readings<TrustDecision | undefined>()
   const controls = new Readings<FoundControl | undefined>()
@@ -242,47 +233,12 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     )
   })
 
-  const contentOf = makeFileContents()
-  /** Looked for each time: a folder above may become a checkout, or be none any more. */
-  const placeNow = (): ProjectPlace => ({ root: project.root, checkout: checkoutAround(project.root, userHome) })
-  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
-    return { kind, path, ...(yield* programFiles(at, { kind, path }, contentOf)) }
-  })
-  /** What lies in every place of an interpreter, as a person would be shown it. */
-  const lookAtInterpreters = Effect.suspend(() => {
-    const at = placeNow()
-    const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(project.root, place))
-    return Effect.forEach(there, (place) => look(place, at))
-  })
-
-  const standingOf = (
-    now: FoundProgram & { readonly path: string },
-    decision: TrustDecision | undefined
-  ): InterpreterStanding => {
-    const through = now.files.find(isProcessPath)
-    if (through !== undefined) return { _tag: "Refused", issue: throughProcess(through.path) }
-    if (now.refused !== undefined) return { _tag: "Refused", issue: now.refused }
-    const shown = decision?.interpreters?.find(({ path }) => path === now.path)
-    if (shown === undefined) return { _tag: "New", issue: newProgram }
-    return isAsShown(shown.files, now.files)
-      ? { _tag: "Shown", program: now.files[0], ...(now.starts === undefined ? {} : { starts: now.starts }) }
-      : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
-  }
-
-  /** Where a person was shown a program, and nothing is any more. */
-  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> => {
-    const places = new Map(interpreterPlaces(placeNow(), uvEnvironment).map((place) => [place.path, place]))
-    return (decision?.interpreters ?? [])
-      .filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, places.get(path) ?? { path }))
-      .map(({ path }) => path)
-  }
-
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()
-    const at = placeNow()
-    const known = interpreterPlaces(at, uvEnvironment).find(({ path }) => path === place)
-    if (known === undefined || found._tag !== "Trusted") return standingOf({ path: place, files: [] }, undefined)
-    return standingOf(yield* look(known, at), decision)
+    const now = found._tag === "Trusted" ? yield* interpreters.readAt(place) : undefined
+    return now === undefined
+      ? judgeInterpreter({ path: place, files: [] }, undefined)
+      : judgeInterpreter(now, decision)
   })
 
   /** Everything that a decision would rest on, read in one go. */
@@ -291,13 +247,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const decision = yield* currentDecision
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
-    const interpreters = yield* lookAtInterpreters
-    const gone = goneSince(decision)
-    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters, gone })
+    const found = yield* interpreters.readAll
+    const gone = interpreters.goneSince(decision)
+    const place = interpreters.placeNow()
+    const proposal = yield* makeProposal(files, { ...place, concerns, compared, interpreters: found, gone })
     return {
       report,
       compared,
-      interpreters: interpreters.map(({ files: of, path }) => ({ path, files: of })),
+      interpreters: found.map(({ files: of, path }) => ({ path, files: of })),
       proposal
     }
   })
@@ -352,13 +309,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const accept = Effect.fn("ProjectTrust.accept")(function*(_: TrustProposal, act: HumanAct) {
     return yield* locked(Effect.gen(function*() {
-      const { compared, interpreters, proposal: fresh, report } = yield* gather()
+      const { compared, interpreters: shown, proposal: fresh, report } = yield* gather()
       if (report._tag === "Unusable") {
         return yield* new ProjectRestricted({ reason: report.reason, remedy: report.remedy })
       }
       yield* requireAct(fresh.request, act)
       const found = compared.flatMap(({ now }) => now === undefined ? [] : [now])
-      return yield* decide(act.by, report, found, interpreters)
+      return yield* decide(act.by, report, found, shown)
     }))
   })
 
@@ -404,9 +361,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     }),
     unseen: Effect.gen(function*() {
       const decision = yield* currentDecision
-      const now = yield* lookAtInterpreters
-      const others = now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
-      return [...others, ...goneSince(decision)]
+      const now = yield* interpreters.readAll
+      const others = now.filter((one) => judgeInterpreter(one, decision)._tag !== "Shown").map(({ path }) => path)
+      return [...others, ...interpreters.goneSince(decision)]
     }),
     interpreter,
     readControl,
