@@ -10,6 +10,7 @@ const house: House = {
     "approval",
     "audit",
     "auth",
+    "cache",
     "call",
     "capability",
     "chain",
@@ -48,14 +49,15 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
+    "src/layers/files/readRegular.ts": ["process"],
+    "src/layers/files/replaceFiles.ts": ["process"],
     "src/layers/presence/LineagePs.ts": ["process"],
     "src/layers/process/ChildProcessesNode.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/HumanGateEmbedder.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],
-    "src/layers/workspace/ProcessLockSqlite.ts": ["process"],
-    "src/layers/workspace/SafeFilesNode.ts": ["process"]
+    "src/layers/workspace/ProcessLockSqlite.ts": ["process"]
   },
   heavy: [
     "@cfworker/json-schema",

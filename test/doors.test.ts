@@ -27,48 +27,25 @@ const starters: Readonly<Record<string, readonly [why: string, ...doors: Readonl
   "src/programs/demo/agent.ts": ["the demo's agent starts a server, as agents do", "@modelcontextprotocol/client/stdio"]
 }
 
-/** Who reads by itself, and why not through `layers/files/readRegular.ts` or SafeFiles. */
+/** Who reads by itself, and why not through `layers/files`. */
 const readers: Readonly<Record<string, string>> = {
-  "bin/kiwi.cjs": "folders of version managers, in the home folder",
-  "src/layers/audit/headsFile.ts": "Kiwi's own home",
-  "src/layers/audit/places.ts": "opens without waiting, looks at what it opened, and refuses what is too large",
-  "src/layers/audit/recoverSessions.ts": "Kiwi's own home",
-  "src/layers/dependency/DependenciesFile.ts": "Kiwi's own home",
-  "src/layers/dependency/environmentFiles.ts": "Kiwi's own home",
-  "src/layers/dependency/installNpm.ts": "Kiwi's own home",
-  "src/layers/dependency/installPip.ts": "Kiwi's own home",
-  "src/layers/dependency/installUv.ts": "Kiwi's own home",
-  "src/layers/env/HostFiles.ts": "names in a folder",
-  "src/layers/env/programs/checkoutPrograms.ts": "names in a folder",
-  "src/layers/env/programs/interpreterFiles.ts":
-    "opens without waiting or following, looks at what it opened, reads in pieces",
-  "src/layers/files/readRegular.ts": "the safe reader",
-  "src/layers/format/ExtractorsFile.ts": "names in a folder",
-  "src/layers/identity/IdentityKeyring.ts": "Kiwi's own home",
-  "src/layers/integrity/ItemHistoryFile.ts": "Kiwi's own home",
-  "src/layers/integrity/VerifiedCopiesFile.ts": "Kiwi's own home",
-  "src/layers/git/gitFolder.ts": "names in a repository's own folder",
-  "src/layers/item/makeCatalog.ts": "names in a folder",
-  "src/layers/item/openFolder.ts": "opens folders only",
-  "src/layers/item/readItem.ts":
-    "opens without waiting, looks at what it opened, and reads as much as an item may have",
-  "src/layers/item/watchTiers.ts": "names in a folder",
-  "src/layers/lockfile/lockTree.ts":
-    "opens without waiting, looks at what it opened, and reads as much as a lock may have",
+  "bin/kiwi.cjs": "folders of version managers, in the home folder: an old Node reads it",
+  "src/layers/env/HostFiles.ts": "names in a folder, on the path of a call: a bounded listing costs 20 µs more",
+  "src/layers/files/createPrivate.ts": "makes a file and opens none",
+  "src/layers/files/folders.ts": "folders below a root, one by one",
+  "src/layers/files/listFolder.ts": "bounded listings",
+  "src/layers/files/readRegular.ts": "regular files",
+  "src/layers/files/replaceFiles.ts": "opens what it writes",
+  "src/layers/format/ExtractorsFile.ts": "names in a folder, on the path of a call",
+  "src/layers/item/keptFolder.ts": "folders that are kept open",
+  "src/layers/item/makeCatalog.ts": "names in a folder: of a large one, every name is an item's",
+  "src/layers/item/readItem.ts": "names in a folder tool, on the path of a call",
+  "src/layers/item/watchTiers.ts": "names in a folder: all are watched",
   "src/layers/presence/LineageProc.ts": "/proc",
-  "src/layers/primitive/OutputsFile.ts": "opens without waiting, looks at what it opened, and reads a range",
   "src/layers/process/limits.ts": "/proc",
   "src/layers/process/processTree.ts": "/proc",
-  "src/layers/search/searchDatabase.ts": "makes a file in Kiwi's own home",
-  "src/layers/trust/projectFolder.ts": "names in a folder",
-  "src/layers/workspace/KiwiHomeNode.ts": "Kiwi's own package",
-  "src/layers/workspace/ProcessLockSqlite.ts": "makes a file in Kiwi's own home",
-  "src/layers/workspace/SafeFilesNode.ts": "the safe reader below a root",
-  "src/programs/clients.ts": "names in a folder",
   "src/programs/cli/TerminalDevice.ts": "the terminal",
-  "src/programs/cli/homeInUse.ts": "names in Kiwi's own home",
-  "src/programs/demo/world.ts": "the demo's own folder",
-  "src/programs/notItems.ts": "names in a folder"
+  "src/programs/demo/world.ts": "the demo's own folder"
 }
 
 describe("src and bin", () => {

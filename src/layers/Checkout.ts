@@ -3,10 +3,10 @@
 // files hold as they are, since they say what the items are.
 import { Effect, Layer, Option } from "effect"
 import { join } from "node:path"
+import { SafeFiles } from "../services/files/SafeFiles.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
-import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"

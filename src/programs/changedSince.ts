@@ -3,9 +3,9 @@
 import { Effect } from "effect"
 import { below, findControlFiles, readControlFile } from "../layers/trust/projectFolder.ts"
 import type { FoundControl } from "../layers/trust/projectFolder.ts"
+import { SafeFiles } from "../services/files/SafeFiles.ts"
 import { GitTree } from "../services/git/GitTree.ts"
 import { isControlPath } from "../services/trust/TrustDecision.ts"
-import { SafeFiles } from "../services/workspace/SafeFiles.ts"
 
 export interface ChangedFile {
   readonly path: string

@@ -2,6 +2,7 @@
 // and only names are taken: commands, arguments and variables of other people's servers hold secrets.
 import { Effect, FileSystem, Option, Path, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
+import { listFolder } from "../layers/files/listFolder.ts"
 import { readRegular } from "../layers/files/readRegular.ts"
 
 type Format = "json" | "toml"
@@ -180,8 +181,8 @@ export const findSkills = Effect.fn("findSkills")(
     for (const [below, folder] of skillFolders) {
       const base = below === "home" ? options.home : options.project
       if (base === "") continue
-      const names = yield* Effect.orElseSucceed(files.readDirectory(path.join(base, folder)), () => [])
-      for (const name of names.toSorted().slice(0, 500)) {
+      const names = yield* Effect.sync(() => listFolder(path.join(base, folder)).map(({ name }) => name).toSorted())
+      for (const name of names.slice(0, 500)) {
         const is = yield* Effect.orElseSucceed(files.exists(path.join(base, folder, name, "SKILL.md")), () => false)
         if (is) skills.push({ name, path: `${below === "home" ? "~/" : ""}${folder}/${name}` })
       }

@@ -249,6 +249,7 @@ export type {
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 export { InterpreterKind } from "../services/env/ResolvedInterpreter.ts"
+export { ReadRefused, SafeFiles, WriteRefused } from "../services/files/SafeFiles.ts"
 export type { LockFinding } from "../services/lockfile/compareLock.ts"
 export { Lockfile } from "../services/lockfile/Lockfile.ts"
 export type { FreezePlan, LockCheck, LockProblem, LockState, PrunePlan } from "../services/lockfile/Lockfiles.ts"
@@ -269,7 +270,6 @@ export { TemplateUnresolved, TemplateUnsafe } from "../services/template/Templat
 export { HomeRefused, KiwiHome } from "../services/workspace/KiwiHome.ts"
 export type { LockError } from "../services/workspace/ProcessLock.ts"
 export { LockTimeout, LockUnavailable, ProcessLock } from "../services/workspace/ProcessLock.ts"
-export { ReadRefused, SafeFiles, WriteRefused } from "../services/workspace/SafeFiles.ts"
 export type { Project } from "../services/workspace/Workspace.ts"
 export { ProjectNotFound, Workspace } from "../services/workspace/Workspace.ts"
 

@@ -2,6 +2,7 @@
 // Kiwi runs none of it as a tool, but what it finds there – an interpreter – can be what a tool runs by.
 import { Effect, FileSystem, Option, Path } from "effect"
 import { venvNames } from "../layers/env/virtualEnvironments.ts"
+import { readFolder } from "../layers/files/listFolder.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { typeFolder } from "../services/item/Item.ts"
 import { detachedSuffix } from "../services/item/ItemPath.ts"
@@ -35,8 +36,8 @@ export const notItems = Effect.fnUntraced(function*(project: string, items: Read
   const listing = Effect.fnUntraced(function*(folder: string) {
     const place = path.join(project, ".ai", folder)
     if (Option.isSome(yield* Effect.option(files.readLink(place)))) return undefined
-    const names = yield* Effect.option(files.readDirectory(place))
-    return Option.isNone(names) ? undefined : names.value.map((name) => folder === "" ? name : `${folder}/${name}`)
+    const entries = Option.getOrUndefined(yield* Effect.option(Effect.try(() => readFolder(place))))
+    return entries?.map(({ name }) => folder === "" ? name : `${folder}/${name}`)
   })
   const mayHoldItems = (place: string) => {
     const [first = "", ...rest] = place.split("/")

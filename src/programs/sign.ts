@@ -1,5 +1,5 @@
 // Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
-import { Effect, Option, Result } from "effect"
+import { Effect, Result } from "effect"
 import { planUnfinishedLocks } from "../layers/lockfile/lockUses.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
@@ -122,14 +122,17 @@ const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
   return older.length === 0 ? {} : { went_back: older }
 }
 
-/** Whether a yes would change nothing: the person has signed it as it is, and its lock holds. */
-const isDone = Effect.fnUntraced(function*({ change, goesBackFrom, hides, location }: PlannedSignature) {
-  if (change !== "same" || goesBackFrom !== undefined || hides.length > 0) return false
-  if (location.type !== "tool") return true
+/** Whether a yes would change nothing: the person has signed all as they are, and the locks hold. */
+const areDone = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
+  const isSame = ({ change, goesBackFrom, hides }: PlannedSignature) =>
+    change === "same" && goesBackFrom === undefined && hides.length === 0
+  if (!items.every(isSame)) return false
+  const tools = items.filter(({ location }) => location.type === "tool")
   const lockfiles = yield* Lockfiles
-  const id = location.category === "" ? location.id : `${location.category}/${location.id}`
-  const state = yield* Effect.option(lockfiles.validate({ id, tier: location.tier }))
-  return Option.isSome(state) && state.value.check._tag === "Locked"
+  const states = yield* lockfiles.validateAll(
+    tools.map(({ location }) => ({ id: qualifiedId(location), tier: location.tier }))
+  )
+  return states.every((state) => Result.isSuccess(state) && state.success.check._tag === "Locked")
 })
 
 const alreadySigned = ({ item, location, snapshot }: PlannedSignature) => ({
@@ -221,7 +224,7 @@ const signPlanned = Effect.fnUntraced(function*(plan: SigningPlan, input: SignIn
   if (plan.items.length === 0) {
     return yield* withLocks({ signed: [], refrozen: [], refused: refusals(plan) })
   }
-  if (caller.surface === "mcp" && (yield* Effect.forEach(plan.items, isDone)).every((done) => done)) {
+  if (caller.surface === "mcp" && (yield* areDone(plan.items))) {
     return {
       signed: [],
       already_signed: plan.items.map(alreadySigned),

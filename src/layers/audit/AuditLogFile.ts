@@ -7,11 +7,12 @@ import { dirname } from "node:path"
 import { type AuditHead, type AuditRecord, zeros } from "../../services/audit/AuditEntry.ts"
 import { AuditLog, AuditUnavailable } from "../../services/audit/AuditLog.ts"
 import { entryLine, markLine } from "../../services/audit/entryLine.ts"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { version } from "../../services/workspace/version.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { appendHead, newestHead } from "./headsFile.ts"
 import type { Place } from "./places.ts"
@@ -22,7 +23,6 @@ import {
   fileOf,
   placeNow,
   placesOf,
-  Refused,
   refusedFolder,
   removeFile,
   sessionId,
@@ -73,7 +73,7 @@ export const make = Effect.gen(function*() {
   const writeLine = (current: Session, line: string, full: boolean): void => {
     const bytes = Buffer.from(`${line}\n`)
     if (current.torn > 0 && !cutBack(current.fd, current.size, current.torn)) {
-      throw new Refused("the line before could not be finished, and something was written after it")
+      throw new Refused("io", "the line before could not be finished, and something was written after it")
     }
     current.torn = bytes.length
     appendWhole(current.fd, current.size, bytes)

@@ -3,12 +3,13 @@
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/audit/AuditEntry.ts"
+import { openRegular } from "../files/readRegular.ts"
+import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { errorCode } from "../process/errorCode.ts"
 import { linesOf } from "./lines.ts"
 import { appendWhole } from "./places.ts"
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = fs.constants
+const { O_APPEND, O_CREAT, O_RDWR } = fs.constants
 
 /** The newest line: its number, its hash, and the head on it. */
 export interface Tail {
@@ -54,13 +55,15 @@ const readTail = (fd: number): Tail => {
   return { i: head.i, hash: sha256(line), head, size: size - rest.length, unended: false, rest: rest.length }
 }
 
+const bounds = { maxBytes: Infinity, follow: false }
+
 const pathIn = (state: string): string => join(state, "audit-heads")
 
 export const openHeads = (state: string): number | undefined => {
   try {
-    return fs.openSync(pathIn(state), O_RDONLY | O_NOFOLLOW)
+    return openRegular(pathIn(state), bounds).descriptor
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined
+    if (isAbsent(error)) return undefined
     throw error
   }
 }
@@ -81,7 +84,7 @@ export const appendHead = (
   head: Pick<AuditHead, "state" | "place" | "file" | "n" | "head">,
   durable: boolean
 ): { readonly i: number; readonly hash: string } => {
-  const fd = fs.openSync(pathIn(state), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
+  const fd = openRegular(pathIn(state), bounds, O_RDWR | O_APPEND | O_CREAT).descriptor
   try {
     const tail = readTail(fd)
     if (!tail.unended) fs.ftruncateSync(fd, tail.size)

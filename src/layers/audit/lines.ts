@@ -2,8 +2,8 @@
 import { Data, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import { Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { Refused } from "./places.ts"
 
 export interface Line {
   /** From 1. */

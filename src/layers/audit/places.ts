@@ -5,43 +5,17 @@ import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import type { AuditHead } from "../../services/audit/AuditEntry.ts"
 import { AuditUnavailable } from "../../services/audit/AuditLog.ts"
-import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import type { WriteRefused } from "../../services/files/SafeFiles.ts"
 import type { Workspace } from "../../services/workspace/Workspace.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { syncFolderAt } from "../files/folders.ts"
+import { readFolder } from "../files/listFolder.ts"
+import { openRegular } from "../files/readRegular.ts"
+import { isAbsent, refusalOf, Refused } from "../files/refused.ts"
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = fs.constants
-
-/** How the inside of this domain gives up. */
-export class Refused extends Error {}
-
-const sentence = (error: unknown): string => {
-  if (error instanceof Refused) return error.message
-  switch (errorCode(error)) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return "the disk is full"
-    case "EROFS":
-      return "the file system is read-only"
-    case "EACCES":
-    case "EPERM":
-      return "you may not write there"
-    case "ELOOP":
-      return "a link is in the way"
-    case "ENOENT":
-    case "ENOTDIR":
-      return "its folder is not there"
-    case "EMFILE":
-    case "ENFILE":
-      return "too many files are open"
-    default: {
-      const code = errorCode(error)
-      return code === "" ? "an unexpected failure" : `the system answered ${code}`
-    }
-  }
-}
+const { O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_WRONLY } = fs.constants
 
 export const unavailable = (where: string) => (error: unknown): AuditUnavailable =>
-  error instanceof AuditUnavailable ? error : new AuditUnavailable({ detail: `${where}: ${sentence(error)}` })
+  error instanceof AuditUnavailable ? error : new AuditUnavailable({ detail: `${where}: ${refusalOf(error).message}` })
 
 export const refusedFolder = (error: WriteRefused): AuditUnavailable =>
   new AuditUnavailable({ detail: `${error.path}: ${error.detail}`, cause: error })
@@ -93,58 +67,40 @@ export const sessionOf = (file: string): string => file.slice(file.indexOf("/") 
 
 const pathOf = (place: Place, file: string): string => join(place.root, place.path, file)
 
-/** Throws unless `fd` is the file that stands at its path, reached without a link. */
-const requireInPlace = (fd: number, path: string): void => {
-  const opened = fs.fstatSync(fd)
-  if (!opened.isFile()) throw new Refused("something that is no file stands in its place")
-  const there = fs.lstatSync(path)
-  if (there.ino !== opened.ino || there.dev !== opened.dev || fs.realpathSync.native(dirname(path)) !== dirname(path)) {
-    throw new Refused("a link is in the way")
-  }
-}
-
-const openWith = (path: string, flags: number): number => {
-  const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
-  try {
-    requireInPlace(fd, path)
-    return fd
-  } catch (error) {
-    fs.closeSync(fd)
-    throw error
-  }
-}
+const openWith = (path: string, flags?: number) => openRegular(path, { maxBytes: Infinity, follow: false }, flags)
 
 /** Its folder is there already. */
 export const createFile = (place: Place, file: string): number =>
-  openWith(pathOf(place, file), O_WRONLY | O_APPEND | O_CREAT | O_EXCL)
+  openWith(pathOf(place, file), O_WRONLY | O_APPEND | O_CREAT | O_EXCL).descriptor
 
 export const openToSeal = (place: Place, file: string): number => {
-  const fd = openWith(pathOf(place, file), O_RDWR | O_APPEND)
-  if (fs.fstatSync(fd).nlink === 1) return fd
-  fs.closeSync(fd)
-  throw new Refused("the file has a second name")
+  const { descriptor, stat } = openWith(pathOf(place, file), O_RDWR | O_APPEND)
+  if (stat.nlink === 1n) return descriptor
+  fs.closeSync(descriptor)
+  throw new Refused("io", "the file has a second name")
 }
 
-const absent = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(error))
-
 /** A file of this size is looked at more closely. */
-const large = 1_073_741_824
+const large = 1_073_741_824n
 
 /** Larger than `most`, or almost nothing but holes: Kiwi appends line by line, and leaves none. */
-const isInflated = ({ blocks, size }: fs.Stats, most: number): boolean =>
-  size > most || (size > large && blocks * 512 < size / 64)
+const isInflated = ({ blocks, size }: fs.BigIntStats, most: number): boolean =>
+  size > most || (size > large && blocks * 512n < size / 64n)
 
 /** `undefined` when there is no such file. */
 export const openToRead = (place: Place, file: string, most = Infinity): number | undefined => {
   try {
-    const fd = openWith(pathOf(place, file), O_RDONLY)
-    if (!isInflated(fs.fstatSync(fd), most)) return fd
-    fs.closeSync(fd)
-    throw new Refused("it is larger than its entries can be, and was not read: look at it, and move it away")
+    const { descriptor, stat } = openWith(pathOf(place, file))
+    if (!isInflated(stat, most)) return descriptor
+    fs.closeSync(descriptor)
   } catch (error) {
-    if (absent(error)) return undefined
+    if (isAbsent(error)) return undefined
     throw error
   }
+  throw new Refused(
+    "too-large",
+    "it is larger than its entries can be, and was not read: look at it, and move it away"
+  )
 }
 
 export const removeFile = (place: Place, file: string): void => fs.rmSync(pathOf(place, file), { force: true })
@@ -152,12 +108,7 @@ export const removeFile = (place: Place, file: string): void => fs.rmSync(pathOf
 /** Waits for the disk: the file's bytes, and the entry of its name. */
 export const syncWithFolder = (fd: number, place: Place, file: string): void => {
   fs.fsyncSync(fd)
-  const folder = fs.openSync(dirname(pathOf(place, file)), O_RDONLY)
-  try {
-    fs.fsyncSync(folder)
-  } finally {
-    fs.closeSync(folder)
-  }
+  syncFolderAt(dirname(pathOf(place, file)))
 }
 
 /** Writes all of it, or nothing that stays: what a full disk still took in is cut off again. */
@@ -193,17 +144,17 @@ export const listFiles = (place: Place): ReadonlyArray<Listed> => {
   const root = join(place.root, place.path)
   try {
     if (fs.realpathSync.native(root) !== root) return [{ file: ".", regular: false }]
-    return fs.readdirSync(root, { withFileTypes: true }).flatMap((entry) => {
+    return readFolder(root).flatMap((entry) => {
       if (entry.isSymbolicLink()) return [{ file: entry.name, regular: false }]
       if (entry.isDirectory()) {
-        return fs.readdirSync(join(root, entry.name), { withFileTypes: true })
+        return readFolder(join(root, entry.name))
           .filter((inner) => inner.name.endsWith(".jsonl"))
           .map((inner) => ({ file: `${entry.name}/${inner.name}`, regular: inner.isFile() }))
       }
       return entry.name.endsWith(".jsonl") ? [{ file: entry.name, regular: entry.isFile() }] : []
     })
   } catch (error) {
-    if (absent(error)) return []
+    if (isAbsent(error)) return []
     throw error
   }
 }

@@ -1,8 +1,8 @@
 // The newest entries that match, over all sessions' files that the list of heads names. Holds as much as it returns.
 import { Effect, Option, Predicate, Schema } from "effect"
-import { lstatSync } from "node:fs"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
+import { statOf } from "../files/believe.ts"
 import { openHeads } from "./headsFile.ts"
 import { forEachLine, withFile } from "./lines.ts"
 import type { Place, Places } from "./places.ts"
@@ -55,17 +55,8 @@ const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
 interface SessionFile {
   readonly place: Place
   readonly file: string
+  /** In milliseconds. */
   readonly changed: number
-}
-
-/** When a file was changed; `undefined` for what is no file, or cannot be looked at. */
-const changedAt = (path: string): number | undefined => {
-  try {
-    const stat = lstatSync(path, { throwIfNoEntry: false })
-    return stat?.isFile() === true ? stat.mtimeMs : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) {
@@ -76,8 +67,8 @@ const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) 
       const head = parseHead(text)
       const place = head === undefined ? undefined : places[head.place]
       if (head?.state !== "opened" || place === undefined) return
-      const changed = changedAt(join(place.root, place.path, head.file))
-      if (changed !== undefined) found.push({ place, file: head.file, changed })
+      const stat = statOf(join(place.root, place.path, head.file))
+      if (stat?.isFile() === true) found.push({ place, file: head.file, changed: Number(stat.mtimeMs) })
     }))
   return found.toSorted((a, b) => b.changed - a.changed)
 })

@@ -7,8 +7,9 @@ import type { AuditHead, AuditLink } from "../../services/audit/AuditEntry.ts"
 import { parseHead, parseLink } from "../../services/audit/AuditEntry.ts"
 import { markLine } from "../../services/audit/entryLine.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { readFolder } from "../files/listFolder.ts"
+import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { errorCode } from "../process/errorCode.ts"
 import { appendHead, openHeads } from "./headsFile.ts"
 import { hashRange, linesOf } from "./lines.ts"
 import type { Place, Places } from "./places.ts"
@@ -20,12 +21,12 @@ export const sessionLock = (session: string): string => `${session}.lock`
 /** Sessions that run, or died and were not dealt with yet. */
 export const openSessions = (state: string): ReadonlyArray<string> => {
   try {
-    return fs.readdirSync(sessionsFolder(state))
-      .filter((name) => name.endsWith(".lock"))
-      .map((name) => name.slice(0, -".lock".length))
+    return readFolder(sessionsFolder(state))
+      .filter(({ name }) => name.endsWith(".lock"))
+      .map(({ name }) => name.slice(0, -".lock".length))
       .filter((session) => fileOf(session) !== undefined)
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return []
+    if (isAbsent(error)) return []
     throw error
   }
 }
@@ -92,7 +93,7 @@ const seal = (state: string, place: Place, known: AuditHead, now: number): void 
   try {
     fd = openToSeal(place, known.file)
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return repeat()
+    if (isAbsent(error)) return repeat()
     throw error
   }
   try {

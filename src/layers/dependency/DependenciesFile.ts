@@ -2,7 +2,7 @@
 // beside its place and renamed when it is whole, its manifest last, so that what a killed process leaves never counts.
 import { Clock, ConfigProvider, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { arch, platform } from "node:os"
 import * as Path from "node:path"
 import type { Chain } from "../../services/chain/Chain.ts"
@@ -16,11 +16,13 @@ import {
 import { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
 import { differencesFrom, sortPackages } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage, InstalledSet } from "../../services/dependency/InstalledPackage.ts"
+import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import * as HostFiles from "../env/HostFiles.ts"
+import { Readings, statOf } from "../files/believe.ts"
+import { listFolder } from "../files/listFolder.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { makeRunOwnChild } from "../process/ownChild.ts"
@@ -34,11 +36,10 @@ const lockName = "envs.lock"
 const day = 86_400_000
 const shape = /^[0-9a-f]{64}$/
 
-/** One environment that has been looked at, and what says that it need not be looked at again. */
-interface Known {
+/** What the manifest of an environment says. */
+interface Environment {
   readonly set: InstalledSet
   readonly manifest: Files.Manifest
-  readonly stamp: string
 }
 
 type Why = DependenciesMissing["why"]
@@ -95,7 +96,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
         : [sortPackages(pins).map(({ hash, name, version }) => [name, version, hash])])
     ]))
 
-  const known = new Map<string, Known>()
+  const environments = new Readings<Environment | "damaged">()
 
   const isBase = (base: Files.Base | undefined): boolean =>
     base === undefined || Files.stampOfProgram(base.path) === base.stamp
@@ -110,32 +111,22 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
   const pythonOf = (folder: string) =>
     windows ? Path.join(folder, "Scripts", "python.exe") : Path.join(folder, "bin", "python")
 
-  /** What lies at an environment's place: the environment, or why it does not count. */
-  const look = Effect.fnUntraced(function*(digest: string): Effect.fn.Return<Known | Why> {
-    const folder = placeOf(digest)
-    const stamp = Files.manifestStamp(folder)
-    const before = known.get(digest)
-    if (before !== undefined && stamp === before.stamp) {
-      if (!Files.isOwnFolder(folder) || !Files.isAsStamped(folder, before.manifest.stamps)) return "damaged"
-      return isBase(before.manifest.base) ? before : "interpreter-changed"
-    }
-    known.delete(digest)
-    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return "not-installed"
-    if (stamp === undefined || !Files.isOwnFolder(folder)) return "damaged"
-    const read = yield* safe.read(home, `${folderName}/${digest}/${Files.manifestName}`, {
-      maxBytes: Files.maxManifest,
-      own: true
-    }).pipe(
+  const readManifest = (digest: string) =>
+    safe.read(home, `${folderName}/${digest}/${Files.manifestName}`, { maxBytes: Files.maxManifest, own: true }).pipe(
       Effect.flatMap((bytes) => Files.decodeManifest(new TextDecoder().decode(bytes))),
-      Effect.option
+      Effect.map((manifest) => manifest.digest === digest ? { set: setOf(digest, manifest), manifest } : "damaged"),
+      Effect.orElseSucceed(() => "damaged" as const)
     )
-    if (Option.isNone(read) || read.value.digest !== digest) return "damaged"
-    const manifest = read.value
-    if (!Files.isAsStamped(folder, manifest.stamps)) return "damaged"
-    if (!isBase(manifest.base)) return "interpreter-changed"
-    const found: Known = { set: setOf(digest, manifest), manifest, stamp }
-    known.set(digest, found)
-    return found
+
+  /** What lies at an environment's place: the environment, or why it does not count. */
+  const look = Effect.fnUntraced(function*(digest: string): Effect.fn.Return<Environment | Why> {
+    const folder = placeOf(digest)
+    const found = yield* environments.getEffect(Path.join(folder, Files.manifestName), readManifest(digest))
+    if (found === undefined) return statOf(folder) === undefined ? "not-installed" : "damaged"
+    if (found === "damaged" || !Files.isOwnFolder(folder) || !Files.isAsStamped(folder, found.manifest.stamps)) {
+      return "damaged"
+    }
+    return isBase(found.manifest.base) ? found : "interpreter-changed"
   })
 
   /** With pins, an environment that has exactly these packages; else the one without. */
@@ -202,7 +193,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
 
   /** Whoever holds the lock knows that what is unfinished here is nobody's. */
   const sweep = Effect.sync(() => {
-    for (const name of readdirSync(root)) {
+    for (const { name } of listFolder(root)) {
       if (!name.startsWith(".")) continue
       try {
         Files.discard(Path.join(root, name))
@@ -283,7 +274,6 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
         writeFileSync(Path.join(fresh, Files.manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
         replace(fresh, placeOf(id))
       })
-      known.delete(id)
       const found = yield* look(id)
       if (typeof found === "string") return yield* refusal(undefined)
       return found
@@ -300,7 +290,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     )
   })
 
-  const outcome = ({ manifest, set }: Known, state: SyncOutcome["state"]): SyncOutcome => ({
+  const outcome = ({ manifest, set }: Environment, state: SyncOutcome["state"]): SyncOutcome => ({
     set,
     state,
     installer: manifest.installer
@@ -338,11 +328,10 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
       return yield* alone(Effect.andThen(
         sweep,
         attempt(() => {
-          const removed = readdirSync(root).filter((name) =>
+          const removed = listFolder(root).map(({ name }) => name).filter((name) =>
             shape.test(name) && !keep.has(name) && lastUse(placeOf(name)) < before
           )
           for (const name of removed) {
-            known.delete(name)
             Files.discard(placeOf(name))
           }
           return removed

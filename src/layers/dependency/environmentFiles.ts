@@ -3,23 +3,12 @@
 import { Effect, Result, Schema } from "effect"
 import type { Hash } from "node:crypto"
 import { createHash } from "node:crypto"
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
-import type { BigIntStats } from "node:fs"
+import { chmodSync, lstatSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Ecosystem, InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
+import { stampOf, statOf } from "../files/believe.ts"
+import { listFolder, readFolder } from "../files/listFolder.ts"
+import { fill, readRegular, withRegular } from "../files/readRegular.ts"
 
 /** The runtime's interpreter, as it was when the environment was made. */
 export const Base = Schema.Struct({ path: Schema.String, stamp: Schema.String, version: Schema.String })
@@ -51,25 +40,18 @@ export const maxManifest = 8 * 1024 * 1024
 
 export const decodeManifest = Schema.decodeUnknownEffect(Schema.fromJsonString(Manifest))
 
-const statOf = (path: string): BigIntStats | undefined =>
-  Result.getOrUndefined(Result.try(() => lstatSync(path, { bigint: true, throwIfNoEntry: false })))
-
-const stampOfStat = (stat: BigIntStats): string =>
-  `${stat.dev}:${stat.ino}:${stat.mode}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-
 /** What an interpreter is told by: a link is followed, since what it leads to is what runs. */
 export const stampOfProgram = (path: string): string | undefined => {
   const stat = Result.getOrUndefined(Result.try(() => statSync(path, { bigint: true, throwIfNoEntry: false })))
   return stat?.isFile() === true ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
 }
 
-const foldersIn = (folder: string): ReadonlyArray<string> =>
-  Result.getOrElse(Result.try(() => readdirSync(folder)), () => [])
+const namesIn = (folder: string): ReadonlyArray<string> => listFolder(folder).map(({ name }) => name)
 
 /** Where Python finds the packages of the environment. */
 export const sitePackagesOf = (folder: string, windows: boolean): string | undefined => {
   if (windows) return join(folder, "Lib", "site-packages")
-  const python = foldersIn(join(folder, "lib")).find((name) => /^(?:python|pypy)\d/.test(name))
+  const python = namesIn(join(folder, "lib")).find((name) => /^(?:python|pypy)\d/.test(name))
   return python === undefined ? undefined : join(folder, "lib", python, "site-packages")
 }
 
@@ -93,7 +75,7 @@ export const stampsOf = (
   Object.fromEntries(
     watched(folder, ecosystem, windows).flatMap((path) => {
       const stat = statOf(join(folder, path))
-      return stat === undefined ? [] : [[path, stampOfStat(stat)]]
+      return stat === undefined ? [] : [[path, stampOf(stat)]]
     })
   )
 
@@ -101,7 +83,7 @@ export const stampsOf = (
 export const isAsStamped = (folder: string, stamps: Readonly<Record<string, string>>): boolean => {
   for (const [path, stamp] of Object.entries(stamps)) {
     const stat = statOf(join(folder, path))
-    if (stat === undefined || stampOfStat(stat) !== stamp) return false
+    if (stat === undefined || stampOf(stat) !== stamp) return false
   }
   return true
 }
@@ -114,24 +96,12 @@ export const isOwnFolder = (folder: string): boolean => {
     stat.uid === parent.uid && (stat.mode & 0o022n) === 0n
 }
 
-/** What tells one manifest from the next without reading it. */
-export const manifestStamp = (folder: string): string | undefined => {
-  const stat = statOf(join(folder, manifestName))
-  return stat?.isFile() === true ? stampOfStat(stat) : undefined
-}
-
 const chunk = Buffer.alloc(256 * 1024)
 
-const hashFile = (hash: Hash, path: string): void => {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-  try {
-    for (let read = readSync(descriptor, chunk); read > 0; read = readSync(descriptor, chunk)) {
-      hash.update(chunk.subarray(0, read))
-    }
-  } finally {
-    closeSync(descriptor)
-  }
-}
+const hashFile = (hash: Hash, path: string): void =>
+  withRegular(path, { maxBytes: Infinity, follow: false }, ({ descriptor }) => {
+    for (let part = fill(descriptor, chunk); part.length > 0; part = fill(descriptor, chunk)) hash.update(part)
+  })
 
 /** sha256 over everything in an environment but what Kiwi adds to it later. Throws what the disk says. */
 export const contentOf = (folder: string): string => {
@@ -143,7 +113,7 @@ export const contentOf = (folder: string): string => {
     if (kind === "f") hashFile(hash, path)
     else if (kind === "l") hash.update(`${readlinkSync(path)}\0`)
     else if (kind === "d") {
-      for (const name of readdirSync(path).toSorted()) {
+      for (const name of readFolder(path, Infinity).map((entry) => entry.name).toSorted()) {
         if (relative !== "" || !ours.has(name)) walk(join(path, name), relative === "" ? name : `${relative}/${name}`)
       }
     }
@@ -158,15 +128,14 @@ export const isWhole = (folder: string, content: string): Effect.Effect<boolean>
 /** Scripts and pyvenv.cfg name the folder that they were made in; it is another one once it is renamed. */
 export const moveScripts = (folder: string, final: string, windows: boolean): void => {
   const bin = join(folder, windows ? "Scripts" : "bin")
-  const files = [join(folder, "pyvenv.cfg"), ...foldersIn(bin).map((name) => join(bin, name))]
+  const files = [join(folder, "pyvenv.cfg"), ...namesIn(bin).map((name) => join(bin, name))]
   for (const file of files) {
-    const stat = lstatSync(file, { throwIfNoEntry: false })
-    if (stat?.isFile() !== true || stat.size > 256 * 1024) continue
-    const bytes = readFileSync(file)
-    const text = bytes.toString("latin1")
+    const stat = statOf(file)
+    const text = Result.getOrUndefined(readRegular(file, { maxBytes: 256 * 1024, follow: false }))?.toString("latin1")
+    if (stat === undefined || text === undefined) continue
     if (text.startsWith("MZ") || !text.includes(folder)) continue
     writeFileSync(file, Buffer.from(text.replaceAll(folder, final), "latin1"))
-    chmodSync(file, stat.mode & 0o777)
+    chmodSync(file, Number(stat.mode) & 0o777)
   }
 }
 
@@ -174,7 +143,7 @@ export const moveScripts = (folder: string, final: string, windows: boolean): vo
 export const discard = (path: string): void => {
   const open = (each: string): void => {
     chmodSync(each, 0o700)
-    for (const entry of readdirSync(each, { withFileTypes: true })) {
+    for (const entry of readFolder(each, Infinity)) {
       if (entry.isDirectory()) open(join(each, entry.name))
     }
   }

@@ -4,7 +4,7 @@ import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import * as SemVer from "effect/SemVer"
 import * as SemVerRange from "effect/SemVerRange"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Declared } from "../../services/dependency/declaredDependencies.ts"
 import { DependenciesInvalid, InstallFailed, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
@@ -12,6 +12,7 @@ import { differencesFrom } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
 import { nodeNameProblem, splitNodeRequirement } from "../../services/dependency/requirements.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
+import { readText } from "../files/readRegular.ts"
 import { type Built, failedBy, missing, type Workbench } from "./installers.ts"
 
 export interface NpmPlan {
@@ -120,6 +121,9 @@ const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string
   })
 
 /** A package that npm would fetch by anything but http: a repository or a file. An npm before 11.10 does not say no. */
+/** As large as the lock of any project, in bytes. */
+const largestLock = 64 * 1_048_576
+
 export const fetchedOtherwise = (text: string): string | undefined => {
   const json: Schema.Json = JSON.parse(text)
   const packages = isJsonObject(json) ? json["packages"] : undefined
@@ -198,13 +202,15 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
     const resolved = yield* run(["install", "--package-lock-only", "--ignore-scripts"])
     if (resolved.code !== 0) return yield* failedBy(bench, installer, resolved)
   }
-  const entries = yield* Effect.try({ try: () => readFileSync(lockFile, "utf8"), catch: () => "it is not there" }).pipe(
-    Effect.flatMap((text) => Effect.fromResult(entriesOf(text))),
+  const locked = yield* Effect.sync(() => readText(lockFile, { maxBytes: largestLock, follow: false }))
+  const entries = yield* Effect.fromResult(
+    locked === undefined ? Result.fail("it is not there, or is no file that npm writes") : entriesOf(locked)
+  ).pipe(
     Effect.mapError((error) =>
       new InstallFailed({ tool: bench.tool, installer, detail: `the package-lock.json that it wrote: ${error}` })
     )
   )
-  const elsewhere = yield* Effect.sync(() => fetchedOtherwise(readFileSync(lockFile, "utf8")))
+  const elsewhere = fetchedOtherwise(locked ?? "")
   if (elsewhere !== undefined) {
     return yield* new InstallFailed({
       tool: bench.tool,

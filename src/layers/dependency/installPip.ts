@@ -1,12 +1,13 @@
 // Python packages by pip, into a virtual environment that has no pip of its own: the one of the interpreter, or of a
 // throw-away environment, works on it from outside. pip's own report names every artifact by its hash.
-import { Effect, Result, Schema } from "effect"
-import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { Effect, Schema } from "effect"
+import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { InstallFailed, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
 import { sortPackages } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
 import { normalPythonName } from "../../services/dependency/requirements.ts"
+import { readText } from "../files/readRegular.ts"
 import { type Built, failedBy, lastWords, missing, type Workbench } from "./installers.ts"
 
 export interface PythonPlan {
@@ -156,9 +157,7 @@ export const installPip = Effect.fnUntraced(function*(bench: Workbench, plan: Py
       ])
       if (said.code !== 0) return yield* orPinsDiffer(bench, installer, plan)(said)
       const unreadable = new InstallFailed({ tool: bench.tool, installer, detail: "its report cannot be read" })
-      const text = yield* Effect.fromResult(
-        Result.try({ try: () => readFileSync(report, "utf8"), catch: () => unreadable })
-      )
+      const text = yield* Effect.sync(() => readText(report, { maxBytes: 64 * 1_048_576, follow: false }))
       const reported = yield* Effect.mapError(decodeReport(text), () => unreadable)
       yield* Effect.sync(() => rmSync(report, { force: true }))
       if (plan.pins !== undefined) yield* requireDeclared(bench, plan, [...install, "--dry-run", "--no-index"])

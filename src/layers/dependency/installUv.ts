@@ -2,12 +2,14 @@
 // which of them was installed is told by the tags in the installed package itself.
 import { Effect, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { InstallFailed, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
 import { differencesFrom, sortPackages } from "../../services/dependency/InstalledPackage.ts"
 import type { InstalledPackage } from "../../services/dependency/InstalledPackage.ts"
 import { normalPythonName } from "../../services/dependency/requirements.ts"
+import { listFolder } from "../files/listFolder.ts"
+import { readText } from "../files/readRegular.ts"
 import { sitePackagesOf } from "./environmentFiles.ts"
 import { type Built, failedBy, type Workbench } from "./installers.ts"
 import { hasHashes, orPinsDiffer, pythonIn, type PythonPlan, requireDeclared } from "./installPip.ts"
@@ -78,13 +80,13 @@ const fieldOf = (metadata: string, name: string): string | undefined => {
   return undefined
 }
 
-const textOf = (file: string): string => Result.getOrElse(Result.try(() => readFileSync(file, "utf8")), () => "")
+const textOf = (file: string): string => readText(file, { maxBytes: 16 * 1_048_576, follow: false }) ?? ""
 
 const installedIn = (
   sitePackages: string,
   wheels: ReadonlyMap<string, ReadonlyArray<Wheel>>
 ): ReadonlyArray<InstalledPackage> =>
-  readdirSync(sitePackages).filter((name) => name.endsWith(".dist-info")).flatMap((folder) => {
+  listFolder(sitePackages).filter(({ name }) => name.endsWith(".dist-info")).flatMap(({ name: folder }) => {
     const metadata = textOf(join(sitePackages, folder, "METADATA"))
     const [name, version] = [fieldOf(metadata, "Name"), fieldOf(metadata, "Version")]
     if (name === undefined || version === undefined) return []

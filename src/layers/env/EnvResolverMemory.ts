@@ -45,7 +45,7 @@ export const memoryFiles = (host: MemoryHost): HostFiles => {
     executable,
     realPath,
     readLink: (file) => links.get(file),
-    stampOf: (file) => files.has(realPath(file)) ? "memory" : undefined,
+    isFile: (file) => files.has(realPath(file)),
     readText: (file) => files.get(realPath(file)),
     list: (folder) => {
       const below = `${realPath(folder)}${path.sep}`

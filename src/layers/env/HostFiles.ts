@@ -2,6 +2,7 @@
 // one stat costs three microseconds here and forty through a promise.
 import * as Fs from "node:fs"
 import { attempt } from "../files/attempt.ts"
+import { Readings } from "../files/believe.ts"
 import { readText } from "../files/readRegular.ts"
 
 export interface HostFiles {
@@ -10,14 +11,17 @@ export interface HostFiles {
   readonly realPath: (path: string) => string | undefined
   /** What a link says; `undefined` for what is none. */
   readonly readLink: (path: string) => string | undefined
-  /** A small regular text file, links followed; `stamp` changes when the file does. */
-  readonly stampOf: (path: string) => string | undefined
-  readonly readText: (path: string) => string | undefined
+  /** Whether it is a small regular file, links followed. */
+  readonly isFile: (path: string) => boolean
+  /** What a small regular text file holds, links followed. `now`: in milliseconds, for what is remembered of it. */
+  readonly readText: (path: string, now: number) => string | undefined
   /** Names in a folder; none if it cannot be read. */
   readonly list: (path: string) => ReadonlyArray<string>
 }
 
 const maxBytes = 256 * 1024
+
+const texts = new Readings<string | undefined>({ follow: true, most: 100 })
 
 export const node: HostFiles = {
   executable: (path) =>
@@ -33,12 +37,10 @@ export const node: HostFiles = {
     attempt(() =>
       Fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? Fs.readlinkSync(path) : undefined
     ),
-  stampOf: (path) => {
-    const stat = attempt(() => Fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
+  isFile: (path) => {
+    const stat = attempt(() => Fs.statSync(path, { throwIfNoEntry: false }))
     return stat?.isFile() === true && stat.size <= maxBytes
-      ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-      : undefined
   },
-  readText: (path) => readText(path, { maxBytes, follow: true }),
+  readText: (path, now) => texts.get(path, now, () => readText(path, { maxBytes, follow: true })),
   list: (path) => attempt(() => Fs.readdirSync(path)) ?? []
 }

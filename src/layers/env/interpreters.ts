@@ -136,7 +136,7 @@ const onSearchPath = (names: ReadonlyArray<string>, at: Search, kind: Interprete
 
 const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
   const { folder, kind, ofProject, place, sought: { needed, relative } } = candidate
-  if (needed.some((one) => at.host.stampOf(at.path.join(folder, ...one)) === undefined)) {
+  if (!needed.every((one) => at.host.isFile(at.path.join(folder, ...one)))) {
     if (place !== undefined && at.wasShown(place)) at.places.push(place)
     return undefined
   }
@@ -153,7 +153,7 @@ const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
     return { refused: `${place ?? where} ${throughProcess(through)}` }
   }
   if (at.host.executable(file) === undefined) {
-    const shim = file.endsWith("node.exe") && at.host.stampOf(file.replace(/\.exe$/, ".cmd")) !== undefined
+    const shim = file.endsWith("node.exe") && at.host.isFile(file.replace(/\.exe$/, ".cmd"))
     look(shim ? "only node.cmd, which needs a shell, and Kiwi starts none" : nothing)
     if (place !== undefined && at.wasShown(place)) at.places.push(place)
     return undefined

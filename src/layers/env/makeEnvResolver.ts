@@ -1,6 +1,6 @@
 // The environment of a call, over whatever disk it is given. Nothing is inherited: every variable of the child is put
 // there by name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
-import { ConfigProvider, Effect, Option, Redacted, Result } from "effect"
+import { Clock, ConfigProvider, Effect, Option, Redacted, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { EnvConfig } from "../../services/env/EnvConfig.ts"
 import { type EnvPlan, envPlan } from "../../services/env/envPlan.ts"
@@ -119,19 +119,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const project = Option.getOrUndefined(workspace.project)?.root
   const projects = host.projectsAround(project)
 
-  const texts = new Map<string, { readonly stamp: string; readonly text: string | undefined }>()
-  const text = (file: string): string | undefined => {
-    const stamp = files.stampOf(file)
-    if (stamp === undefined) {
-      texts.delete(file)
-      return undefined
-    }
-    const before = texts.get(file)
-    if (before?.stamp === stamp) return before.text
-    const read = files.readText(file)
-    texts.set(file, { stamp, text: read })
-    return read
-  }
+  const clock = yield* Clock.Clock
+  const text = (file: string) => files.readText(file, clock.currentTimeMillisUnsafe())
   const readDotenv = makeReadDotenv(
     trust,
     () => text(path.join(home.userSpace, ".env")),

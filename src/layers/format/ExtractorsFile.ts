@@ -2,6 +2,7 @@
 // anew on every call, since trust can be taken back at any time; where there is no such folder that is one stat.
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import * as Fs from "node:fs"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { Extractor, Extractors } from "../../services/format/Extractors.ts"
 import type { ExtractedType, LoadedExtractor } from "../../services/format/Extractors.ts"
 import { cut } from "../../services/format/Metadata.ts"
@@ -65,14 +66,13 @@ export const make = Effect.gen(function*() {
   const home = yield* KiwiHome
   const workspace = yield* Workspace
   const trust = yield* ProjectTrust
-  const cache = new Map<string, Loaded>()
+  const cache = new BoundedMap<string, Loaded>(maxFiles * 4)
 
   const loadCached = Effect.fnUntraced(function*(source: string, bytes: Uint8Array) {
     const digest = sha256(bytes)
     const key = `${source}:${digest}`
     const known = cache.get(key)
     if (known !== undefined) return known
-    if (cache.size > maxFiles * 4) cache.clear()
     const loaded = yield* load(source, digest, bytes)
     cache.set(key, loaded)
     return loaded

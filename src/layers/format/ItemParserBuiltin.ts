@@ -1,6 +1,7 @@
 // Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
 // their libraries when they are first needed.
 import { Effect, FileSystem, Layer, Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { LoadedExtractor } from "../../services/format/Extractors.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -25,7 +26,7 @@ import { readArgparse } from "./scripts/argparse/readArgparse.ts"
 import { declares } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 
-/** Parsed items in memory; beyond it the oldest are parsed again. */
+/** Parsed items in memory. */
 const maxCached = 5000
 
 type Read = Effect.Effect<Result.Result<Item, Problem>>
@@ -148,7 +149,7 @@ const show = ({ location }: ItemSnapshot, file: string = folderManifest): string
 /** `ask`: has code also read by its language's own program, in a process. */
 const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists: Exists) {
   const extractors = yield* Extractors
-  const cache = new Map<string, Result.Result<Item, ItemInvalid>>()
+  const cache = new BoundedMap<string, Result.Result<Item, ItemInvalid>>(maxCached)
   /** What was read without an extractor depends on the snapshot alone, and that never changes. */
   const ofSnapshot = new WeakMap<ItemSnapshot, Result.Result<Item, ItemInvalid>>()
 
@@ -183,12 +184,6 @@ const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists:
     }
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(snapshot.bytes)
     const item = Result.mapError(yield* readItem(snapshot, text, extractor), invalid(snapshot))
-    if (cache.size >= maxCached) {
-      for (const oldest of cache.keys()) {
-        cache.delete(oldest)
-        break
-      }
-    }
     cache.set(key, item)
     if (extractor === undefined) ofSnapshot.set(snapshot, item)
     return yield* Effect.fromResult(item)

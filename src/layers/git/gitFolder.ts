@@ -2,9 +2,10 @@
 // reads a device that never ends until no memory is left. A look at names and sizes; nothing in there is opened but the
 // two small files that say where the rest is.
 import { Effect } from "effect"
-import type { Dirent } from "node:fs"
-import { readdirSync, statSync } from "node:fs"
+import { statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+import { attempt } from "../files/attempt.ts"
+import { listFolder } from "../files/listFolder.ts"
 import { readText } from "../files/readRegular.ts"
 
 /** Files that git reads whole, and folders with such files. */
@@ -19,21 +20,7 @@ const pointed = (file: string, from: string, start: string): string | undefined 
   return text?.startsWith(start) === true ? resolve(from, text.slice(start.length).trim()) : undefined
 }
 
-const statOf = (path: string) => {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-const listing = (folder: string): ReadonlyArray<Dirent> => {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
+const statOf = (path: string) => attempt(() => statSync(path, { throwIfNoEntry: false }))
 
 /** The repository's folders around a project: of a worktree its own and the one that all share. */
 const gitFolders = (project: string): ReadonlyArray<string> => {
@@ -67,7 +54,7 @@ export const waitsIn = Effect.fnUntraced(function*(project: string) {
     const waiting = [...folders]
     for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
       const inObjects = at.startsWith("objects")
-      for (const entry of listing(join(folder, at))) {
+      for (const entry of listFolder(join(folder, at), mostEntries)) {
         if (++seen > mostEntries) return undefined
         if (seen % stride === 0) yield* Effect.yieldNow
         const name = `${at}/${entry.name}`

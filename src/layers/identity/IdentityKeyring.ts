@@ -3,9 +3,9 @@
 // error, never a reason for a second identity. `identity.json` also says which copy of the key counts, so that a new
 // passphrase is one atomic write: the copy under the old one stays until the other has been read back.
 import { Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
-import { readFileSync, statSync } from "node:fs"
 import { userInfo } from "node:os"
 import { join } from "node:path"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import type { PassphraseChange } from "../../services/identity/Identity.ts"
 import { Identity, isEncryptedPlace, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
@@ -13,8 +13,7 @@ import { Signer } from "../../services/trust/SignerTrust.ts"
 import { isInKeychain } from "../../services/vault/VaultPlace.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { Readings } from "../files/believe.ts"
 import type { Kdf } from "../vault/sealedText.ts"
 import * as Slots from "../vault/slots.ts"
 import * as Ed25519 from "./ed25519.ts"
@@ -35,13 +34,16 @@ type Recorded = typeof Recorded.Type
 
 type State =
   | { readonly _tag: "None" }
-  | { readonly _tag: "Damaged"; readonly detail: string }
+  | { readonly _tag: "Damaged"; readonly detail: string; readonly remedy: string }
   | { readonly _tag: "Recorded"; readonly identity: Recorded }
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Recorded))
 
+const fileName = "identity.json"
+const maxBytes = 65_536
+
 const none: State = { _tag: "None" }
-const damaged = (detail: string): State => ({ _tag: "Damaged", detail })
+const damaged = (detail: string, remedy = startOver): State => ({ _tag: "Damaged", detail, remedy })
 
 const parseIdentity = (text: string): State => {
   const identity = Option.getOrUndefined(decode(text))
@@ -52,14 +54,6 @@ const parseIdentity = (text: string): State => {
     return damaged("identity.json contradicts itself")
   }
   return { _tag: "Recorded", identity }
-}
-
-const readIdentity = (file: string): State => {
-  try {
-    return parseIdentity(readFileSync(file, "utf8"))
-  } catch (error) {
-    return errorCode(error) === "ENOENT" ? none : damaged("identity.json cannot be read")
-  }
 }
 
 /** Your account on this machine. */
@@ -86,17 +80,19 @@ export const make = Effect.fnUntraced(function*(options: {
   const locks = yield* ProcessLock
   const passphrase = yield* givenPassphrase
 
-  const identityFile = join(home, "identity.json")
   const withIdentityLock = locks.withLock(home, "identity")
-  let known: { readonly stamp: string; readonly state: State } | undefined
+  const readings = new Readings<State>()
 
-  const state = Effect.try((): State => {
-    const stat = statSync(identityFile, { bigint: true, throwIfNoEntry: false })
-    if (stat === undefined) return none
-    const stamp = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-    if (known?.stamp !== stamp) known = { stamp, state: readIdentity(identityFile) }
-    return known.state
-  }).pipe(Effect.orElseSucceed(() => damaged("$KIWI_HOME cannot be read")))
+  const readIdentity = files.read(home, fileName, { maxBytes, own: true }).pipe(Effect.match({
+    onSuccess: (bytes) => bytes === undefined ? none : parseIdentity(new TextDecoder().decode(bytes)),
+    onFailure: ({ detail, issue, remediation }) =>
+      damaged(
+        `identity.json is not read: ${detail}`,
+        issue === "symlink" || issue === "foreign" || issue === "permission" ? remediation : startOver
+      )
+  }))
+
+  const state = Effect.map(readings.getEffect(join(home, fileName), readIdentity), (found) => found ?? none)
 
   const recorded = Effect.map(state, (s) => s._tag === "Recorded" ? s.identity : undefined)
 
@@ -105,7 +101,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const existing = Effect.fnUntraced(function*() {
     const current = yield* state
     if (current._tag === "Damaged") {
-      return yield* new KeyUnavailable({ detail: current.detail, remedy: startOver })
+      return yield* new KeyUnavailable({ detail: current.detail, remedy: current.remedy })
     }
     return current._tag === "Recorded" ? current.identity : undefined
   })
@@ -122,7 +118,7 @@ export const make = Effect.fnUntraced(function*(options: {
   }
 
   const record = (identity: Recorded, exclusive = false) =>
-    files.write(home, "identity.json", `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
+    files.write(home, fileName, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
 
   /** Puts the key where it will stay, and says where that is. */
   const store = Effect.fnUntraced(function*(pair: Ed25519.KeyPair, keyId: string) {

@@ -1,33 +1,24 @@
 // One small file per item beside the other state of its tier. A read costs one stat; a write happens when somebody
-// signs, or when a version runs that is newer than all before, or the newest one in other bytes.
+// signs, or when a version runs that is newer than all before, or the newest one in other bytes. What another user may
+// have written counts as damaged: it decides what may run.
 import { Effect, Layer, Option, Schema } from "effect"
-import { readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
+import { type FileWrite, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { HistoryDamaged, ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import * as ItemPast from "../../services/integrity/ItemPast.ts"
-import type { GoesBack } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { Readings } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 
-/** Pasts in memory; beyond it they are read again. */
+/** Pasts in memory. */
 const maxKnown = 10_000
+const maxBytes = 1_048_576
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ItemPast.ItemPast))
-
-/** Changes whenever the file is replaced; `undefined` where there is none, `damaged` where nobody can look. */
-const stampOf = (file: string): string | undefined => {
-  try {
-    const stat = statSync(file, { bigint: true, throwIfNoEntry: false })
-    return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-  } catch {
-    return "damaged"
-  }
-}
 
 export const make = Effect.gen(function*() {
   const { home } = yield* KiwiHome
@@ -35,7 +26,7 @@ export const make = Effect.gen(function*() {
   const files = yield* SafeFiles
   const locks = yield* ProcessLock
 
-  const known = new Map<string, { readonly stamp: string; readonly past: ItemPast.ItemPast }>()
+  const readings = new Readings<ItemPast.ItemPast | "damaged">({ most: maxKnown })
 
   const folderOf = (location: ItemLocation): string =>
     join(location.tier === "project" ? workspace.state : join(home, "user"), "history")
@@ -43,32 +34,21 @@ export const make = Effect.gen(function*() {
   const fileOf = (location: ItemLocation): string =>
     join(folderOf(location), `${location.type}-${sha256(location.path).slice(0, 32)}.json`)
 
-  const readFile = (file: string): ItemPast.ItemPast | undefined => {
-    try {
-      return Option.getOrUndefined(decode(readFileSync(file, "utf8")))
-    } catch {
-      return undefined
-    }
-  }
+  const readFile = (file: string) =>
+    files.read(home, relative(home, file), { maxBytes, own: true }).pipe(
+      Effect.map((bytes) => Option.getOrUndefined(decode(new TextDecoder().decode(bytes))) ?? "damaged" as const),
+      Effect.orElseSucceed(() => "damaged" as const)
+    )
 
-  /** `undefined`: there is a past, and it cannot be read. */
-  const readSound = (location: ItemLocation): ItemPast.ItemPast | undefined => {
+  const readSound = Effect.fnUntraced(function*(location: ItemLocation) {
     const file = fileOf(location)
-    const stamp = stampOf(file)
-    if (stamp === undefined) return ItemPast.nothing(location)
-    const found = known.get(file)
-    if (found?.stamp === stamp) return found.past
-    const past = readFile(file)
-    if (past === undefined) {
-      known.delete(file)
-      return undefined
-    }
-    if (known.size >= maxKnown) known.clear()
-    known.set(file, { stamp, past })
-    return past
-  }
+    return (yield* readings.getEffect(file, readFile(file))) ?? ItemPast.nothing(location)
+  })
 
-  const read = (location: ItemLocation): ItemPast.ItemPast => readSound(location) ?? ItemPast.nothing(location)
+  const read = Effect.fnUntraced(function*(location: ItemLocation) {
+    const past = yield* readSound(location)
+    return past === "damaged" ? ItemPast.nothing(location) : past
+  })
 
   interface Change {
     readonly location: ItemLocation
@@ -79,18 +59,15 @@ export const make = Effect.gen(function*() {
     function*(changes: ReadonlyArray<Change>) {
       const [first] = changes
       if (first === undefined) return
-      const written = yield* locks.withLock(home, "history")(Effect.suspend(() =>
-        files.writeAll(
-          home,
-          changes.flatMap(({ location, next }) => {
-            const after = next(read(location))
-            return after === undefined
-              ? []
-              : [{ path: relative(home, fileOf(location)), data: `${JSON.stringify(after)}\n` }]
-          }),
-          { mode: 0o600 }
-        )
-      )).pipe(
+      const written = yield* locks.withLock(home, "history")(Effect.gen(function*() {
+        const due: Array<FileWrite> = []
+        for (const { location, next } of changes) {
+          const after = next(yield* read(location))
+          if (after === undefined) continue
+          due.push({ path: relative(home, fileOf(location)), data: `${JSON.stringify(after)}\n` })
+        }
+        return yield* files.writeAll(home, due, { mode: 0o600 })
+      })).pipe(
         Effect.catchTag(
           ["LockTimeout", "LockUnavailable"],
           (error) =>
@@ -106,31 +83,26 @@ export const make = Effect.gen(function*() {
     }
   )
 
-  const past = (location: ItemLocation) => Effect.sync(() => read(location))
-
-  const checkForward = (location: ItemLocation, version: string, digest: string) =>
-    Effect.suspend((): Effect.Effect<void, GoesBack | HistoryDamaged> => {
-      if (location.tier === "system") return Effect.void
-      const sound = readSound(location)
-      if (sound === undefined) {
-        return Effect.fail(
-          new HistoryDamaged({
-            item: showLocation(location),
-            path: relative(home, fileOf(location)),
-            command: `kiwi sign ${location.type} ${location.id}`
-          })
-        )
-      }
-      const error = ItemPast.checkForward(sound, location, version, digest)
-      return error === undefined ? Effect.void : Effect.fail(error)
-    })
+  const checkForward = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string) {
+    if (location.tier === "system") return
+    const past = yield* readSound(location)
+    if (past === "damaged") {
+      return yield* new HistoryDamaged({
+        item: showLocation(location),
+        path: relative(home, fileOf(location)),
+        command: `kiwi sign ${location.type} ${location.id}`
+      })
+    }
+    const error = ItemPast.checkForward(past, location, version, digest)
+    if (error !== undefined) return yield* error
+  })
 
   const ran = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string, keyId?: string) {
     if (location.tier === "system") return
     // What is known in memory was read by the check before this run.
-    const remembered = known.get(fileOf(location))?.past ?? readSound(location)
+    const past = readings.last(fileOf(location)) ?? (yield* readSound(location))
     // A damaged past is a person's to replace, by signing.
-    if (remembered === undefined || !ItemPast.isNews(remembered, version, digest)) return
+    if (past === "damaged" || !ItemPast.isNews(past, version, digest)) return
     yield* write([{
       location,
       next: (now) => ItemPast.isNews(now, version, digest) ? ItemPast.afterRun(now, version, digest, keyId) : undefined
@@ -142,9 +114,9 @@ export const make = Effect.gen(function*() {
   )
 
   const acceptedHiding = (location: ItemLocation, digest: string) =>
-    Effect.sync(() => ItemPast.acceptedHiding(read(location), digest))
+    Effect.map(read(location), (past) => ItemPast.acceptedHiding(past, digest))
 
-  return ItemHistory.of({ past, checkForward, ran, signed, acceptedHiding })
+  return ItemHistory.of({ past: read, checkForward, ran, signed, acceptedHiding })
 })
 
 export const layer = Layer.effect(ItemHistory, make)

@@ -1,10 +1,10 @@
 // Signing of items in memory: the same plans and the same signatures, written into the maps that the store reads.
 import { Effect, Layer, Option } from "effect"
+import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { GitTree } from "../../services/git/GitTree.ts"
 import { Signatures } from "../../services/integrity/Signatures.ts"
 import { tiers as allTiers } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import * as GitTreeMemory from "../git/GitTreeMemory.ts"
 import type { MemoryFile, MemoryFiles, MemoryTiers } from "../item/ItemStoreMemory.ts"
 import * as SignaturesFile from "./SignaturesFile.ts"

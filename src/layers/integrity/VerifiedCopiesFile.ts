@@ -2,29 +2,19 @@
 // interpreter would import whatever lies beside its script; a copy is believed for as long as no stat in it changes.
 import { Clock, Effect, Layer, Option } from "effect"
 import { randomUUID } from "node:crypto"
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync
-} from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import type { BigIntStats } from "node:fs"
 import { basename, dirname, isAbsolute, join } from "node:path"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FolderFile, ItemSnapshot } from "../../services/item/Item.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
-import { changedAt, isSettled } from "../files/believe.ts"
+import { changedAt, isSettled, stampOf, statOf } from "../files/believe.ts"
+import { listFolder, readFolder } from "../files/listFolder.ts"
+import { readAll, withRegular } from "../files/readRegular.ts"
+import { asWrite, isAbsent, Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { errorCode } from "../process/errorCode.ts"
@@ -45,7 +35,7 @@ const sweptEvery = 3_600_000
 /** Copies that one sweep removes at most. */
 const maxSwept = 100
 
-/** Checks in memory; beyond it copies are hashed again. */
+/** Checks in memory. Other copies are hashed again. */
 const maxChecked = 2_000
 
 const copyName = /^[0-9a-f]{64}(?:\.[0-9a-f]{16})?$/
@@ -58,14 +48,8 @@ interface Found {
   readonly changed: number
 }
 
-const stampOf = (stat: BigIntStats): string =>
-  `${stat.dev}:${stat.ino}:${stat.mode}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
-
-const statOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false })
-
-class LinkFound {
-  readonly _tag = "LinkFound"
-}
+/** No file of an item is larger. */
+const maxBytes = 16 * 1_048_576
 
 /** Reads a copy's whole folder, following nothing. */
 const survey = (folder: string): Found => {
@@ -78,21 +62,18 @@ const survey = (folder: string): Found => {
   }
   const walk = (path: string, relative: string): void => {
     const stat = lstatSync(path, { bigint: true })
-    if (stat.isSymbolicLink()) throw new LinkFound()
+    if (stat.isSymbolicLink()) throw new Refused("symlink", "there is a link in its place")
     if (stat.isDirectory()) {
       note(path, stat)
-      for (const name of readdirSync(path)) walk(join(path, name), relative === "" ? name : `${relative}/${name}`)
+      for (const { name } of readFolder(path)) walk(join(path, name), relative === "" ? name : `${relative}/${name}`)
       return
     }
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const opened = fstatSync(descriptor, { bigint: true })
-      const bytes = opened.isFile() ? readFileSync(descriptor) : Buffer.alloc(0)
-      note(path, opened)
-      files.set(relative, { path: relative, bytes, digest: sha256(bytes), executable: (opened.mode & 0o100n) !== 0n })
-    } finally {
-      closeSync(descriptor)
-    }
+    withRegular(path, { maxBytes, follow: false }, (opened) => {
+      const bytes = readAll(opened)
+      note(path, opened.stat)
+      const executable = (opened.stat.mode & 0o100n) !== 0n
+      files.set(relative, { path: relative, bytes, digest: sha256(bytes), executable })
+    })
   }
   walk(folder, "")
   return { files, stamps, changed }
@@ -131,26 +112,13 @@ const discard = (folder: string): void => {
   const open = (path: string): void => {
     if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
     chmodSync(path, 0o700)
-    for (const name of readdirSync(path)) open(join(path, name))
+    for (const { name } of readFolder(path, Infinity)) open(join(path, name))
   }
   open(folder)
   rmSync(folder, { recursive: true, force: true })
 }
 
 const isTaken = (error: unknown): boolean => ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error))
-
-const refusal = (path: string, error: unknown): WriteRefused => {
-  const code = errorCode(error)
-  const refuse = (issue: WriteRefused["issue"], detail: string) => new WriteRefused({ path, issue, detail })
-  if (error instanceof LinkFound || code === "ELOOP") {
-    return refuse("symlink", "there is a link in its place")
-  }
-  if (["ENOSPC", "EDQUOT"].includes(code)) return refuse("no-space", "the disk is full")
-  if (["EROFS", "EACCES", "EPERM"].includes(code)) {
-    return refuse("read-only", "$KIWI_HOME is not writable")
-  }
-  return refuse("io", "the disk did not do as it was told")
-}
 
 export const make = Effect.gen(function*() {
   const { home, verified } = yield* KiwiHome
@@ -163,11 +131,10 @@ export const make = Effect.gen(function*() {
     /** When it was last marked as used. */
     readonly marked: number
   }
-  const checked = new Map<string, Checked>()
+  const checked = new BoundedMap<string, Checked>(maxChecked)
   const sweptAt = new Map<string, number>()
 
-  const attempt = <A>(path: string, run: () => A) =>
-    Effect.try({ try: run, catch: (error) => refusal(`verified/${path}`, error) })
+  const attempt = <A>(path: string, run: () => A) => Effect.try({ try: run, catch: asWrite(`verified/${path}`) })
 
   /** Two files of one content and two names are two folders: each holds one. */
   const namesOf = (digest: string, fileName: string | undefined): readonly [string, string?] =>
@@ -175,12 +142,8 @@ export const make = Effect.gen(function*() {
 
   /** Whether the folder is that of a file of another name. */
   const isOthers = (folder: string, fileName: string): boolean => {
-    try {
-      const entries = readdirSync(folder)
-      return entries.length > 0 && !entries.includes(fileName)
-    } catch {
-      return false
-    }
+    const entries = listFolder(folder)
+    return entries.length > 0 && !entries.some(({ name }) => name === fileName)
   }
 
   const nameFor = (base: string, digest: string, fileName: string | undefined): string => {
@@ -201,7 +164,7 @@ export const make = Effect.gen(function*() {
     sweptAt.set(base, now)
     const inUse = new Set(Array.from(checked.values(), ({ folder }) => folder))
     let left = maxSwept
-    for (const name of readdirSync(base)) {
+    for (const { name } of listFolder(base)) {
       const folder = join(base, name)
       const isLeftover = name.startsWith(".")
       if (left === 0 || !(isLeftover || copyName.test(name)) || inUse.has(folder)) continue
@@ -262,8 +225,8 @@ export const make = Effect.gen(function*() {
       const found = survey(join(base, name))
       return holds(found, content) ? found : undefined
     } catch (error) {
-      // There is none, or another process is just replacing it.
-      if (errorCode(error) === "ENOENT") return undefined
+      // There is none, another process is just replacing it, or something in it is no file of an item.
+      if (isAbsent(error) || (error instanceof Refused && error.issue !== "symlink")) return undefined
       throw error
     }
   }
@@ -298,7 +261,6 @@ export const make = Effect.gen(function*() {
         settled: isSettled(found.changed, now),
         marked: Math.max(now, found.changed)
       }
-      if (checked.size >= maxChecked) checked.clear()
       checked.set(key, entry)
       return entry
     })

@@ -2,6 +2,7 @@
 // remembered belongs to one immutable snapshot, or is keyed by all that it was computed from (key, whole message,
 // signature): it can neither go stale nor pass for other bytes, and a refusal is never remembered.
 import { Effect, Layer, Option, Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import {
   SignatureMalformed,
@@ -71,8 +72,8 @@ export const make = Effect.gen(function*() {
   const hashed = new WeakSet<ItemSnapshot>()
   /** The public key that a snapshot was found to be signed with. */
   const signedWith = new WeakMap<ItemSnapshot, string>()
-  const keys = new Map<string, ReturnType<typeof Ed25519.verifier>>()
-  const passed = new Set<string>()
+  const keys = new BoundedMap<string, NonNullable<ReturnType<typeof Ed25519.verifier>>>(rememberedKeys)
+  const passed = new BoundedMap<string, true>(remembered)
 
   const isHonest = (snapshot: ItemSnapshot): boolean => {
     if (hashed.has(snapshot)) return true
@@ -83,14 +84,11 @@ export const make = Effect.gen(function*() {
 
   const holds = (publicKey: string, message: string, signature: string): boolean => {
     const name = `${publicKey} ${signature} ${message}`
-    if (passed.has(name)) return true
-    if (!keys.has(publicKey)) {
-      if (keys.size >= rememberedKeys) keys.clear()
-      keys.set(publicKey, Ed25519.verifier(publicKey))
-    }
-    if (keys.get(publicKey)?.(message, signature) !== true) return false
-    if (passed.size >= remembered) passed.clear()
-    passed.add(name)
+    if (passed.get(name) === true) return true
+    const verify = keys.get(publicKey) ?? Ed25519.verifier(publicKey)
+    if (verify?.(message, signature) !== true) return false
+    keys.set(publicKey, verify)
+    passed.set(name, true)
     return true
   }
 

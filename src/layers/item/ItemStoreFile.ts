@@ -1,6 +1,7 @@
 // Items on disk. Listings are kept in memory and compared with the folders' times on every call; snapshots by the
 // identity of what was read.
 import { Clock, Effect, Layer, Option, Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { Extractors } from "../../services/format/Extractors.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
@@ -23,41 +24,10 @@ const maxCached = 64 * 1024 * 1024
 interface CachedSnapshot {
   readonly snapshot: ItemSnapshot
   readonly identity: string
-  readonly size: number
 }
 
-/** Least recently used first; bounded by what the snapshots hold. */
-const makeSnapshotCache = () => {
-  const entries = new Map<string, CachedSnapshot>()
-  let total = 0
-  const drop = (key: string): void => {
-    total -= entries.get(key)?.size ?? 0
-    entries.delete(key)
-  }
-  return {
-    get: (key: string): CachedSnapshot | undefined => {
-      const entry = entries.get(key)
-      // Which one was used last matters once it is about to be full.
-      if (entry !== undefined && total > maxCached / 2) {
-        entries.delete(key)
-        entries.set(key, entry)
-      }
-      return entry
-    },
-    drop,
-    set: (key: string, snapshot: ItemSnapshot, identity: string): void => {
-      const size = snapshot.files.reduce((sum, f) => sum + f.bytes.length + 256, snapshot.bytes.length + 1024)
-      drop(key)
-      if (size > maxCached) return
-      entries.set(key, { snapshot, identity, size })
-      total += size
-      for (const oldest of entries.keys()) {
-        if (total <= maxCached) break
-        drop(oldest)
-      }
-    }
-  }
-}
+const sizeOf = ({ snapshot }: CachedSnapshot): number =>
+  snapshot.files.reduce((sum, f) => sum + f.bytes.length + 256, snapshot.bytes.length + 1024)
 
 /** The real root of a tier. The project's own must not lie outside the project; the user's may be a link. */
 const findRoot =
@@ -137,7 +107,7 @@ export const make = Effect.gen(function*() {
     return yield* catalogs.get(`${tier}:${type}`)!.listing(further)
   })
 
-  const cache = makeSnapshotCache()
+  const cache = new BoundedMap<string, CachedSnapshot>(maxCached, sizeOf)
 
   const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
     const key = `${location.type}:${location.file}:${location.path}`
@@ -146,10 +116,10 @@ export const make = Effect.gen(function*() {
     if (known !== undefined && (location.tier === "system" || currentIdentity(location) === known.identity)) {
       return known.snapshot
     }
-    cache.drop(key)
+    cache.delete(key)
     const found = yield* Effect.fromResult(readItem(location))
     const now = yield* Clock.currentTimeMillis
-    if (isSettled(found.changed, now)) cache.set(key, found.snapshot, found.identity)
+    if (isSettled(found.changed, now)) cache.set(key, { snapshot: found.snapshot, identity: found.identity })
     return found.snapshot
   })
 

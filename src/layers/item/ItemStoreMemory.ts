@@ -111,15 +111,15 @@ export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): 
     const item = showLocation(location)
     const signature = isDetached(location) ? files.get(base + detachedSuffix) : undefined
     const detached = signature === undefined ? undefined : bytesOf(signature)
-    const tooLarge = (path: string, size: number): Result.Result<never, ItemUnreadable> =>
-      Result.fail(new ItemUnreadable({ item: path, issue: "too-large", detail: `it has ${size} bytes` }))
+    const tooLarge = (most: number): Result.Result<never, ItemUnreadable> =>
+      Result.fail(new ItemUnreadable({ item, issue: "too-large", detail: `it is larger than ${most} bytes` }))
     if (location.kind === "file") {
       const file = files.get(base)
       if (file === undefined) {
         return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" }))
       }
       const bytes = bytesOf(file)
-      if (bytes.length > maxItem) return tooLarge(item, bytes.length)
+      if (bytes.length > maxItem) return tooLarge(maxItem)
       return fileSnapshot(location, { bytes, executable: isExecutable(file), detached })
     }
     const parts: Array<Omit<FolderFile, "executable">> = []
@@ -128,7 +128,7 @@ export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): 
       if (!path.startsWith(`${base}/`)) continue
       const bytes = bytesOf(file)
       total += bytes.length
-      if (total > maxFolder) return tooLarge(item, total)
+      if (total > maxFolder) return tooLarge(maxFolder)
       parts.push({ path: path.slice(base.length + 1), digest: sha256(bytes), bytes })
     }
     return folderSnapshot(location, { files: parts, detached })

@@ -1,7 +1,7 @@
 // One tier's items of one type, by walking its folder. What is known of a folder holds as long as its own times do;
 // a folder that changed less than two seconds before it was read is read again, since times are that coarse on some
 // file systems. Synchronous calls, in batches: a hundred thousand files are listed in a fraction of a second. Where
-// there are many folders they are kept open (openFolder.ts), which makes looking at one again three times cheaper.
+// there are many folders they are kept open (keptFolder.ts), which makes looking at one again three times cheaper.
 import { Clock, Effect, Result, Semaphore } from "effect"
 import * as Fs from "node:fs"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -19,8 +19,9 @@ import {
 import type { NameIssue } from "../../services/item/ItemPath.ts"
 import type { Entry, Listing } from "../../services/item/ItemSources.ts"
 import { isSettled } from "../files/believe.ts"
+import { asRead, isAbsent } from "../files/refused.ts"
 import { errorCode } from "../process/errorCode.ts"
-import { closeFolder, isSameStamp, openFolder, type Stamp, stampOf, statOpenFolder } from "./openFolder.ts"
+import { isSameStamp, keepFolder, releaseFolder, type Stamp, stampOf, statOpenFolder } from "./keptFolder.ts"
 
 type Problem = ItemInvalid | ItemUnreadable
 
@@ -41,8 +42,8 @@ interface Folder {
 const batch = 2048
 const readingCosts = 8
 
-/** Where there are fewer folders than the first number none is kept open, and never more than the second. */
-const [fewFolders, maxOpen] = [16, 256]
+/** Where there are fewer folders none is kept open. */
+const fewFolders = 16
 
 // Lists here may be as long as a folder is large, and so are never spread into a call: an argument each is too many.
 
@@ -84,24 +85,21 @@ export const realPathOf = (file: string): string | undefined => {
   }
 }
 
-/** A failure of the file system, said in our words. */
+const itemIssue = {
+  symlink: "escapes",
+  outside: "escapes",
+  "too-large": "too-large",
+  "not-a-file": "not-a-file",
+  foreign: "permission",
+  permission: "permission",
+  io: "io"
+} as const
+
+/** What the file system answered, or why a file was not read. */
 export const unreadable = (item: string, cause: unknown): ItemUnreadable => {
-  const code = errorCode(cause)
-  switch (code) {
-    case "EACCES":
-    case "EPERM":
-      return new ItemUnreadable({ item, issue: "permission", detail: "you may not read it" })
-    case "ENOENT":
-    case "ENOTDIR":
-      return new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" })
-    case "ELOOP":
-      return new ItemUnreadable({ item, issue: "escapes", detail: "it is a link" })
-    case "ENXIO":
-    case "ENODEV":
-      return new ItemUnreadable({ item, issue: "not-a-file", detail: "it is not a regular file" })
-    default:
-      return new ItemUnreadable({ item, issue: "io", detail: `the file system answered ${code}` })
-  }
+  if (isAbsent(cause)) return new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" })
+  const { detail, issue } = asRead(item)(cause)
+  return new ItemUnreadable({ item, detail, issue: itemIssue[issue] })
 }
 
 export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
@@ -114,7 +112,6 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   let complete = false
   /** Every folder below the top, in the order of the last whole look. */
   let order: ReadonlyArray<Folder> = []
-  let open = 0
 
   const show = (path: string): string => showLocation({ tier, type, path })
   const named = (path: string, reason: NameIssue): ItemInvalid =>
@@ -136,9 +133,8 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
 
   const release = (folder: Folder): void => {
     if (folder.descriptor === undefined) return
-    closeFolder(folder.descriptor)
+    releaseFolder(folder.descriptor)
     folder.descriptor = undefined
-    open--
   }
 
   const releaseAll = (folder: Folder): void => {
@@ -267,11 +263,9 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   const keepOpen = (base: string): void => {
     if (fixed || order.length < fewFolders) return
     for (const folder of order) {
-      if (open >= maxOpen) return
       if (!folder.settled || folder.descriptor !== undefined || folder.stamp === undefined) continue
-      folder.descriptor = openFolder(absoluteOf(folder, base), folder.stamp)
+      folder.descriptor = keepFolder(absoluteOf(folder, base), folder.stamp)
       if (folder.descriptor === undefined) return
-      open++
     }
   }
 

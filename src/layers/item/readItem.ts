@@ -9,7 +9,8 @@ import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { detachedSuffix, folderManifest } from "../../services/item/ItemPath.ts"
-import { fill, withoutFollowing } from "../files/readRegular.ts"
+import { stampOf } from "../files/believe.ts"
+import { readAll, withRegular } from "../files/readRegular.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { unreadable } from "./makeCatalog.ts"
@@ -22,10 +23,6 @@ const maxDepth = 16
 const maxSignature = 1024
 
 export type ReadFailure = ItemInvalid | ItemUnreadable
-
-/** What tells one state of a file from another. */
-const identityOf = (stat: Fs.BigIntStats): string =>
-  `${stat.dev}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeNs}:${stat.ctimeNs}`
 
 export interface ReadItem {
   readonly snapshot: ItemSnapshot
@@ -44,26 +41,14 @@ const fail = (item: string, issue: ItemUnreadable["issue"], detail: string): Res
   Result.fail(new ItemUnreadable({ item, issue, detail }))
 
 const readFile = (item: string, file: string, limit: number): Result.Result<OpenedFile, ItemUnreadable> => {
-  let descriptor: number
   try {
-    descriptor = Fs.openSync(file, withoutFollowing)
+    return Result.succeed(withRegular(file, { maxBytes: limit, follow: false }, (opened) => ({
+      bytes: readAll(opened),
+      executable: (opened.stat.mode & 0o100n) !== 0n,
+      stat: opened.stat
+    })))
   } catch (cause) {
     return Result.fail(unreadable(item, cause))
-  }
-  try {
-    const stat = Fs.fstatSync(descriptor, { bigint: true })
-    if (!stat.isFile()) return fail(item, "not-a-file", "it is not a regular file")
-    if (stat.size > BigInt(limit)) return fail(item, "too-large", `it has ${stat.size} bytes`)
-    // No folder on the way may have become a link since the file was found.
-    if (Fs.realpathSync.native(file) !== file) return fail(item, "escapes", "a folder on the way to it is a link")
-    // One byte more than there should be: a file that grows is not as long as it was.
-    const bytes = fill(descriptor, Buffer.allocUnsafeSlow(Number(stat.size) + 1))
-    if (BigInt(bytes.length) !== stat.size) return fail(item, "io", "it changed while it was read")
-    return Result.succeed({ bytes, executable: (stat.mode & 0o100n) !== 0n, stat })
-  } catch (cause) {
-    return Result.fail(unreadable(item, cause))
-  } finally {
-    Fs.closeSync(descriptor)
   }
 }
 
@@ -83,7 +68,7 @@ const readDetached = (location: ItemLocation): Result.Result<Detached, ItemUnrea
   if (Fs.lstatSync(file, { throwIfNoEntry: false }) === undefined) return Result.succeed(noSignature)
   return Result.map(readFile(showLocation(location) + detachedSuffix, file, maxSignature), (opened) => ({
     bytes: opened.bytes,
-    identity: identityOf(opened.stat),
+    identity: stampOf(opened.stat),
     changed: milliseconds(opened.stat)
   }))
 }
@@ -160,7 +145,7 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
       const item = `${showLocation(location)}/${path}`
       const limit = path === folderManifest ? maxItem : maxFolder
       const opened = yield* readFile(item, `${location.file}/${path}`, limit)
-      if (identityOf(opened.stat) !== identityOf(stat)) return yield* fail(item, "io", "it changed while it was read")
+      if (stampOf(opened.stat) !== stampOf(stat)) return yield* fail(item, "io", "it changed while it was read")
       total += opened.bytes.length
       if (total > maxFolder) return yield* fail(showLocation(location), "too-large", "it has more than 16 MiB")
       files.push({ path, digest: sha256(opened.bytes), bytes: opened.bytes })
@@ -169,7 +154,7 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
     const snapshot = yield* folderSnapshot(location, { files, detached: detached.bytes })
     return {
       snapshot,
-      identity: `${walked.map((w) => `${w.path}=${identityOf(w.stat)}`).join("|")}|${detached.identity}`,
+      identity: `${walked.map((w) => `${w.path}=${stampOf(w.stat)}`).join("|")}|${detached.identity}`,
       changed: Math.max(changed, detached.changed)
     }
   })
@@ -181,7 +166,7 @@ const readSingle = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
     const snapshot = yield* fileSnapshot(location, { ...opened, detached: detached.bytes })
     return {
       snapshot,
-      identity: `${identityOf(opened.stat)}|${detached.identity}`,
+      identity: `${stampOf(opened.stat)}|${detached.identity}`,
       changed: Math.max(milliseconds(opened.stat), detached.changed)
     }
   })
@@ -212,14 +197,14 @@ export const currentIdentity = (location: ItemLocation): string | undefined => {
     const signature = isDetached(location)
       ? Fs.lstatSync(location.file + detachedSuffix, { bigint: true, throwIfNoEntry: false })
       : undefined
-    const detached = signature === undefined ? noSignature.identity : identityOf(signature)
+    const detached = signature === undefined ? noSignature.identity : stampOf(signature)
     if (location.kind === "folder") {
       return Result.map(
         walk(location),
-        (walked) => `${walked.map((w) => `${w.path}=${identityOf(w.stat)}`).join("|")}|${detached}`
+        (walked) => `${walked.map((w) => `${w.path}=${stampOf(w.stat)}`).join("|")}|${detached}`
       )
     }
-    return Result.succeed(`${identityOf(Fs.lstatSync(location.file, { bigint: true }))}|${detached}`)
+    return Result.succeed(`${stampOf(Fs.lstatSync(location.file, { bigint: true }))}|${detached}`)
   })
   return Result.getOrUndefined(answer)
 }

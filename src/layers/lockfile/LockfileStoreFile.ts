@@ -2,18 +2,17 @@
 // identity of its file, so that a call costs a look at each. Locks between processes lie in $KIWI_HOME and not beside
 // the files, which may be a checkout that nobody can write to.
 import { Clock, Effect, Layer, Option } from "effect"
-import type { BigIntStats } from "node:fs"
 import { join } from "node:path"
+import { type FileWrite, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { type FileWrite, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { isSameState, isSettled } from "../files/believe.ts"
+import { Readings, statOf } from "../files/believe.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
 import type { Tree } from "./lockTree.ts"
-import { findLeftovers, lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { findLeftovers, readLock, walkLocks } from "./lockTree.ts"
 import type { Found } from "./makeLockfileStore.ts"
 import * as MakeLockfileStore from "./makeLockfileStore.ts"
 
@@ -26,39 +25,6 @@ const maxCached = 16 * 1024 * 1024
 /** A write takes milliseconds. */
 const leftoverAge = 10 * 60 * 1000
 
-interface Cached {
-  readonly found: Found
-  readonly stat: BigIntStats
-}
-
-/** Reads through memory: a file that looks as it did is not opened again. */
-const cachedReader = (tree: Tree) => {
-  const cache = new Map<string, Cached>()
-  let total = 0
-  const drop = (path: string): void => {
-    total -= Number(cache.get(path)?.stat.size ?? 0n)
-    cache.delete(path)
-  }
-  const keep = (path: string, found: Found, stat: BigIntStats): void => {
-    cache.set(path, { found, stat })
-    total += Number(stat.size)
-    for (const oldest of cache.keys()) {
-      if (total <= maxCached) break
-      drop(oldest)
-    }
-  }
-  return (path: string, now: number): Found | undefined => {
-    const stat = lookAt(tree, path)
-    const known = cache.get(path)
-    if (known !== undefined && stat && isSameState(known.stat, stat)) return known.found
-    if (known !== undefined) drop(path)
-    if (stat === undefined) return undefined
-    const read = readLock(tree, path)
-    if (read?.stat !== undefined && isSettled(read.stat, now)) keep(path, read.found, read.stat)
-    return read?.found
-  }
-}
-
 interface Place {
   /** What SafeFiles writes below. */
   readonly root: string
@@ -70,6 +36,7 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
   const files = yield* SafeFiles
   const locks = yield* ProcessLock
   const tree: Tree = { scope, root: join(root, folder) }
+  const readings = new Readings<Found | undefined>({ most: maxCached, sizeOf: ({ size }) => Number(size) })
 
   const removeEmptyFolders = Effect.fnUntraced(function*(path: string) {
     const parts = path.split("/").slice(0, -1)
@@ -79,7 +46,7 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
   const exclusively = locks.withLock(state, lockName)
 
   const remove = Effect.fnUntraced(function*(path: string) {
-    if (lookAt(tree, path)?.isDirectory() === true) {
+    if (statOf(join(tree.root, path))?.isDirectory() === true) {
       const detail = "a folder of that name is there"
       return yield* new WriteRefused({ path: `${folder}/${path}`, issue: "exists", detail })
     }
@@ -94,7 +61,7 @@ const makeScope = Effect.fnUntraced(function*(scope: LockScope, { root, state }:
   })
 
   return {
-    read: cachedReader(tree),
+    read: (path: string, now: number) => readings.get(join(tree.root, path), now, () => readLock(tree, path)),
     walk: (category: string | undefined) => walkLocks(tree, category),
     writeAll: (writes: ReadonlyArray<FileWrite>) =>
       files.writeAll(root, writes.map(({ data, path }) => ({ path: `${folder}/${path}`, data }))),

@@ -205,10 +205,23 @@ export const make = Effect.gen(function*() {
     return { chain, now: frozenOf(chain, interpreter, installed) }
   })
 
-  const resolve = ({ id, tier }: LockQuery, packages?: InstalledSet) => prove(chains.resolve({ id, tier }), packages)
+  /** One use for each of many tools, whose folders are looked at once. */
+  const forEachTool = Effect.fnUntraced(function*<Q extends LockQuery, A>(
+    queries: ReadonlyArray<Q>,
+    use: (query: Q, resolving: Effect.Effect<ResolvedChain, ResolveError>) => Effect.Effect<A, LockQueryError>
+  ) {
+    const resolved = yield* chains.resolveBatch(queries.map(({ id, tier }) => ({ id, tier })))
+    return yield* Effect.forEach(
+      Iterable.zip(queries, resolved),
+      ([query, chain]) => Effect.result(use(query, Effect.fromResult(chain)))
+    )
+  })
 
-  const validate = Effect.fn("Lockfiles.validate")(function*(query: LockQuery) {
-    const { chain, now } = yield* resolve(query)
+  const validate = Effect.fn("Lockfiles.validate")(function*(
+    query: LockQuery,
+    resolving: Effect.Effect<ResolvedChain, ResolveError> = chains.resolve({ id: query.id, tier: query.tier })
+  ) {
+    const { chain, now } = yield* prove(resolving)
     const found = yield* hold(chain, now)
     if (found._tag === "Locked") yield* store.held(found.lock)
     return { chain, now, check: found } satisfies LockState as LockState
@@ -257,8 +270,11 @@ export const make = Effect.gen(function*() {
     return { findings, request }
   })
 
-  const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(query: FreezeQuery) {
-    const { chain, now } = yield* resolve(query, query.installed)
+  const planFreeze = Effect.fn("Lockfiles.planFreeze")(function*(
+    query: FreezeQuery,
+    resolving: Effect.Effect<ResolvedChain, ResolveError> = chains.resolve({ id: query.id, tier: query.tier })
+  ) {
+    const { chain, now } = yield* prove(resolving, query.installed)
     const scope = query.scope ?? scopeOf(chain)
     const variant = query.variant ?? false
     const { findings, request } = yield* replacement(now, scope, variant)
@@ -392,8 +408,8 @@ export const make = Effect.gen(function*() {
   const outdated = Effect.fn("Lockfiles.outdated")(function*(filter?: LockFilter) {
     const { locks } = yield* list(filter)
     const found: Array<Outdated> = []
-    for (const lock of locks) {
-      const result = yield* Effect.result(resolve(queryOfLock(lock)))
+    const resolved = yield* forEachTool(locks.map(queryOfLock), (_, resolving) => prove(resolving))
+    for (const [lock, result] of Iterable.zip(locks, resolved)) {
       if (Result.isFailure(result)) {
         found.push({ lock, findings: [], error: result.failure })
         continue
@@ -410,8 +426,10 @@ export const make = Effect.gen(function*() {
   return Lockfiles.of({
     check,
     packagesOf,
-    validate,
-    planFreeze,
+    validate: (query) => validate(query),
+    validateAll: (queries) => forEachTool(queries, validate),
+    planFreeze: (query) => planFreeze(query),
+    planFreezeAll: (queries) => forEachTool(queries, planFreeze),
     freeze: save,
     lockSigned,
     list,

@@ -3,14 +3,15 @@
 // loses nothing but a time.
 import { Clock, DateTime, Effect, Fiber, Result, Schedule, Scope } from "effect"
 import * as Fs from "node:fs"
+import { join } from "node:path"
+import type { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import type { LockWriteError, StoredLock } from "../../services/lockfile/LockfileStore.ts"
 import { heldSince, indexEntry, instantOf, later, printIndex, readIndex } from "../../services/lockfile/LockIndex.ts"
 import type { IndexEntry, LockIndex } from "../../services/lockfile/LockIndex.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
-import type { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
-import { isSameState, isSettled } from "../files/believe.ts"
+import { Readings, statOf } from "../files/believe.ts"
 import type { Tree } from "./lockTree.ts"
-import { lookAt, readLock, walkLocks } from "./lockTree.ts"
+import { readLock, walkLocks } from "./lockTree.ts"
 
 const file = ".index.json"
 const maxBytes = 64 * 1024 * 1024
@@ -54,19 +55,17 @@ export const make = Effect.fnUntraced(function*(options: {
   /** By path. */
   const remembered = new Map<string, Remembered>()
   const touched = new Set<string>()
-  let known: { readonly stat: Fs.BigIntStats; readonly index: LockIndex | undefined } | undefined
+  const indexPath = join(tree.root, file)
+  const readings = new Readings<LockIndex | undefined>()
   let timer: Fiber.Fiber<void> | undefined
 
-  const readFile = Effect.gen(function*() {
-    const stat = lookAt(tree, file)
-    if (!stat) return undefined
-    if (known !== undefined && isSameState(known.stat, stat)) return known.index
-    const bytes = yield* Effect.orElseSucceed(files.read(root, `${folder}/${file}`, { maxBytes }), () => undefined)
-    const index = bytes === undefined ? undefined : readIndex(new TextDecoder().decode(bytes))
-    const now = yield* Clock.currentTimeMillis
-    known = isSettled(stat, now) ? { stat, index } : undefined
-    return index
-  })
+  const readFile = readings.getEffect(
+    indexPath,
+    files.read(root, `${folder}/${file}`, { maxBytes }).pipe(
+      Effect.map((bytes) => bytes === undefined ? undefined : readIndex(new TextDecoder().decode(bytes))),
+      Effect.orElseSucceed(() => undefined)
+    )
+  )
 
   /** Since when a lock is known to hold, by the file or by memory. */
   const lastHeld = (index: LockIndex | undefined, lock: StoredLock): string | undefined => {
@@ -102,7 +101,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const update = (old: LockIndex, paths: Iterable<string>): Map<string, IndexEntry> => {
     const entries = new Map(old)
     for (const path of paths) {
-      const found = readLock(tree, path)?.found
+      const found = readLock(tree, path)
       if (found === undefined || Result.isFailure(found)) entries.delete(path)
       else entries.set(path, indexEntry(found.success, lastHeld(old, found.success)))
     }
@@ -165,7 +164,7 @@ export const make = Effect.fnUntraced(function*(options: {
       return laterOn
     })
 
-  const isSmall = Effect.sync(() => (lookAt(tree, file)?.size ?? 0n) <= BigInt(smallBytes))
+  const isSmall = Effect.sync(() => (statOf(indexPath)?.size ?? 0n) <= BigInt(smallBytes))
 
   const changed = Effect.fnUntraced(function*(paths: ReadonlyArray<string>) {
     for (const path of paths) touched.add(path)

@@ -6,9 +6,11 @@ import { join } from "node:path"
 import { LockInvalid } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
-import { fill, withoutFollowing } from "../files/readRegular.ts"
-import { errorCode } from "../process/errorCode.ts"
-import { leftover } from "../workspace/SafeFilesNode.ts"
+import { statOf } from "../files/believe.ts"
+import { readFolder } from "../files/listFolder.ts"
+import { readAll, withRegular } from "../files/readRegular.ts"
+import { asRead, isAbsent } from "../files/refused.ts"
+import { leftover } from "../files/replaceFiles.ts"
 import { lockInvalid, readStored, showLockfile } from "./makeLockfileStore.ts"
 import type { Found } from "./makeLockfileStore.ts"
 
@@ -24,31 +26,6 @@ const maxDepth = 32
 /** Files read between two chances for other fibers. */
 const batch = 256
 
-export interface ReadFile {
-  readonly found: Found
-  /** Undefined where nothing was opened. */
-  readonly stat: Fs.BigIntStats | undefined
-}
-
-const refusal = (cause: unknown): string => {
-  const code = errorCode(cause)
-  switch (code) {
-    case "ELOOP":
-      return "it is a link"
-    case "EACCES":
-    case "EPERM":
-      return "you may not read it"
-    case "ENXIO":
-    case "ENODEV":
-      return "it is no regular file"
-    default:
-      return `the file system answered ${code}`
-  }
-}
-
-/** Absent also where a folder on the way is none: then there is no lockfile. */
-const isAbsent = (cause: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(cause))
-
 /** Most lockfiles fit; used up before anything else runs. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
@@ -62,55 +39,17 @@ const decodeText = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-const readOpened = (
-  { root, scope }: Tree,
-  path: string,
-  descriptor: number,
-  isRealFolder: boolean
-): ReadFile => {
-  const stat = Fs.fstatSync(descriptor, { bigint: true })
-  const invalid = (issue: string): ReadFile => ({ found: Result.fail(lockInvalid(scope, path, issue)), stat })
-  if (!stat.isFile()) return invalid("it is no regular file")
-  if (stat.size > BigInt(maxBytes)) return invalid(`it is larger than ${maxBytes} bytes`)
-  if (!isRealFolder) {
-    const file = join(root, path)
-    if (Fs.realpathSync.native(file) !== file) return invalid("a folder on the way to it is a link")
-  }
-  // One byte more than there should be: a file that grows is not as long as it was.
-  const size = Number(stat.size) + 1
-  const bytes = fill(descriptor, size <= scratch.length ? scratch.subarray(0, size) : Buffer.allocUnsafeSlow(size))
-  if (BigInt(bytes.length) !== stat.size) return invalid("it changed while it was read")
-  const text = decodeText(bytes)
-  return text === undefined ? invalid("it is not UTF-8") : { found: readStored(scope, path, text), stat }
-}
-
-/** One lockfile; undefined where there is none. `isRealFolder`: its folder is known to be reached without links. */
-export const readLock = (tree: Tree, path: string, isRealFolder = false): ReadFile | undefined => {
-  let descriptor: number
+/** One lockfile; undefined where there is none. */
+export const readLock = ({ root, scope }: Tree, path: string): Found | undefined => {
   try {
-    descriptor = Fs.openSync(`${tree.root}/${path}`, withoutFollowing)
+    const text = withRegular(
+      join(root, path),
+      { maxBytes, follow: false },
+      (file) => decodeText(readAll(file, scratch))
+    )
+    return text === undefined ? Result.fail(lockInvalid(scope, path, "it is not UTF-8")) : readStored(scope, path, text)
   } catch (cause) {
-    return isAbsent(cause)
-      ? undefined
-      : { found: Result.fail(lockInvalid(tree.scope, path, refusal(cause))), stat: undefined }
-  }
-  try {
-    return readOpened(tree, path, descriptor, isRealFolder)
-  } catch (cause) {
-    // Removed since it was opened.
-    if (isAbsent(cause)) return undefined
-    return { found: Result.fail(lockInvalid(tree.scope, path, refusal(cause))), stat: undefined }
-  } finally {
-    Fs.closeSync(descriptor)
-  }
-}
-
-/** What tells whether a file is still the one that was read; undefined where there is none, null where nobody may look. */
-export const lookAt = (tree: Tree, path: string): Fs.BigIntStats | undefined | null => {
-  try {
-    return Fs.lstatSync(`${tree.root}/${path}`, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return null
+    return isAbsent(cause) ? undefined : Result.fail(lockInvalid(scope, path, asRead(path)(cause).detail))
   }
 }
 
@@ -127,9 +66,9 @@ const openFolder = (tree: Tree, path: string): Result.Result<Folder, string> | u
   const folder = path === "" ? tree.root : join(tree.root, path)
   try {
     if (Fs.realpathSync.native(folder) !== folder) return Result.fail("it is a link, or lies behind one")
-    return Result.succeed({ path, entries: Fs.readdirSync(folder, { withFileTypes: true }) })
+    return Result.succeed({ path, entries: readFolder(folder) })
   } catch (cause) {
-    return isAbsent(cause) ? undefined : Result.fail(refusal(cause))
+    return isAbsent(cause) ? undefined : Result.fail(asRead(path)(cause).detail)
   }
 }
 
@@ -166,8 +105,8 @@ export const walkLocks = Effect.fnUntraced(function*(tree: Tree, category: strin
   const visit = Effect.fnUntraced(function*(folder: Folder) {
     for (const { name } of folder.entries) {
       if (!name.endsWith(lockSuffix) || name.startsWith(".")) continue
-      const read = readLock(tree, folder.path === "" ? name : `${folder.path}/${name}`, true)
-      if (read !== undefined) all.push(read.found)
+      const found = readLock(tree, folder.path === "" ? name : `${folder.path}/${name}`)
+      if (found !== undefined) all.push(found)
       if (++count % batch === 0) yield* Effect.yieldNow
     }
   })
@@ -185,8 +124,8 @@ export const findLeftovers = Effect.fnUntraced(function*(tree: Tree, before: num
       for (const entry of folder.entries) {
         if (!leftover.test(entry.name) || !entry.isFile()) continue
         const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`
-        const stat = lookAt(tree, path)
-        if (stat && Number(stat.mtimeMs) < before) found.push(path)
+        const stat = statOf(join(tree.root, path))
+        if (stat !== undefined && Number(stat.mtimeMs) < before) found.push(path)
       }
     })
   yield* walkFolders(tree, "", visit, () => undefined)

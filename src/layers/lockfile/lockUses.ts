@@ -1,7 +1,7 @@
 // What is done with locks over the Lockfiles of a kernel, for surfaces that can ask a person and for tools, which cannot.
 // A change is planned first: the plan says what a person has to agree to, and performs exactly that. Many locks together
 // are one question; nothing is written before it was agreed to.
-import { Effect, Option, Result } from "effect"
+import { Effect, Iterable, Result } from "effect"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import { ItemIdInvalid, ItemNotFound } from "../../services/item/ItemErrors.ts"
 import { isCategory, parseItemRef } from "../../services/item/ItemId.ts"
@@ -11,7 +11,7 @@ import { ItemStore } from "../../services/item/ItemStore.ts"
 import { showFinding } from "../../services/lockfile/compareLock.ts"
 import type { Frozen } from "../../services/lockfile/Lockfile.ts"
 import { Lockfiles, LockMissing } from "../../services/lockfile/Lockfiles.ts"
-import type { FreezePlan, LockQuery, LockQueryError, LockState } from "../../services/lockfile/Lockfiles.ts"
+import type { FreezePlan, LockQuery, LockState } from "../../services/lockfile/Lockfiles.ts"
 import type { LockFilter, LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
 import * as Report from "../../services/lockfile/lockReport.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -67,11 +67,12 @@ export const validateLocks = Effect.fn("validateLocks")(function*(input: Validat
   const id = yield* withCategory(input.id, input.category)
   const named = yield* namedTools(id, input.tier)
   const tools = isGlob(id)
-    ? yield* Effect.forEach(named, (query) =>
-      Effect.match(lockfiles.validate(query), {
+    ? (yield* lockfiles.validateAll(named)).map((state, index) =>
+      Result.match(state, {
         onSuccess: Report.validated,
-        onFailure: (error) => Report.notValidated(query.id, error)
-      }))
+        onFailure: (error) => Report.notValidated(named[index]!.id, error)
+      })
+    )
     : yield* Effect.forEach(named, (query) => Effect.map(lockfiles.validate(query), Report.validated))
   return { ok: tools.every(Report.isAsLocked), tools } satisfies Report.ValidatedLocks as Report.ValidatedLocks
 })
@@ -90,16 +91,11 @@ export const listLocks = Effect.fn("listLocks")(function*(filter: LockFilter) {
 /** The state of every lock's tool, each resolved once. */
 const stateOfTools = Effect.fnUntraced(function*(locks: ReadonlyArray<StoredLock>) {
   const lockfiles = yield* Lockfiles
-  const states = new Map<string, Result.Result<LockState, LockQueryError>>()
-  const found: Array<readonly [StoredLock, Result.Result<LockState, LockQueryError>]> = []
-  for (const lock of locks) {
-    const query = Report.queryOfLock(lock)
-    const key = `${query.tier} ${query.id}`
-    const state = states.get(key) ?? (yield* Effect.result(lockfiles.validate(query)))
-    states.set(key, state)
-    found.push([lock, state])
-  }
-  return found
+  const queries = locks.map(Report.queryOfLock)
+  const keys = queries.map(({ id, tier }) => `${tier} ${id}`)
+  const tools = new Map(queries.map((query, index) => [keys[index]!, query]))
+  const states = new Map(Iterable.zip(tools.keys(), yield* lockfiles.validateAll([...tools.values()])))
+  return locks.map((lock, index) => [lock, states.get(keys[index]!)!] as const)
 })
 
 /** Signed tools of which there is no lock at all; those of `locks` have one. */
@@ -107,17 +103,16 @@ const countUnlocked = Effect.fnUntraced(function*(filter: LockFilter, locks: Rea
   const lockfiles = yield* Lockfiles
   const store = yield* ItemStore
   const locked = new Set(locks.map((lock) => Report.queryOfLock(lock)).map(({ id, tier }) => `${tier} ${id}`))
-  let count = 0
+  const queries: Array<LockQuery> = []
   for (const tier of filter.scope === undefined ? ["project", "user"] as const : [filter.scope]) {
     for (const location of yield* store.list({ type: "tool", tier })) {
       const id = qualifiedId(location)
       const isAsked = filter.category === undefined || `${location.category}/`.startsWith(`${filter.category}/`)
-      if (!isAsked || locked.has(`${tier} ${id}`)) continue
-      const state = yield* Effect.result(lockfiles.validate({ id, tier }))
-      if (Result.isSuccess(state) && isUnlocked(state.success)) count += 1
+      if (isAsked && !locked.has(`${tier} ${id}`)) queries.push({ id, tier })
     }
   }
-  return count
+  const states = yield* lockfiles.validateAll(queries)
+  return states.filter((state) => Result.isSuccess(state) && isUnlocked(state.success)).length
 })
 
 const isUnlocked = ({ check }: LockState): boolean => check._tag === "Problem" && check.problem._tag === "LockMissing"
@@ -208,10 +203,9 @@ const planAll = Effect.fnUntraced(function*(targets: ReadonlyArray<Target>, sing
     { readonly plan: FreezePlan; readonly key: string; readonly change: Report.FrozenLock["change"] }
   > = []
   const refused: Array<Report.FrozenLocks["refused"][number]> = []
-  for (const target of targets) {
-    const planning = lockfiles.planFreeze(target)
-    const made = single ? Result.succeed(yield* planning) : yield* Effect.result(planning)
+  for (const [target, made] of Iterable.zip(targets, yield* lockfiles.planFreezeAll(targets))) {
     if (Result.isFailure(made)) {
+      if (single) return yield* made.failure
       refused.push({ tool: target.id, error: toErrorObject(made.failure) })
       continue
     }
@@ -330,10 +324,8 @@ export const planUnfinishedLocks = Effect.fn("planUnfinishedLocks")(function*(
   command: string
 ) {
   const lockfiles = yield* Lockfiles
-  const due = yield* Effect.filter(
-    tools,
-    (query) => Effect.map(Effect.option(lockfiles.validate(query)), Option.exists(isUnfinished))
-  )
+  const states = yield* lockfiles.validateAll(tools)
+  const due = tools.filter((_, index) => Result.isSuccess(states[index]!) && isUnfinished(states[index].success))
   const targets = due.map(({ id, tier }): Target => ({ id, tier, scope: undefined, variant: false }))
   return yield* planFreezeAll(targets, { command, single: false, dryRun: false })
 })

@@ -1,6 +1,7 @@
 // What every LockfileStore does above its backend: which files are looked at, which of them count, and in what order
 // they are told. A file that is there and cannot be believed is always told, and never passed over for another.
 import { Clock, DateTime, Effect, Order, Result, SemVer } from "effect"
+import { type FileWrite, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { isCategory } from "../../services/item/ItemId.ts"
 import type { Frozen, Lockfile } from "../../services/lockfile/Lockfile.ts"
 import { LockInvalid, LockScopeMissing } from "../../services/lockfile/LockfileStore.ts"
@@ -20,7 +21,6 @@ import { heldSince, instantOf, later } from "../../services/lockfile/LockIndex.t
 import type { LockIndex } from "../../services/lockfile/LockIndex.ts"
 import { keyOf, lockPath, nameFits, parseLockPath, variantPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
-import { type FileWrite, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 /** A lockfile that is there. */

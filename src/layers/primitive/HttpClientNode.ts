@@ -3,6 +3,7 @@
 import { Clock, Duration, Effect, Option, Random, Result, type Schema, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { redactText } from "../../services/audit/redaction.ts"
+import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import {
   Outbound,
   type OutboundError,
@@ -33,7 +34,6 @@ import {
   UploadRefused
 } from "../../services/primitive/Primitive.ts"
 import { type FilledPart, unsendable, writeParts } from "../../services/primitive/requestBody.ts"
-import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
 
 /** Statuses that say "not now" and that nothing was done. After another, only what can be repeated is worth repeating. */

@@ -4,33 +4,21 @@ import { Clock, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { maxOutputRange, outputId, OutputNotFound, Outputs, outputUri } from "../../services/primitive/Outputs.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { statOf } from "../files/believe.ts"
+import { listFolder } from "../files/listFolder.ts"
+import { fill, openRegular, withRegular } from "../files/readRegular.ts"
+import { asWrite } from "../files/refused.ts"
 
 export interface OutputsOptions {
   /** How long an output is kept. */
   readonly keep: Duration.Input
 }
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = Fs.constants
-
-const refusal = (path: string) => (cause: unknown): WriteRefused => {
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
-  switch (code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return new WriteRefused({ path, issue: "no-space", detail: "the disk is full" })
-    case "EACCES":
-    case "EPERM":
-    case "EROFS":
-      return new WriteRefused({ path, issue: "read-only", detail: "the folder is not writable" })
-    case "ELOOP":
-      return new WriteRefused({ path, issue: "symlink", detail: "it is a link" })
-    default:
-      return new WriteRefused({ path, issue: "io", detail: code === "" ? "the file system refused" : code })
-  }
-}
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = Fs.constants
+const bounds = { maxBytes: Infinity, follow: false }
 
 export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
   const files = yield* SafeFiles
@@ -41,37 +29,28 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
   })
   const folder = Path.join(root, path)
 
-  /** The folder, if nothing on the way to it is a link. */
-  const realFolder = (): boolean => {
-    try {
-      return Fs.realpathSync(folder) === Path.join(Fs.realpathSync(root), path)
-    } catch {
-      return false
-    }
-  }
-
   const create = Effect.gen(function*() {
     yield* files.makeDirectory(root, path, { mode: 0o700 })
     const id = yield* Effect.sync(() => randomBytes(16).toString("hex"))
     const name = `${path}/${id}`
-    const fd = yield* Effect.try({
-      try: () => Fs.openSync(Path.join(folder, id), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_NOFOLLOW, 0o600),
-      catch: refusal(name)
+    const { descriptor } = yield* Effect.try({
+      try: () => openRegular(Path.join(folder, id), bounds, O_CREAT | O_EXCL | O_WRONLY | O_APPEND),
+      catch: asWrite(name)
     })
     let open = true
     const close = Effect.sync(() => {
       if (!open) return
       open = false
-      Fs.closeSync(fd)
+      Fs.closeSync(descriptor)
     })
     return {
       uri: outputUri(id),
       append: (bytes: Uint8Array) =>
         Effect.try({
           try: () => {
-            for (let at = 0; at < bytes.length;) at += Fs.writeSync(fd, bytes, at)
+            for (let at = 0; at < bytes.length;) at += Fs.writeSync(descriptor, bytes, at)
           },
-          catch: refusal(name)
+          catch: asWrite(name)
         }),
       close,
       discard: Effect.andThen(close, Effect.ignore(files.remove(root, name)))
@@ -80,42 +59,31 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
 
   const read = Effect.fnUntraced(
     function*(asked: string, range: { readonly offset: number; readonly length: number }) {
+      const missing = () => new OutputNotFound({ id: asked.slice(0, 64) })
       const id = outputId(asked)
-      const found = id === undefined ? undefined : yield* Effect.sync(() => {
-        try {
-          if (!realFolder()) return undefined
-          const fd = Fs.openSync(Path.join(folder, id), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-          try {
-            const stat = Fs.fstatSync(fd)
-            if (!stat.isFile()) return undefined
-            const offset = Math.min(Math.max(0, range.offset), stat.size)
-            const bytes = new Uint8Array(Math.min(Math.max(0, range.length), maxOutputRange, stat.size - offset))
-            const count = Fs.readSync(fd, bytes, 0, bytes.length, offset)
-            return { bytes: bytes.subarray(0, count), total: stat.size }
-          } finally {
-            Fs.closeSync(fd)
-          }
-        } catch {
-          return undefined
-        }
+      if (id === undefined) return yield* missing()
+      return yield* Effect.try({
+        try: () =>
+          withRegular(Path.join(folder, id), bounds, ({ descriptor, stat }) => {
+            const total = Number(stat.size)
+            const offset = Math.min(Math.max(0, range.offset), total)
+            const length = Math.min(Math.max(0, range.length), maxOutputRange, total - offset)
+            return { bytes: fill(descriptor, Buffer.allocUnsafeSlow(length), offset), total }
+          }),
+        catch: missing
       })
-      return found ?? (yield* new OutputNotFound({ id: asked.slice(0, 64) }))
     }
   )
 
   /** Removes what is older than `keep`. What it cannot remove stays until the next time. */
   const sweep = Effect.gen(function*() {
     const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(Duration.fromInputUnsafe(options.keep))
-    const names = yield* Effect.try(() => realFolder() ? Fs.readdirSync(folder) : [])
-    for (const name of names) {
-      if (outputId(name) === undefined) continue
-      const file = Path.join(folder, name)
-      yield* Effect.ignore(Effect.try(() => {
-        const stat = Fs.lstatSync(file)
-        if (stat.isFile() && stat.mtimeMs < before) Fs.unlinkSync(file)
-      }))
+    for (const { name } of listFolder(folder)) {
+      const stat = outputId(name) === undefined ? undefined : statOf(Path.join(folder, name))
+      if (stat?.isFile() !== true || Number(stat.mtimeMs) >= before) continue
+      yield* Effect.ignore(files.remove(root, `${path}/${name}`))
     }
-  }).pipe(Effect.ignore)
+  })
   yield* Effect.forkScoped(Effect.repeat(sweep, Schedule.spaced("1 hour")))
 
   return Outputs.of({ create, read })

@@ -2,8 +2,8 @@
 // program – arguments, timeouts, caps, output formats, errors – is the real thing, so a test of a tool's config means
 // something. Programs are whatever ChildProcesses has, and the network is whatever Outbound is provided.
 import { Effect, Layer, Option, Result } from "effect"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as PrimitivesTable from "./PrimitivesTable.ts"
 import * as SubprocessNode from "./SubprocessNode.ts"
 

@@ -1,6 +1,7 @@
 // The table of primitives, and their turns: how many of each run at once. Time is measured here, inside the turn.
 import { Clock, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import {
   type PrimitiveError,
   type PrimitiveHandler,
@@ -9,7 +10,6 @@ import {
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"

@@ -1,6 +1,7 @@
 // Compiles schemas of verified items, once each: a compiled schema is code, so nobody whose signature does not count
 // gets that far. The compiler is loaded on first use.
 import { Effect, Layer, Result, type Schema } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { type Checks, checkValue, topLevelKeys } from "../../services/schema/checkValue.ts"
 import { prepareSchema } from "../../services/schema/schemaText.ts"
 import { SchemaUnusable, SchemaValidator } from "../../services/schema/SchemaValidator.ts"
@@ -17,7 +18,7 @@ const loadCompiler = Effect.cached(
 
 export const make = Effect.gen(function*() {
   const compiler = yield* loadCompiler
-  const kept = new Map<string, Checks>()
+  const kept = new BoundedMap<string, Checks>(maxKept)
 
   const compile = Effect.fnUntraced(function*({ closed, schema, what }: Request) {
     const unusable = (issue: string) => new SchemaUnusable({ what, issue })
@@ -42,13 +43,7 @@ export const make = Effect.gen(function*() {
     const key = `${origin.digest} ${closed} ${what}`
     const known = kept.get(key)
     const checks = known ?? (yield* compile(request))
-    // Which one was used last matters once it is about to be full.
-    if (known === undefined || kept.size > maxKept / 2) {
-      kept.delete(key)
-      kept.set(key, checks)
-    }
-    const oldest = kept.keys().next()
-    if (kept.size > maxKept && oldest.done !== true) kept.delete(oldest.value)
+    if (known === undefined) kept.set(key, checks)
     return yield* Effect.fromResult(checkValue(checks, value))
   })
 

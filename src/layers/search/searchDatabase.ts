@@ -4,10 +4,11 @@ import { Effect, Schedule, Scope } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs"
+import { mkdirSync, rmSync } from "node:fs"
 import { dirname } from "node:path"
 import type { ItemType } from "../../services/item/ItemId.ts"
 import { type Column, columns, type SearchDocument, squash } from "../../services/search/searchText.ts"
+import { createPrivate } from "../files/createPrivate.ts"
 import * as SqliteNode from "../sqlite/SqliteNode.ts"
 
 /** "kiwi"; and the schema below together with how `searchText` cuts words: raise it with either. */
@@ -106,14 +107,11 @@ const atomically = <A, E>(connection: Connection, effect: Effect.Effect<A, E>) =
     )
   )
 
-/**
- * Creates the file, for its mode; where that fails, SQLite will say why it cannot open it. A file that exists is never
- * opened here: closing it again would free SQLite's locks on it.
- */
+/** Where this fails, SQLite will say why it cannot open the file. */
 const prepareFile = (filename: string) =>
   Effect.ignore(Effect.try(() => {
     mkdirSync(dirname(filename), { recursive: true, mode: 0o700 })
-    closeSync(openSync(filename, "wx", 0o600))
+    createPrivate(filename)
   }))
 
 /** Deletes a tier's file. Another process that has it open keeps its own until it ends. */

@@ -1,20 +1,13 @@
 // Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It is believed only if this user wrote it and nobody else
 // could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
-import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
+import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
-import type { ControlFile, InterpreterStanding, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
+import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import {
-  changedProgram,
-  goneProgram,
-  isAsShown,
-  isProcessPath,
-  newProgram,
-  type ShownProgram,
-  throughProcess
-} from "../../services/trust/ShownProgram.ts"
+import { newProgram, type ShownProgram } from "../../services/trust/ShownProgram.ts"
 import {
   type AcceptedFile,
   isControlPath,
@@ -25,17 +18,14 @@ import { trustDecisionJson } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
-import type { ProjectPlace } from "../env/programs/namedFiles.ts"
-import { isSameState, isSettled, type Remembered, statOf } from "../files/believe.ts"
+import { Readings, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { checkoutAround } from "../process/ownPrograms.ts"
 import { variable } from "../process/variable.ts"
 import { makeFolderMark } from "./folderMark.ts"
 import { environmentNames, findControlFiles, type FoundControl, readControlFile } from "./projectFolder.ts"
-import { inspectFolders, type InterpreterPlace, interpreterPlaces, isThere, isUnique } from "./projectFolder.ts"
+import { inspectFolders, isUnique } from "./projectFolder.ts"
+import { judgeInterpreter, makeProjectInterpreters } from "./projectInterpreters.ts"
 import { type Compared, makeProposal } from "./trustProposal.ts"
 
 const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
@@ -97,9 +87,10 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const folders = { root: project.root, ai: project.ai, home }
   const locked = withLock(project.state, "trust")
   const mark = makeFolderMark(files, project)
+  const interpreters = makeProjectInterpreters(project.root, userHome, uvEnvironment)
 
-  let rememberedDecision: Remembered<TrustDecision | undefined> | undefined
-  const rememberedControls = new Map<string, Remembered<{ readonly digest: string; readonly bytes: Uint8Array }>>()
+  const decisions = new Readings<TrustDecision | undefined>()
+  const controls = new Readings<FoundControl | undefined>()
 
   const copyPath = (digest: string): string => `${state}/control/${digest}`
 
@@ -110,25 +101,17 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   /** What the disk says now: a decision about this project that this user made, or nothing. */
-  const loadDecision = Effect.fnUntraced(function*() {
+  const loadDecision = Effect.gen(function*() {
     const read = yield* Effect.result(files.read(home, decisionPath, { maxBytes: maxDecisionBytes, own: true }))
     if (Result.isFailure(read) || read.success === undefined) return undefined
     const decoded = decodeDecision(new TextDecoder().decode(read.success))
     return Result.isSuccess(decoded) && decoded.success.root === project.root ? decoded.success : undefined
   })
 
-  const currentDecision = Effect.fnUntraced(function*() {
-    const stat = statOf(join(home, decisionPath))
-    if (stat === undefined) return undefined
-    if (rememberedDecision !== undefined && isSameState(rememberedDecision.stat, stat)) return rememberedDecision.value
-    const value = yield* loadDecision()
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) rememberedDecision = { stat, value }
-    return value
-  })
+  const currentDecision = decisions.getEffect(join(home, decisionPath), loadDecision)
 
   const isSameFolder = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
-    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current()))
+    return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current))
   })
 
   const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
@@ -137,7 +120,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       const { reason, remedy } = report
       return { state: { _tag: "Restricted", reason, unsafe: true, remedy }, decision: undefined }
     }
-    const decision = yield* currentDecision()
+    const decision = yield* currentDecision
     const concern = report.concerns.find(({ code }) => decision?.seen.includes(code) !== true)
     if (concern !== undefined) {
       return { state: { _tag: "Restricted", reason: concern.sentence, unsafe: true }, decision }
@@ -152,7 +135,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** Whether the folder is known both ways, or cannot be. */
   const isKnownTwice = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
-    const marked = decision.mark !== undefined && decision.mark === (yield* mark.current())
+    const marked = decision.mark !== undefined && decision.mark === (yield* mark.current)
     return marked ? decision.folder === folder : !isUnique(folder)
   })
 
@@ -185,17 +168,8 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** The bytes of a control file now, if they have this digest. */
   const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
-    const stat = statOf(join(project.root, path))
-    if (stat === undefined) return undefined
-    const known = rememberedControls.get(path)
-    if (known !== undefined && isSameState(known.stat, stat)) {
-      return known.value.digest === digest ? known.value.bytes.slice() : undefined
-    }
-    const found = yield* readControlFile(files, project.root, path)
-    if (found?._tag !== "Read") return undefined
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) rememberedControls.set(path, { stat, value: found })
-    return found.digest === digest ? found.bytes.slice() : undefined
+    const found = yield* controls.getEffect(join(project.root, path), readControlFile(files, project.root, path))
+    return found?._tag === "Read" && found.digest === digest ? found.bytes.slice() : undefined
   })
 
   const readControl = Effect.fnUntraced(function*(path: string) {
@@ -259,62 +233,28 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     )
   })
 
-  const contentOf = makeFileContents()
-  /** Looked for each time: a folder above may become a checkout, or be none any more. */
-  const placeNow = (): ProjectPlace => ({ root: project.root, checkout: checkoutAround(project.root, userHome) })
-  const look = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
-    return { kind, path, ...(yield* programFiles(at, { kind, path }, contentOf)) }
-  })
-  /** What lies in every place of an interpreter, as a person would be shown it. */
-  const lookAtInterpreters = Effect.suspend(() => {
-    const at = placeNow()
-    const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(project.root, place))
-    return Effect.forEach(there, (place) => look(place, at))
-  })
-
-  const standingOf = (
-    now: FoundProgram & { readonly path: string },
-    decision: TrustDecision | undefined
-  ): InterpreterStanding => {
-    const through = now.files.find(isProcessPath)
-    if (through !== undefined) return { _tag: "Refused", issue: throughProcess(through.path) }
-    if (now.refused !== undefined) return { _tag: "Refused", issue: now.refused }
-    const shown = decision?.interpreters?.find(({ path }) => path === now.path)
-    if (shown === undefined) return { _tag: "New", issue: newProgram }
-    return isAsShown(shown.files, now.files)
-      ? { _tag: "Shown", program: now.files[0], ...(now.starts === undefined ? {} : { starts: now.starts }) }
-      : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
-  }
-
-  /** Where a person was shown a program, and nothing is any more. */
-  const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> => {
-    const places = new Map(interpreterPlaces(placeNow(), uvEnvironment).map((place) => [place.path, place]))
-    return (decision?.interpreters ?? [])
-      .filter(({ files: shown, path }) => shown.length > 0 && !isThere(project.root, places.get(path) ?? { path }))
-      .map(({ path }) => path)
-  }
-
   const interpreter = Effect.fnUntraced(function*(place: string) {
     const { decision, state: found } = yield* standing()
-    const at = placeNow()
-    const known = interpreterPlaces(at, uvEnvironment).find(({ path }) => path === place)
-    if (known === undefined || found._tag !== "Trusted") return standingOf({ path: place, files: [] }, undefined)
-    return standingOf(yield* look(known, at), decision)
+    const now = found._tag === "Trusted" ? yield* interpreters.readAt(place) : undefined
+    return now === undefined
+      ? judgeInterpreter({ path: place, files: [] }, undefined)
+      : judgeInterpreter(now, decision)
   })
 
   /** Everything that a decision would rest on, read in one go. */
   const gather = Effect.fnUntraced(function*() {
     const report = inspectFolders(folders)
-    const decision = yield* currentDecision()
+    const decision = yield* currentDecision
     const compared = yield* withCopies(decision, yield* compare(decision))
     const concerns = report._tag === "Usable" ? report.concerns : []
-    const interpreters = yield* lookAtInterpreters
-    const gone = goneSince(decision)
-    const proposal = yield* makeProposal(files, { ...placeNow(), concerns, compared, interpreters, gone })
+    const found = yield* interpreters.readAll
+    const gone = interpreters.goneSince(decision)
+    const place = interpreters.placeNow()
+    const proposal = yield* makeProposal(files, { ...place, concerns, compared, interpreters: found, gone })
     return {
       report,
       compared,
-      interpreters: interpreters.map(({ files: of, path }) => ({ path, files: of })),
+      interpreters: found.map(({ files: of, path }) => ({ path, files: of })),
       proposal
     }
   })
@@ -330,7 +270,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   /** Writes a decision, then removes the copies that only the last one needed. */
   const record = Effect.fnUntraced(function*(decision: TrustDecision) {
-    const last = yield* currentDecision()
+    const last = yield* currentDecision
     yield* files.write(home, decisionPath, encodeDecision(decision))
     const needed = new Set(decision.files.map((file) => file.digest))
     for (const { digest } of last?.files ?? []) {
@@ -369,13 +309,13 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const accept = Effect.fn("ProjectTrust.accept")(function*(_: TrustProposal, act: HumanAct) {
     return yield* locked(Effect.gen(function*() {
-      const { compared, interpreters, proposal: fresh, report } = yield* gather()
+      const { compared, interpreters: shown, proposal: fresh, report } = yield* gather()
       if (report._tag === "Unusable") {
         return yield* new ProjectRestricted({ reason: report.reason, remedy: report.remedy })
       }
       yield* requireAct(fresh.request, act)
       const found = compared.flatMap(({ now }) => now === undefined ? [] : [now])
-      return yield* decide(act.by, report, found, interpreters)
+      return yield* decide(act.by, report, found, shown)
     }))
   })
 
@@ -416,14 +356,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     state: Effect.map(Effect.suspend(standing), (found) => found.state),
     require,
     controlFiles: Effect.gen(function*() {
-      const compared = yield* compare(yield* currentDecision())
+      const compared = yield* compare(yield* currentDecision)
       return compared.map(({ file }) => file)
     }),
     unseen: Effect.gen(function*() {
-      const decision = yield* currentDecision()
-      const now = yield* lookAtInterpreters
-      const others = now.filter((one) => standingOf(one, decision)._tag !== "Shown").map(({ path }) => path)
-      return [...others, ...goneSince(decision)]
+      const decision = yield* currentDecision
+      const now = yield* interpreters.readAll
+      const others = now.filter((one) => judgeInterpreter(one, decision)._tag !== "Shown").map(({ path }) => path)
+      return [...others, ...interpreters.goneSince(decision)]
     }),
     interpreter,
     readControl,

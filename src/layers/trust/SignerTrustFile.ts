@@ -1,14 +1,13 @@
 // Signers in `$KIWI_HOME/signers.json`: whole public keys. Like every decision the file counts only if this user wrote
 // it and nobody else could; what cannot be believed trusts nobody and is not written over.
-import { Clock, Effect, Layer, Schema } from "effect"
-import type { BigIntStats } from "node:fs"
+import { Effect, Layer, Schema } from "effect"
 import { join } from "node:path"
+import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { type SignerGrant, SignersUnbelieved, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { decodeControl } from "../../services/workspace/controlFile.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
-import { isSameState, isSettled, statOf } from "../files/believe.ts"
+import { Readings } from "../files/believe.ts"
 import { makeSignerTrust, parseSigner } from "./signers.ts"
 
 const SignersFile = Schema.Struct({
@@ -29,7 +28,7 @@ export const make = Effect.gen(function*() {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles
   const { withLock } = yield* ProcessLock
-  let remembered: { readonly stat: BigIntStats; readonly grants: ReadonlyArray<SignerGrant> } | undefined
+  const readings = new Readings<ReadonlyArray<SignerGrant>>()
 
   /** Fails with what is wrong with a file that is there. One entry that is no valid signer spoils it all. */
   const load = Effect.gen(function*() {
@@ -51,15 +50,10 @@ export const make = Effect.gen(function*() {
     )
   }).pipe(Effect.mapError((detail) => new SignersUnbelieved({ detail })))
 
-  const read = Effect.gen(function*() {
-    const stat = statOf(join(home, file))
-    if (stat === undefined) return []
-    if (remembered !== undefined && isSameState(remembered.stat, stat)) return remembered.grants
-    const grants = yield* Effect.orElseSucceed(load, () => [])
-    const now = yield* Clock.currentTimeMillis
-    if (isSettled(stat, now)) remembered = { stat, grants }
-    return grants
-  })
+  const read = Effect.map(
+    readings.getEffect(join(home, file), Effect.orElseSucceed(load, (): ReadonlyArray<SignerGrant> => [])),
+    (grants) => grants ?? []
+  )
 
   const update = Effect.fnUntraced(
     function*(change: (grants: ReadonlyArray<SignerGrant>) => ReadonlyArray<SignerGrant>) {

@@ -2,19 +2,20 @@
 // the folder that was accepted) and the control files in them. The folders cost a few stats, since they are asked about
 // on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
 import { Effect, Result } from "effect"
-import type { BigIntStats, Dirent, Stats } from "node:fs"
-import { lstatSync, readdirSync } from "node:fs"
+import type { BigIntStats, Stats } from "node:fs"
+import { lstatSync } from "node:fs"
 import { platform } from "node:os"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { getuid } from "node:process"
+import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { mergeConflict } from "../../services/text/mergeConflict.ts"
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
-import type { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import * as HostFiles from "../env/HostFiles.ts"
 import type { ProjectPlace } from "../env/programs/namedFiles.ts"
 import { neededIn, nodeIn, platformOf, pythonIn, venvNames } from "../env/virtualEnvironments.ts"
 import { isInside } from "../files/isInside.ts"
+import { listFolder } from "../files/listFolder.ts"
 import { processPath } from "../files/processPath.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -120,14 +121,6 @@ export type FoundControl =
   | { readonly _tag: "Read"; readonly path: string; readonly digest: string; readonly bytes: Uint8Array }
   | { readonly _tag: "Refused"; readonly path: string; readonly issue: string }
 
-const listing = (folder: string): ReadonlyArray<Dirent> => {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
-
 const kind = (path: string): "folder" | "other" | "absent" => {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -199,13 +192,13 @@ const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused
 
 /** Paths of what lies below a control folder; links and devices among them, so that they can be told. */
 export const below = (root: string, folder: string, depth: number): ReadonlyArray<string | FoundControl> =>
-  depth > maxDepth ? [refused(folder, "it is nested too deeply")] : listing(join(root, folder)).flatMap((entry) => {
+  depth > maxDepth ? [refused(folder, "it is nested too deeply")] : listFolder(join(root, folder)).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     return entry.isDirectory() ? below(root, path, depth + 1) : [path]
   })
 
 const environmentFiles = (root: string, folder: string): ReadonlyArray<string> =>
-  listing(join(root, folder)).flatMap((entry) => {
+  listFolder(join(root, folder)).flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`
     return isEnvironmentFile(path) && !entry.isDirectory() ? [path] : []
   })

@@ -2,6 +2,7 @@
 // every place where the trusted ones may be kept.
 import { Effect, Option, Result, Schema } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
+import type { WriteRefused } from "../../services/files/SafeFiles.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { ed25519Issue } from "../../services/trust/ed25519Point.ts"
@@ -18,7 +19,6 @@ import {
 import { decodeNode } from "../../services/workspace/controlFile.ts"
 import { type ControlIssue, parseControlYaml, sentenceOf, type YamlNode } from "../../services/workspace/controlYaml.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
-import type { WriteRefused } from "../../services/workspace/SafeFiles.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { keyIdOf } from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"

@@ -2,10 +2,10 @@
 // `$KIWI_HOME` has names and places alone, since a keychain cannot be asked what it holds, and asking it is a process:
 // what it answered is remembered for some minutes, until the list changes.
 import { Clock, Data, Effect, type Redacted, Schema } from "effect"
+import { type ReadRefused, SafeFiles } from "../../services/files/SafeFiles.ts"
 import { isInKeychain, VaultPlace } from "../../services/vault/VaultPlace.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { type ReadRefused, SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import type { Kdf } from "./sealedText.ts"
 import * as Slots from "./slots.ts"

@@ -1,9 +1,10 @@
 // The folders of this process from its environment, as home/homeFolders.ts decides them.
 import { Effect, Layer, Option } from "effect"
-import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { HomeRefused, KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { attempt } from "../files/attempt.ts"
+import { readText } from "../files/readRegular.ts"
 import { variable } from "../process/variable.ts"
 import { homeFolders, realOrPlanned } from "./home/homeFolders.ts"
 
@@ -14,13 +15,8 @@ export interface KiwiHomeOptions {
   readonly userHome?: string | undefined
 }
 
-const isOurManifest = (file: string): boolean => {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")).name === "kiwi-mcp"
-  } catch {
-    return false
-  }
-}
+const isOurManifest = (file: string): boolean =>
+  attempt(() => JSON.parse(readText(file, { maxBytes: 1_048_576, follow: true }) ?? "").name) === "kiwi-mcp"
 
 /** `.ai` of this package: seen from src, from dist, and from a bundle in dist/bin or deeper. */
 const packageSpace = (): string => {

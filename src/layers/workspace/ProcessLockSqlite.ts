@@ -5,24 +5,13 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { getuid } from "node:process"
 import { LockTimeout, LockUnavailable, ProcessLock } from "../../services/workspace/ProcessLock.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { createPrivate } from "../files/createPrivate.ts"
 import { makeProcessLock } from "./makeProcessLock.ts"
 
 // SQL is loaded by the first lock, not by the start of the program.
 const sqlite = Effect.promise(() =>
   Promise.all([import("../sqlite/SqliteNode.ts"), import("effect/reactivity/Reactivity")])
 )
-
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
-
-/** SQLite would make it readable for everybody. What another process made meanwhile is not opened. */
-const createPrivate = (file: string): void => {
-  try {
-    fs.closeSync(fs.openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
-  } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error
-  }
-}
 
 const prepare = (folder: string, name: string) =>
   Effect.try({

@@ -2,8 +2,8 @@
 // Nothing is installed by a call: a tool whose packages are not there says so, and which command puts them there.
 import { Context, type Effect } from "effect"
 import type { Chain } from "../chain/Chain.ts"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Declared } from "./declaredDependencies.ts"
 import type {
   DependenciesInvalid,

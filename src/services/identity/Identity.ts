@@ -2,10 +2,10 @@
 // while a person signs.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import { Underlying } from "../error/KiwiError.ts"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { Signer } from "../trust/SignerTrust.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { PassphraseRefused } from "./passphrase.ts"
 
 /** The key exists and cannot be opened, or none can be made. A new one is never made in its place. */

@@ -2,10 +2,10 @@
 // of the keychain, or where that cannot be had in files under `$KIWI_HOME/secrets`. Names are no secrets; values are
 // never listed, logged or hashed.
 import { Context, type Effect, type Redacted, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import { VaultPlace } from "../vault/VaultPlace.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
 const secretName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 

@@ -1,7 +1,7 @@
 // What Kiwi remembers of an item's past: the last digest signed here, the newest version that ran, what was accepted.
 import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { ItemLocation } from "../item/Item.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Agreed, ItemPast } from "./ItemPast.ts"
 import type { GoesBack } from "./Verifier.ts"
 

@@ -1,5 +1,6 @@
 // Signing: first a plan that a person can read, then exactly that plan.
 import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { KeyLocked, KeyUnavailable } from "../identity/Identity.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../item/Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
@@ -7,7 +8,6 @@ import { ItemType } from "../item/ItemId.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 
 /** Something changed between what the person was shown and the signing. Nothing was signed. */
 export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { item: Schema.String }) {

@@ -1,7 +1,7 @@
 // What is verified is what runs: a read-only copy of the canonical bytes under $KIWI_HOME/verified/<sha256>/.
 import { Context, type Effect } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { FolderFile } from "../item/Item.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Verified } from "./Verifier.ts"
 
 export class VerifiedCopies extends Context.Service<VerifiedCopies, {

@@ -1,8 +1,8 @@
 // Where lockfiles are: `.ai/lockfiles/<category>/<id>@<version>.lock.json` of project and user. Files are the truth; the
 // index beside them only remembers when a lock last held, and is rebuilt from the files whenever it is in doubt.
 import { Context, type Effect, type Result, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { Frozen, Lockfile } from "./Lockfile.ts"
 
 /** Whose locks: the project's win over yours. */

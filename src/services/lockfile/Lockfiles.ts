@@ -1,6 +1,6 @@
 // Everything that can be done with locks, once for the command line, for tools and for a call. Resolves and verifies
 // before it locks; replaces a lock that says something else only for a person.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, type Result, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import type { ResolveError } from "../chain/ChainResolver.ts"
 import type { InstalledPackage, InstalledSet } from "../dependency/InstalledPackage.ts"
@@ -179,7 +179,15 @@ export class Lockfiles extends Context.Service<Lockfiles, {
   readonly packagesOf: (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
   /** Resolves, verifies, resolves the environment as far as it can be, and checks. For `validate` and `diff`. */
   readonly validate: (query: LockQuery) => Effect.Effect<LockState, LockQueryError>
+  /** The same for many tools, whose folders are looked at once. */
+  readonly validateAll: (
+    queries: ReadonlyArray<LockQuery>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<LockState, LockQueryError>>>
   readonly planFreeze: (query: FreezeQuery) => Effect.Effect<FreezePlan, LockQueryError>
+  /** The same for many tools, whose folders are looked at once. */
+  readonly planFreezeAll: (
+    queries: ReadonlyArray<FreezeQuery>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<FreezePlan, LockQueryError>>>
   /** Writes the lock. Without an act only what asks for none; else `HumanRequired`. */
   readonly freeze: (
     plan: FreezePlan,

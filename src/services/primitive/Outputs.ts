@@ -1,6 +1,6 @@
 // Output that is too large to return: kept on disk below `.ai/outputs`, read back in ranges, gone after seven days.
 import { Context, type Effect, Schema } from "effect"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 
 /** A kept output has been removed, or there never was one of this id. */
 export class OutputNotFound extends Schema.TaggedError<OutputNotFound>()("OutputNotFound", { id: Schema.String }) {

@@ -11,6 +11,7 @@ import type { EnvConfigInvalid, RequirementsMissing, ResolvedEnv } from "../env/
 import { loadCall } from "../error/calls.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { KiwiError, ValidationIssue } from "../error/KiwiError.ts"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { SecretMissing, SecretUnavailable } from "../identity/SecretStore.ts"
 import type { HistoryDamaged } from "../integrity/ItemHistory.ts"
 import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
@@ -24,7 +25,6 @@ import type { Isolation } from "../sandbox/Isolation.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { ToolCall, ToolResult } from "./ToolCall.ts"
 
 const Issues = Schema.Array(

@@ -1,8 +1,8 @@
 // Whether a person has accepted this project, and at which bytes of its control files. The decision lives in
 // $KIWI_HOME; nothing in the project can make it.
 import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 import type { ProgramFile } from "./ShownProgram.ts"
 

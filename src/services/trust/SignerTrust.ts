@@ -1,8 +1,8 @@
 // Whose signatures count: you, the signers that you trust, and for a trusted project those that it proposes.
 import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
-import type { WriteRefused } from "../workspace/SafeFiles.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 
 export const Signer = Schema.Struct({

@@ -8,6 +8,7 @@ import * as EnvResolverNode from "../../../src/layers/env/EnvResolverNode.ts"
 import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
 import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { EnvResolver, type ResolvedEnv } from "../../../src/services/env/EnvResolver.ts"
+import { changeUnseen, coarseFolder } from "../../support/spoiledFiles.ts"
 import { trustLayer, valuesOf, withRuntime } from "./environments.ts"
 
 const write = (file: string, text: string, mode = 0o644) => {
@@ -121,6 +122,23 @@ describe("EnvResolverNode", () => {
         assert.strictEqual(valuesOf((yield* resolve(chain)).child)["A"], "1")
       })
     ))
+
+  it.live("a change of the user's .env that its times do not show is seen", (context) =>
+    Effect.gen(function*() {
+      const folder = yield* coarseFolder
+      if (folder === undefined) return context.skip("no file system with coarse times can be mounted here")
+      yield* inWorld(({ resolve, root }) =>
+        Effect.gen(function*() {
+          symlinkSync(folder, join(root, ".ai"))
+          const value = Effect.map(
+            resolve(withRuntime({ env: { A: "${A:-none}" } })),
+            (env) => valuesOf(env.child)["A"]
+          )
+          assert.isTrue(yield* changeUnseen(join(folder, ".env"), { before: "A=one", after: "A=two" }, value))
+          assert.strictEqual(yield* value, "two")
+        })
+      )
+    }))
 
   it.live("a real process sees exactly what was resolved", () =>
     inWorld(({ resolve }) =>

@@ -4,7 +4,9 @@ import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { readRegular, readText, type Unread } from "../../../src/layers/files/readRegular.ts"
+import { getuid } from "node:process"
+import { readAll, readRegular, readText, type Unread, withRegular } from "../../../src/layers/files/readRegular.ts"
+import { Refused } from "../../../src/layers/files/refused.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const cases: ReadonlyArray<readonly [what: string, make: (file: string) => void, followed: Unread, itself?: Unread]> = [
@@ -40,6 +42,54 @@ describe("a regular file is read, and not", () => {
         assert.isUndefined(readText(file, { maxBytes: 1_024, follow: true }))
       }))
   }
+
+  it.effect("behind a link, unless it may be followed", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporary
+      Fs.mkdirSync(join(folder, "real/inner"), { recursive: true })
+      Fs.writeFileSync(join(folder, "real/inner/file"), "text")
+      Fs.symlinkSync("real", join(folder, "link"))
+      Fs.symlinkSync(join(folder, "real"), join(folder, "absolute"))
+      Fs.symlinkSync("../real/inner", join(folder, "real/again"))
+      for (const path of ["link/inner/file", "absolute/inner/file", "real/again/file", "real/inner/../inner/file"]) {
+        const file = `${folder}/${path}`
+        assert.strictEqual(readText(file, { maxBytes: 10, follow: true }), "text", path)
+        assert.deepStrictEqual(readRegular(file, { maxBytes: 10, follow: false }), Result.fail("not-a-file"), path)
+      }
+      assert.strictEqual(readText(join(folder, "real/inner/file"), { maxBytes: 10, follow: false }), "text")
+    }))
+
+  it.effect("that another user owns or everybody can write, where that counts", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporary, "file")
+      Fs.writeFileSync(file, "text")
+      const bounds = { maxBytes: 10, follow: false }
+      assert.strictEqual(readText(file, { ...bounds, own: true }), "text")
+      Fs.chmodSync(file, 0o666)
+      assert.deepStrictEqual(readRegular(file, { ...bounds, own: true }), Result.fail("unreadable"))
+      assert.strictEqual(readText(file, bounds), "text")
+      if (getuid?.() !== 0) return
+      Fs.chmodSync(file, 0o600)
+      Fs.chownSync(file, 4242, 4242)
+      assert.deepStrictEqual(readRegular(file, { ...bounds, own: true }), Result.fail("unreadable"))
+      assert.strictEqual(readText(file, bounds), "text")
+    }))
+
+  it.effect("that grows or shrinks while it is read", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporary, "file")
+      for (const after of ["text and more", "te", ""]) {
+        Fs.writeFileSync(file, "text")
+        const read = Result.try(() =>
+          withRegular(file, { maxBytes: 10, follow: false }, (opened) => {
+            Fs.writeFileSync(file, after)
+            return readAll(opened)
+          })
+        )
+        const error = Result.isFailure(read) ? read.failure : undefined
+        assert.strictEqual(error instanceof Refused ? error.message : error, "it changed while it was read")
+      }
+    }))
 
   it.live("a socket", () =>
     Effect.gen(function*() {

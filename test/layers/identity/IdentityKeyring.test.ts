@@ -4,18 +4,19 @@ import { spawn } from "node:child_process"
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as IdentityKeyring from "../../../src/layers/identity/IdentityKeyring.ts"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KeychainOs from "../../../src/layers/identity/KeychainOs.ts"
 import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 import type { Keychain } from "../../../src/services/identity/Keychain.ts"
 import { contract, isSignedBy, signing } from "../../services/identity/Identity.contract.ts"
 import { describeWith } from "../../support/realParts.ts"
 import { secretService } from "../../support/secretService.ts"
+import { changeUnseen, coarseFolder, spoiled } from "../../support/spoiledFiles.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const passphrase = "correct horse battery staple"
@@ -78,6 +79,40 @@ describe("IdentityKeyring", () => {
           assert.strictEqual(yield* identity.storedIn, "key file (0600)")
           const [signature] = yield* identity.sign(["m"], signing)
           assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
+        }))
+    }))
+
+  for (const [what, spoil] of spoiled) {
+    it.effect(`makes no second identity where identity.json is ${what}`, () =>
+      Effect.gen(function*() {
+        const home = join(yield* temporary, "kiwi")
+        const layer = open(home, KeychainMemory.layer)
+        yield* within(layer, (i) => i.ensure)
+        spoil(join(home, "identity.json"))
+        yield* within(layer, (identity) =>
+          Effect.gen(function*() {
+            assert.isUndefined(yield* identity.current)
+            const error = yield* Effect.flip(identity.ensure)
+            assert.strictEqual(error._tag, "KeyUnavailable")
+            assert.include(error.message, "identity.json")
+            assert.notInclude(error.message, home)
+          }))
+      }))
+  }
+
+  it.live("sees a change that the times of identity.json do not show", (context) =>
+    Effect.gen(function*() {
+      const home = yield* coarseFolder
+      if (home === undefined) return context.skip("no file system with coarse times can be mounted here")
+      yield* within(open(home, KeychainMemory.layer), (identity) =>
+        Effect.gen(function*() {
+          const { name } = yield* identity.ensure
+          const file = join(home, "identity.json")
+          const before = readFileSync(file, "utf8")
+          const other = "x".repeat(name.length)
+          const after = before.replace(JSON.stringify(name), JSON.stringify(other))
+          assert.isTrue(yield* changeUnseen(file, { before, after }, identity.current))
+          assert.strictEqual((yield* identity.current)?.name, other)
         }))
     }))
 

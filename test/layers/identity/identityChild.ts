@@ -1,10 +1,10 @@
 // Makes sure of the identity of the home that it is given, and prints it.
 import { ConfigProvider, Effect, Layer, Logger } from "effect"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as IdentityKeyring from "../../../src/layers/identity/IdentityKeyring.ts"
 import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { Identity } from "../../../src/services/identity/Identity.ts"
 
 const home = KiwiHomeNode.layerWith({ home: process.argv[2] })

@@ -1,15 +1,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
-import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as ItemHistoryFile from "../../../src/layers/integrity/ItemHistoryFile.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSqlite.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { ItemHistory } from "../../../src/services/integrity/ItemHistory.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
 import { contract } from "../../services/integrity/ItemHistory.contract.ts"
 import { locationOf } from "../../support/snapshots.ts"
+import { changeUnseen, coarseFolder, spoiled } from "../../support/spoiledFiles.ts"
 import { temporary } from "../../support/temporary.ts"
 
 /** A history as a new process would see it. */
@@ -112,15 +123,45 @@ describe("ItemHistoryFile", () => {
       yield* history.checkForward(item, "1.0.0", "a")
     }))
 
-  it.effect("refuses an item whose past nobody can look at", () =>
+  for (const [what, spoil] of spoiled) {
+    it.effect(`refuses an item whose past is ${what}`, () =>
+      Effect.gen(function*() {
+        const home = join(yield* temporary, "home")
+        const before = yield* Effect.provide(ItemHistory, open(home))
+        yield* before.ran(item, "2.0.0", "a")
+        const [file] = globSync("projects/p/history/*.json", { cwd: home })
+        spoil(join(home, file!))
+        for (const history of [before, yield* Effect.provide(ItemHistory, open(home))]) {
+          for (const [version, digest] of [["1.0.0", "b"], ["2.0.0", "a"], ["3.0.0", "c"]] as const) {
+            assert.strictEqual((yield* Effect.flip(history.checkForward(item, version, digest)))._tag, "HistoryDamaged")
+          }
+          assert.isUndefined((yield* history.past(item)).newest)
+        }
+      }))
+  }
+
+  it.effect("refuses an item whose folder of pasts is a link", () =>
     Effect.gen(function*() {
       const home = join(yield* temporary, "home")
+      yield* Effect.flatMap(Effect.provide(ItemHistory, open(home)), (history) => history.ran(item, "2.0.0", "a"))
+      const folder = join(home, "projects/p/history")
+      renameSync(folder, join(home, "elsewhere"))
+      symlinkSync(join(home, "elsewhere"), folder)
+      const history = yield* Effect.provide(ItemHistory, open(home))
+      assert.strictEqual((yield* Effect.flip(history.checkForward(item, "1.0.0", "b")))._tag, "HistoryDamaged")
+    }))
+
+  it.live("sees a change that the file's times do not show", (context) =>
+    Effect.gen(function*() {
+      const home = yield* coarseFolder
+      if (home === undefined) return context.skip("no file system with coarse times can be mounted here")
       const history = yield* Effect.provide(ItemHistory, open(home))
       yield* history.ran(item, "2.0.0", "a")
       const [file] = globSync("projects/p/history/*.json", { cwd: home })
-      rmSync(join(home, file!))
-      symlinkSync(join(home, file!), join(home, file!))
-      assert.strictEqual((yield* Effect.flip(history.checkForward(item, "1.0.0", "b")))._tag, "HistoryDamaged")
+      const before = readFileSync(join(home, file!), "utf8")
+      const after = before.replaceAll("2.0.0", "9.0.0")
+      assert.isTrue(yield* changeUnseen(join(home, file!), { before, after }, history.checkForward(item, "2.0.1", "b")))
+      assert.strictEqual((yield* Effect.flip(history.checkForward(item, "2.0.1", "b")))._tag, "GoesBack")
     }))
 
   it.effect("writes through no link", () =>

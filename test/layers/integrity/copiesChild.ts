@@ -2,9 +2,9 @@
 import { Effect, Layer } from "effect"
 import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as VerifiedCopiesFile from "../../../src/layers/integrity/VerifiedCopiesFile.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import { VerifiedCopies } from "../../../src/services/integrity/VerifiedCopies.ts"
 import * as Snapshots from "../../support/snapshots.ts"
 

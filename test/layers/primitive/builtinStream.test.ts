@@ -4,10 +4,10 @@ import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Stream } from
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { CallEvents } from "../../../src/services/call/CallEvents.ts"
+import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
 import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import type { PrimitiveEvent, PrimitiveStream } from "../../../src/services/primitive/Primitive.ts"
-import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 import { call, entries, kernel, reasonOf, tool } from "../proxy/calls.ts"
 import { inputFor } from "./inputs.ts"
 

@@ -4,8 +4,8 @@ import { isUtf8 } from "node:buffer"
 import { makeCapture } from "../../../src/layers/primitive/captureOutput.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { redactText } from "../../../src/services/audit/redaction.ts"
+import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import { WriteRefused } from "../../../src/services/workspace/SafeFiles.ts"
 
 const full = new WriteRefused({ path: ".ai/outputs/x", issue: "no-space", detail: "the disk is full" })
 

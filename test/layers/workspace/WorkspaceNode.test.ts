@@ -4,8 +4,8 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { execPath } from "node:process"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
 import * as WorkspaceNode from "../../../src/layers/workspace/WorkspaceNode.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
 import { temporary } from "../../support/temporary.ts"
@@ -97,7 +97,7 @@ describe("WorkspaceNode", () => {
       const program = `
         import { Effect, Layer, Option } from "effect"
         import * as H from "${new URL("../../../src/layers/workspace/KiwiHomeNode.ts", import.meta.url)}"
-        import * as F from "${new URL("../../../src/layers/workspace/SafeFilesNode.ts", import.meta.url)}"
+        import * as F from "${new URL("../../../src/layers/files/SafeFilesNode.ts", import.meta.url)}"
         import * as W from "${new URL("../../../src/layers/workspace/WorkspaceNode.ts", import.meta.url)}"
         import { Workspace } from "${new URL("../../../src/services/workspace/Workspace.ts", import.meta.url)}"
         const layer = W.layer(process.argv[2]).pipe(

@@ -5,6 +5,7 @@ import * as Fs from "node:fs"
 import { join, relative, sep } from "node:path"
 import { attempt } from "../../files/attempt.ts"
 import { isInside } from "../../files/isInside.ts"
+import { listFolder } from "../../files/listFolder.ts"
 import { processPath } from "../../files/processPath.ts"
 import * as HostFiles from "../HostFiles.ts"
 import type { ProjectPlace } from "./namedFiles.ts"
@@ -108,7 +109,7 @@ export const checkoutPrograms = Effect.fnUntraced(function*(
   const waiting = [checkout]
   for (let folder = waiting.pop(); folder !== undefined && !cut; folder = waiting.pop()) {
     const here = folder
-    for (const entry of attempt(() => Fs.readdirSync(here, { withFileTypes: true })) ?? []) {
+    for (const entry of listFolder(here, maxEntries + 1)) {
       const file = join(here, entry.name)
       const path = fromProject(root, file)
       seen += 1

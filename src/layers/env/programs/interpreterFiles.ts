@@ -2,16 +2,17 @@
 // loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
 // told by its real path alone: what lies there is the machine's, and changes with its updates. Of a script of the
 // checkout the files that it names belong to it: it is by them that a tool runs.
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
 import { basename, dirname, join, relative, sep } from "node:path"
 import type { ProgramFile } from "../../../services/trust/ShownProgram.ts"
 import { attempt } from "../../files/attempt.ts"
-import { isSameState, isSettled, statOf } from "../../files/believe.ts"
+import { isSameState, Readings } from "../../files/believe.ts"
 import { isInside } from "../../files/isInside.ts"
+import { listFolder } from "../../files/listFolder.ts"
 import { processPath } from "../../files/processPath.ts"
-import { fill, withoutFollowing } from "../../files/readRegular.ts"
+import { fill, openRegular } from "../../files/readRegular.ts"
 import * as HostFiles from "../HostFiles.ts"
 import { namedFiles, type ProjectPlace, type ScriptWords, scriptWords } from "./namedFiles.ts"
 import { isSystemProgram } from "./systemProgram.ts"
@@ -40,15 +41,14 @@ export interface FileContent {
 
 /** What regular files hold, read once for as long as they do not change. `undefined` for what cannot be read. */
 export const makeFileContents = () => {
-  const known = new Map<string, { readonly stat: Fs.BigIntStats; readonly content: FileContent }>()
+  const readings = new Readings<FileContent | undefined>()
 
   const read = (file: string) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => attempt(() => Fs.openSync(file, withoutFollowing))),
-      Effect.fnUntraced(function*(descriptor) {
-        if (descriptor === undefined) return undefined
-        const before = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
-        if (before?.isFile() !== true || before.size > BigInt(maxBytes)) return undefined
+      Effect.sync(() => attempt(() => openRegular(file, { maxBytes, follow: false }))),
+      Effect.fnUntraced(function*(opened): Effect.fn.Return<FileContent | undefined> {
+        if (opened === undefined) return undefined
+        const { descriptor, stat: before } = opened
         const hash = createHash("sha256")
         const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Number(before.size) + 1))
         let start: Buffer | undefined
@@ -64,25 +64,15 @@ export const makeFileContents = () => {
         if (after === undefined || !isSameState(after, before)) return undefined
         const digest = hash.digest("hex")
         if (isSystemProgram(start, after.size) || !startsPrograms(file, start, after)) {
-          return { stat: after, content: { digest } }
+          return { digest }
         }
         const words = after.size > BigInt(maxScriptBytes) ? undefined : scriptWords(start.toString("utf8"))
-        return { stat: after, content: { digest, words: words ?? null } }
+        return { digest, words: words ?? null }
       }),
-      (descriptor) => Effect.sync(() => descriptor === undefined ? undefined : Fs.closeSync(descriptor))
+      (opened) => Effect.sync(() => opened === undefined ? undefined : Fs.closeSync(opened.descriptor))
     )
 
-  return Effect.fnUntraced(function*(file: string): Effect.fn.Return<FileContent | undefined> {
-    const stat = statOf(file)
-    if (stat === undefined) return undefined
-    const before = known.get(file)
-    if (before !== undefined && isSameState(before.stat, stat)) return before.content
-    const found = yield* read(file)
-    const now = yield* Clock.currentTimeMillis
-    if (found !== undefined && isSettled(found.stat, now)) known.set(file, found)
-    else known.delete(file)
-    return found?.content
-  })
+  return (file: string) => readings.getEffect(file, read(file))
 }
 
 export type FileContents = ReturnType<typeof makeFileContents>
@@ -102,7 +92,7 @@ const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
 
 /** The Pythons in a folder; no installation has more than a few. */
 const pythonsIn = (folder: string): ReadonlyArray<string> =>
-  (attempt(() => Fs.readdirSync(folder)) ?? []).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
+  listFolder(folder).map(({ name }) => name).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
     .toSorted().slice(0, 16).map((name) => join(folder, name))
 
 /** What a place comes down to. */

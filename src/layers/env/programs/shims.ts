@@ -85,7 +85,7 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
         ? () => ofInstalls(root)
         : () => []
     }
-    if (files.stampOf(path.join(root, "tools", "user", "platform.json")) !== undefined) return () => ofVolta(root)
+    if (files.isFile(path.join(root, "tools", "user", "platform.json"))) return () => ofVolta(root)
     const isRustups = files.executable(path.join(folder, "rustup")) !== undefined
     return isRustups ? () => ofRustup(entry) : undefined
   }

@@ -3,9 +3,9 @@
 import { Effect, Layer } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { SafeFiles } from "../../../services/files/SafeFiles.ts"
 import { SystemItemRefused } from "../../../services/item/ItemErrors.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
-import { SafeFiles } from "../../../services/workspace/SafeFiles.ts"
 import { sha256 } from "../../identity/sha256.ts"
 
 const maxItem = 1024 * 1024

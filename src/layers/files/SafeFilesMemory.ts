@@ -1,6 +1,6 @@
 // Files of a disk that is not there. Links and modes do not exist in it; everything else is as on a real one.
 import { Effect, Layer } from "effect"
-import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/workspace/SafeFiles.ts"
+import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 
 const isBelow = (path: string): boolean =>
   path !== "" && !path.includes("\0") && path.split("/").every((p) => p !== "" && p !== "." && p !== "..")

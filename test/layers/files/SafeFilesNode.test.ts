@@ -5,10 +5,11 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { getuid } from "node:process"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
-import * as SafeFilesNode from "../../../src/layers/workspace/SafeFilesNode.ts"
-import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
-import { contract } from "../../services/workspace/SafeFiles.contract.ts"
+import { SafeFiles } from "../../../src/services/files/SafeFiles.ts"
+import { contract } from "../../services/files/SafeFiles.contract.ts"
+import { spoiled } from "../../support/spoiledFiles.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const base = fs.realpathSync.native(fs.mkdtempSync(join(tmpdir(), "kiwi-files-")))
@@ -137,6 +138,23 @@ for (const naming of ["descriptor", "path"] as const) {
         yield* files.write(root, "theirs", "new")
         assert.strictEqual(fs.statSync(join(root, "theirs")).uid, 4242)
       }).pipe(Effect.provide(layer)))
+
+    for (const [what, spoil] of spoiled) {
+      it.effect(`does not believe ${what}`, () =>
+        Effect.gen(function*() {
+          const files = yield* SafeFiles
+          const root = yield* temporary
+          yield* files.write(root, "folder/file", "text")
+          spoil(join(root, "folder/file"))
+          const refused = yield* Effect.flip(files.read(root, "folder/file", { maxBytes: 1024, own: true }))
+          const issues = what.includes("link")
+            ? ["symlink"]
+            : what === "a pipe" || what === "a folder"
+            ? ["not-a-file"]
+            : ["too-large", "foreign", "permission"]
+          assert.include(issues, refused.issue)
+        }).pipe(Effect.provide(layer)))
+    }
 
     it.effect("says read-only and no-space for what they are", (context) =>
       Effect.gen(function*() {

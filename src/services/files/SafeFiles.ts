@@ -113,4 +113,4 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     path: string,
     options: ReadOptions
   ) => Effect.Effect<Uint8Array | undefined, ReadRefused>
-}>()("kiwi/services/workspace/SafeFiles") {}
+}>()("kiwi/services/files/SafeFiles") {}

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Result, Schema } from "effect"
-import { SafeFiles } from "../../../src/services/workspace/SafeFiles.ts"
+import { SafeFiles } from "../../../src/services/files/SafeFiles.ts"
 
 const limit = { maxBytes: 1_048_576 }
 const text = (bytes: Uint8Array | undefined) => bytes === undefined ? undefined : new TextDecoder().decode(bytes)
@@ -136,6 +136,36 @@ export const contract = <E>(
         assert.strictEqual((yield* Effect.flip(files.makeDirectory(folder, "file"))).issue, "not-a-directory")
         assert.strictEqual((yield* Effect.flip(files.write(folder, "dir", "x"))).issue, "exists")
         assert.strictEqual((yield* Effect.flip(files.read(folder, "dir", limit))).issue, "not-a-file")
+      }).pipe(Effect.provide(implementation)))
+
+    it.effect("believes what it wrote itself, and gives bytes that are the caller's own", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        const data = new TextEncoder().encode("kept")
+        yield* files.write(folder, "mine", data)
+        data.fill(0)
+        const own = { ...limit, own: true }
+        const first = yield* files.read(folder, "mine", own)
+        assert.strictEqual(text(first), "kept")
+        first!.fill(0)
+        assert.strictEqual(text(yield* files.read(folder, "mine", own)), "kept")
+        assert.isUndefined(yield* files.read(folder, "none", own))
+      }).pipe(Effect.provide(implementation)))
+
+    it.effect("reads a file and nothing that only has its name", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const folder = yield* root
+        yield* files.makeDirectory(folder, "a/folder")
+        yield* files.write(folder, "a/file", "")
+        assert.deepStrictEqual(yield* files.read(folder, "a/file", { maxBytes: 0 }), new Uint8Array())
+        for (const path of ["a", "a/folder", "a/file/below", "a/file/below/deeper"]) {
+          assert.strictEqual((yield* Effect.flip(files.read(folder, path, limit))).issue, "not-a-file", path)
+        }
+        yield* files.remove(folder, "a/folder")
+        yield* files.write(folder, "a/folder", "a file now")
+        assert.strictEqual(text(yield* files.read(folder, "a/folder", limit)), "a file now")
       }).pipe(Effect.provide(implementation)))
 
     it.effect("reads no more than it was allowed", () =>

@@ -1,0 +1,160 @@
+// SafeFiles on a real disk. Calls are synchronous: they are a few system calls each, and between two of them the world
+// can change.
+import { Array as Arr, Clock, Effect, Layer, Result } from "effect"
+import { closeSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { type FileWrite, type ReadOptions, SafeFiles, type WriteRefused } from "../../services/files/SafeFiles.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { errorCode } from "../process/errorCode.ts"
+import { components, defaultNaming, type Naming, syncFolder, withFolder } from "./folders.ts"
+import { isInside } from "./isInside.ts"
+import { openInFolder, readAll } from "./readRegular.ts"
+import { asRead, asWrite } from "./refused.ts"
+import { type NamedFile, removeEmptyIn, removeIn, replaceFiles, sweep, type WriteOptions } from "./replaceFiles.ts"
+
+/** Files that are open at once, and that the disk is waited for without a chance for other fibers. */
+const mostAtOnce = 32
+
+const unlessAbsent = <A>(use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined
+    throw error
+  }
+}
+
+export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?: Naming }) {
+  const { home } = yield* KiwiHome
+  const naming = layerOptions.naming ?? defaultNaming
+  const swept = new Set<string>()
+
+  const isPrivate = (root: string): boolean => isInside(home, root)
+
+  /** Files of one folder. What is wrong with the folder is wrong with all of them. */
+  const writeFolder = (
+    root: string,
+    writes: ReadonlyArray<FileWrite>,
+    options: WriteOptions,
+    now: number
+  ): ReadonlyArray<Result.Result<void, WriteRefused>> => {
+    const secret = isPrivate(root)
+    const found = Result.try(() => {
+      const files = writes.map(({ data, path }): NamedFile => ({
+        name: components(path).at(-1)!,
+        data: typeof data === "string" ? new TextEncoder().encode(data) : data
+      }))
+      const folders = components(writes[0]!.path).slice(0, -1)
+      return withFolder(naming, root, folders, secret ? 0o700 : 0o755, (folder) => {
+        sweep(folder, swept, now)
+        return replaceFiles(folder, files, options, secret)
+      })
+    })
+    return writes.map(({ path }, index) =>
+      Result.mapError(Result.flatMap(found, (written) => written[index]!), asWrite(path))
+    )
+  }
+
+  const write = Effect.fn("SafeFiles.write")(function*(
+    root: string,
+    path: string,
+    data: Uint8Array | string,
+    options: WriteOptions = {}
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    yield* Effect.fromResult(writeFolder(root, [{ path, data }], options, now)[0]!)
+  })
+
+  const writeAll = Effect.fn("SafeFiles.writeAll")(function*(
+    root: string,
+    writes: ReadonlyArray<FileWrite>,
+    options: { readonly mode?: number } = {}
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const answers = writes.map(({ path }): Result.Result<void, WriteRefused> =>
+      Result.try({ try: () => void components(path), catch: asWrite(path) })
+    )
+    const sound = [...answers.keys()].filter((index) => Result.isSuccess(answers[index]!))
+    const byFolder = Map.groupBy(sound, (index) => dirname(writes[index]!.path))
+    const batches = [...byFolder.values()].flatMap((indexes) => Arr.chunksOf(indexes, mostAtOnce))
+    for (const [number, some] of batches.entries()) {
+      if (number > 0) yield* Effect.yieldNow
+      const written = writeFolder(root, some.map((index) => writes[index]!), options, now)
+      for (const [at, index] of some.entries()) answers[index] = written[at]!
+    }
+    return answers
+  })
+
+  const makeDirectory = Effect.fn("SafeFiles.makeDirectory")((
+    root: string,
+    path: string,
+    options: { readonly mode?: number } = {}
+  ) =>
+    Effect.try({
+      try: () => {
+        const mode = isPrivate(root) ? (options.mode ?? 0o700) & 0o700 : options.mode ?? 0o755
+        withFolder(naming, root, components(path), mode, () => undefined)
+      },
+      catch: asWrite(path)
+    })
+  )
+
+  const remove = Effect.fn("SafeFiles.remove")((root: string, path: string) =>
+    Effect.try({
+      try: () =>
+        unlessAbsent(() => {
+          const parts = components(path)
+          withFolder(naming, root, parts.slice(0, -1), undefined, (folder) => {
+            removeIn(folder, parts.at(-1)!, join(root, ...parts.slice(0, -1)), parts.length)
+            syncFolder(folder)
+          })
+        }),
+      catch: asWrite(path)
+    })
+  )
+
+  const removeEmpty = Effect.fn("SafeFiles.removeEmpty")((root: string, path: string) =>
+    Effect.try({
+      try: () => {
+        const parts = components(path)
+        return unlessAbsent(() =>
+          withFolder(
+            naming,
+            root,
+            parts.slice(0, -1),
+            undefined,
+            (folder) => removeEmptyIn(folder, parts.at(-1)!)
+          )
+        ) ?? true
+      },
+      catch: asWrite(path)
+    })
+  )
+
+  const read = Effect.fnUntraced(function*(root: string, path: string, options: ReadOptions) {
+    return yield* Effect.try({
+      try: () =>
+        unlessAbsent(() => {
+          const parts = components(path)
+          return withFolder(naming, root, parts.slice(0, -1), undefined, (folder) => {
+            const file = openInFolder(folder.at(parts.at(-1)!), options)
+            try {
+              // Without names for descriptors, a folder may have been replaced before the file was opened.
+              folder.at(parts.at(-1)!)
+              const bytes = readAll(file)
+              return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+            } finally {
+              closeSync(file.descriptor)
+            }
+          })
+        }),
+      catch: asRead(path)
+    })
+  })
+
+  return SafeFiles.of({ write, writeAll, makeDirectory, remove, removeEmpty, read })
+})
+
+export const layerWith = (options: { readonly naming?: Naming }) => Layer.effect(SafeFiles, make(options))
+
+export const layer = layerWith({})

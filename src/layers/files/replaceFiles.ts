@@ -1,0 +1,180 @@
+// Replaces files in an open folder: written beside their place, then renamed, so that nobody ever reads half of one. And
+// removes what is there, and what a process left that was killed while it wrote.
+import { Result } from "effect"
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { kill, pid } from "node:process"
+import { errorCode } from "../process/errorCode.ts"
+import { type Folder, lstat, maxDepth, openFolder, syncFolder } from "./folders.ts"
+import { readFolder } from "./listFolder.ts"
+import { Refused } from "./refused.ts"
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
+
+/** What a process that was killed while it wrote leaves behind: its id in 8 hex digits, then 16 at random. */
+export const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
+/** Milliseconds. The writer of a file may be on another machine that shares the disk. */
+const leftoverAge = 60_000
+/** After that, its id is somebody else's. */
+const writerAge = 3_600_000
+
+const nameTemporary = (): string => `.kiwi-${pid.toString(16).padStart(8, "0")}${randomBytes(8).toString("hex")}.tmp`
+
+const isWriterGone = (name: string): boolean =>
+  Result.match(Result.try(() => kill(Number.parseInt(name.slice(6, 14), 16), 0)), {
+    onSuccess: () => false,
+    onFailure: (error) => errorCode(error) !== "EPERM"
+  })
+
+/** Removes what a crashed process left in this folder; looked at once per folder and process. */
+export const sweep = (folder: Folder, swept: Set<string>, now: number): void => {
+  const { dev, ino } = fs.fstatSync(folder.fd, { bigint: true })
+  const key = `${dev}:${ino}`
+  if (swept.has(key)) return
+  swept.add(key)
+  for (const { name } of readFolder(folder.at("."))) {
+    if (!leftover.test(name)) continue
+    const found = lstat(folder.at(name))
+    const age = found === undefined ? 0 : now - Number(found.mtimeMs)
+    if (age > writerAge || (age > leftoverAge && isWriterGone(name))) fs.rmSync(folder.at(name), { force: true })
+  }
+}
+
+/** The mode of the new file, and whether umask may still narrow it. */
+const modeFor = (asked: number | undefined, old: fs.BigIntStats | undefined, secret: boolean) => {
+  const allowed = secret ? 0o700 : 0o777
+  if (old === undefined) return { mode: (asked ?? (secret ? 0o600 : 0o644)) & allowed, exact: asked !== undefined }
+  const had = Number(old.mode) & 0o777
+  if (asked === undefined) return { mode: had & allowed, exact: true }
+  return { mode: (asked | (had & 0o111 & (asked >> 2))) & allowed, exact: true }
+}
+
+const writeWhole = (fd: number, data: Uint8Array): void => {
+  for (let at = 0; at < data.length;) at += fs.writeSync(fd, data, at)
+}
+
+export interface WriteOptions {
+  readonly mode?: number
+  readonly exclusive?: boolean
+}
+
+export interface NamedFile {
+  readonly name: string
+  readonly data: Uint8Array
+}
+
+const keepOwner = (fd: number, old: fs.BigIntStats | undefined): void => {
+  const made = fs.fstatSync(fd, { bigint: true })
+  if (old === undefined || (old.uid === made.uid && old.gid === made.gid)) return
+  try {
+    fs.fchownSync(fd, Number(old.uid), Number(old.gid))
+  } catch (error) {
+    if (errorCode(error) !== "EPERM") throw error
+  }
+}
+
+const place = (folder: Folder, temporary: string, name: string, exclusive: boolean): void => {
+  if (!exclusive) return fs.renameSync(folder.at(temporary), folder.at(name))
+  try {
+    fs.linkSync(folder.at(temporary), folder.at(name))
+    fs.unlinkSync(folder.at(temporary))
+  } catch (error) {
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(errorCode(error))) throw error
+    // A disk without hard links: claim the name, then replace the empty file.
+    fs.closeSync(fs.openSync(folder.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
+    fs.renameSync(folder.at(temporary), folder.at(name))
+  }
+}
+
+/** A file that is written beside its place and not in it yet. */
+interface Staged {
+  readonly name: string
+  readonly temporary: string
+  readonly fd: number
+}
+
+const orRemove = <A>(folder: Folder, temporary: string, use: () => A): A => {
+  try {
+    return use()
+  } catch (error) {
+    fs.rmSync(folder.at(temporary), { force: true })
+    throw error
+  }
+}
+
+const stage = (folder: Folder, { data, name }: NamedFile, options: WriteOptions, secret: boolean): Staged => {
+  const old = lstat(folder.at(name))
+  if (old?.isSymbolicLink() === true) throw new Refused("symlink", "it is a link")
+  if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
+  if (old !== undefined && options.exclusive === true) throw new Refused("exists", "it is already there")
+  const { exact, mode } = modeFor(options.mode, old, secret)
+  const temporary = nameTemporary()
+  const fd = fs.openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  return orRemove(folder, temporary, () => {
+    try {
+      folder.at(temporary)
+      if (!secret) keepOwner(fd, old)
+      if (exact) fs.fchmodSync(fd, mode)
+      writeWhole(fd, data)
+    } catch (error) {
+      fs.closeSync(fd)
+      throw error
+    }
+    return { name, temporary, fd }
+  })
+}
+
+const flush = (folder: Folder, staged: Staged): Staged =>
+  orRemove(folder, staged.temporary, () => {
+    try {
+      fs.fsyncSync(staged.fd)
+    } finally {
+      fs.closeSync(staged.fd)
+    }
+    return staged
+  })
+
+/** All are written before the disk is waited for: many files then take it little longer than one. */
+export const replaceFiles = (
+  folder: Folder,
+  files: ReadonlyArray<NamedFile>,
+  options: WriteOptions,
+  secret: boolean
+): ReadonlyArray<Result.Result<void, unknown>> => {
+  const staged = files.map((file) => Result.try(() => stage(folder, file, options, secret)))
+  const flushed = staged.map(Result.flatMap((one) => Result.try(() => flush(folder, one))))
+  const placed = flushed.map(
+    Result.flatMap(({ name, temporary }) =>
+      Result.try(() => orRemove(folder, temporary, () => place(folder, temporary, name, options.exclusive === true)))
+    )
+  )
+  if (placed.some(Result.isSuccess)) syncFolder(folder)
+  return placed
+}
+
+export const removeIn = (folder: Folder, name: string, real: string, depth: number): void => {
+  const found = lstat(folder.at(name))
+  if (found === undefined) return
+  if (!found.isDirectory()) return fs.unlinkSync(folder.at(name))
+  if (depth > maxDepth) throw new Refused("io", "it is nested too deeply")
+  const inner = openFolder(folder.at(name), join(real, name), folder.naming)
+  try {
+    for (const child of readFolder(inner.at("."), Infinity)) removeIn(inner, child.name, join(real, name), depth + 1)
+  } finally {
+    fs.closeSync(inner.fd)
+  }
+  fs.rmdirSync(folder.at(name))
+}
+
+/** Whether there is no such folder any more. A folder that holds anything stays. */
+export const removeEmptyIn = (folder: Folder, name: string): boolean => {
+  try {
+    fs.rmdirSync(folder.at(name))
+    syncFolder(folder)
+    return true
+  } catch (error) {
+    if (["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error))) return false
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+// A map in memory that forgets what was used longest ago when it holds more than it may.
+
+export class BoundedMap<K, V> {
+  readonly #entries = new Map<K, V>()
+  readonly #most: number
+  readonly #sizeOf: (value: V) => number
+  #total = 0
+
+  /** `most`: what all values may take together, by `sizeOf`, which has to give the same for a value each time. */
+  constructor(most: number, sizeOf: (value: V) => number = () => 1) {
+    this.#most = most
+    this.#sizeOf = sizeOf
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key)
+    // The order matters only when the map is about to be full, and moving an entry costs more than finding it.
+    if (value !== undefined && this.#total > this.#most / 2) {
+      this.#entries.delete(key)
+      this.#entries.set(key, value)
+    }
+    return value
+  }
+
+  /** A value that is larger than the whole map may be is not kept. */
+  set(key: K, value: V): void {
+    this.delete(key)
+    const size = this.#sizeOf(value)
+    if (size > this.#most) return
+    this.#entries.set(key, value)
+    this.#total += size
+    for (const oldest of this.#entries.keys()) {
+      if (this.#total <= this.#most) break
+      this.delete(oldest)
+    }
+  }
+
+  delete(key: K): void {
+    const value = this.#entries.get(key)
+    if (value === undefined) return
+    this.#total -= this.#sizeOf(value)
+    this.#entries.delete(key)
+  }
+
+  /** The one that was used longest ago first. */
+  values(): IterableIterator<V> {
+    return this.#entries.values()
+  }
+}
