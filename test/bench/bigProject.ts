@@ -105,7 +105,7 @@ const signAll = (place: Place, sources: ReadonlyArray<Source>) =>
   Effect.scoped(Effect.gen(function*() {
     const context = yield* Layer.build(Kernel.layerProcess(place.options))
     const identity = Context.get(context, Identity)
-    const { keyId } = yield* identity.ensure
+    const { keyId } = yield* identity.ensure()
     const claims = sources.map(({ text }) => ({
       time,
       kind: "person" as const,

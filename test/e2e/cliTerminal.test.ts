@@ -217,6 +217,27 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
     assert.deepStrictEqual([fresh.trust, fresh.signed.length], ["trusted", 5])
   })
 
+  it("gets no passphrase from an agent that makes it: it would sign by it", async () => {
+    const env = { CLAUDECODE: "1", KIWI_HOME: join(machine.folder, "empty"), KIWI_PASSPHRASE: "an agent's own words" }
+    const made = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
+    assert.deepStrictEqual([made.trust, made.signed.length], ["trusted", 5])
+    machine.write("other/.ai/tools/x/hello.py", python("hello", `print("hello")`))
+    const key = JSON.parse((await machine.kiwi(["identity", "--json"], { env })).stdout)
+    assert.strictEqual(key.stored_in, "key file (0600)")
+    for (
+      const act of [
+        ["sign", "tool", "hello"],
+        ["trust", "project", "--yes"],
+        ["trust", "add", key.public_key, "--as", "me", "--name", "mallory", "--everywhere"],
+        ["identity", "encrypt"]
+      ]
+    ) {
+      const { code, stdout } = await machine.kiwi([...act, "--json"], { env, cwd: join(machine.site, "other") })
+      assert.strictEqual(code, 1, act.join(" "))
+      assert.strictEqual(JSON.parse(stdout).error.code, "HUMAN_REQUIRED", act.join(" "))
+    }
+  })
+
   it("trusts no restricted project by an agent's init, after its .ai was moved away", async () => {
     machine.write("clone/.ai/tools/x/hello.py", python("hello", `print("hello")`))
     await machine.onTerminal(["sign", "tool", "hello", "--yes"])

@@ -265,7 +265,7 @@ describe("makeKiwi", () => {
         for (const why of embedding({ CLAUDECODE: "1" }, all) as ReadonlyArray<string>) assert.include(why, "is set")
 
         const passphrase = { KIWI_PASSPHRASE: "open sesame" }
-        const ensure = "() => Effect.flatMap(Embed.Identity, (identity) => identity.ensure)"
+        const ensure = "() => Effect.flatMap(Embed.Identity, (identity) => identity.ensure())"
         assert.deepStrictEqual(embedding(passphrase, ensure), ["done"])
         const isLocked = "your signing key has a passphrase, and KIWI_PASSPHRASE is not"
         assert.deepStrictEqual(embedding({ KIWI_PASSPHRASE: "" }, trusting), refused(`${isLocked} set`, 2))

@@ -56,12 +56,12 @@ const parseIdentity = (text: string): State => {
   return { _tag: "Recorded", identity }
 }
 
-/** Your account on this machine. */
+/** Your account on this machine; in a container it may have a number and no name. */
 const accountName = (): string => {
   try {
     return userInfo().username
   } catch {
-    return "you"
+    return "user"
   }
 }
 
@@ -121,7 +121,11 @@ export const make = Effect.fnUntraced(function*(options: {
     files.write(home, fileName, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
 
   /** Puts the key where it will stay, and says where that is. */
-  const store = Effect.fnUntraced(function*(pair: Ed25519.KeyPair, keyId: string) {
+  const store = Effect.fnUntraced(function*(
+    pair: Ed25519.KeyPair,
+    keyId: string,
+    passphrase: Redacted.Redacted | undefined
+  ) {
     yield* checkNewPassphrase(passphrase)
     const slot = slotOf({ keyId, publicKey: pair.publicKey }, {})
     const place = yield* Effect.catchTag(
@@ -135,22 +139,23 @@ export const make = Effect.fnUntraced(function*(options: {
     return { storedIn: storedAs(isInKeychain(place) ? "keychain" : "file", passphrase !== undefined) }
   })
 
-  const create = Effect.fnUntraced(function*() {
+  const create = Effect.fnUntraced(function*(passphrase: Redacted.Redacted | undefined) {
     // Another process may have made it while this one waited for the lock.
     const other = yield* existing()
     if (other !== undefined) return other
     const pair = Ed25519.generate()
     const keyId = Ed25519.keyIdOf(pair.publicKey)
-    const place = yield* store(pair, keyId)
+    const place = yield* store(pair, keyId, passphrase)
     const identity: Recorded = { version: 1, keyId, publicKey: pair.publicKey, name: accountName(), ...place }
     yield* record(identity, true)
     return identity
   })
 
-  const ensure = Effect.gen(function*() {
-    const identity = (yield* existing()) ?? (yield* withIdentityLock(create()))
+  const ensure = Effect.fn("Identity.ensure")(function*(act?: Pick<HumanAct, "agent">) {
+    const given = act?.agent === undefined ? passphrase : undefined
+    const identity = (yield* existing()) ?? (yield* withIdentityLock(create(given)))
     return toSigner(identity)
-  }).pipe(Effect.withSpan("Identity.ensure"))
+  })
 
   /** Removes the copy that does not count, where there is one. */
   const tidy = Effect.fnUntraced(function*(identity: Recorded) {

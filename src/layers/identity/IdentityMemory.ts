@@ -15,14 +15,15 @@ export const make = Effect.sync(() => {
   let identity: { readonly pair: Ed25519.KeyPair; readonly signer: Signer } | undefined
   let passphrase: string | undefined
 
-  const ensure = Effect.sync(() => {
-    if (identity === undefined) {
-      const pair = Ed25519.generate()
-      const { publicKey } = pair
-      identity = { pair, signer: { keyId: Ed25519.keyIdOf(publicKey), publicKey, name: "you" } }
-    }
-    return identity.signer
-  })
+  const ensure = () =>
+    Effect.sync(() => {
+      if (identity === undefined) {
+        const pair = Ed25519.generate()
+        const { publicKey } = pair
+        identity = { pair, signer: { keyId: Ed25519.keyIdOf(publicKey), publicKey, name: "you" } }
+      }
+      return identity.signer
+    })
 
   const existing = Effect.suspend(() =>
     identity === undefined ? unavailable("there is none yet", "kiwi identity") : Effect.succeed(identity)

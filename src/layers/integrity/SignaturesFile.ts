@@ -360,7 +360,7 @@ export const make = Effect.gen(function*() {
     const items = shown.items.filter((planned) => !isOlder(planned))
     yield* Effect.forEach(shown.items.filter(isOlder), verifyAgain, { discard: true })
     const writes = yield* Effect.forEach(items, prepare)
-    const { keyId } = yield* identity.ensure
+    const { keyId } = yield* identity.ensure(act)
     const time = compactTime(yield* DateTime.now)
     const claims = items.map(({ snapshot }) => ({ time, kind: "person" as const, digest: snapshot.digest, keyId }))
     // The key is opened even where nothing is to be signed: its passphrase guards going back as it guards signing.

@@ -327,14 +327,11 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const trustNew = Effect.fn("ProjectTrust.trustNew")(function*<A, E, R>(create: Effect.Effect<A, E, R>) {
     const hadAi = statOf(project.ai) !== undefined
-    const before = yield* findControlFiles(files, project.root)
     const value = yield* create
     const report = inspectFolders(folders)
     if (hadAi || report._tag === "Unusable" || report.concerns.length > 0) return { value, trusted: false }
-    const made = (yield* findControlFiles(files, project.root))
-      .filter((now) => !before.some((old) => old.path === now.path))
-    // What was there and what comes later is alike: nobody has been shown it.
-    yield* locked(decide("init", report, made, []))
+    // A control file that is there now was there before, or somebody else wrote it meanwhile: nobody was shown it.
+    yield* locked(decide("init", report, [], []))
     return { value, trusted: true }
   })
 

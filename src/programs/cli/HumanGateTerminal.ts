@@ -127,10 +127,10 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           if (opened !== undefined) {
             return { ...agreed(request, "passphrase", opened.seen), passphrase: opened.passphrase }
           }
-          const isSafe = agent === undefined
-            ? (yield* identity.opensWith(noPassphrase)) === undefined
-            : yield* isNewHome
-          if (isSafe) return agreed(request, "init", agent ?? "what comes with Kiwi")
+          if (agent === undefined) {
+            const isOpen = (yield* identity.opensWith(noPassphrase)) === undefined
+            if (isOpen) return agreed(request, "init", "what comes with Kiwi")
+          } else if (yield* isNewHome) return { ...agreed(request, "init", agent), agent }
         }
         const why = whyNotTyped({
           env,

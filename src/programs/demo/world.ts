@@ -1,13 +1,15 @@
 // What the demo happens in: a temporary folder with a home of its own, a project, a stranger's repository, and a small
 // web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
-import { Effect, FileSystem, Option, Path, Schema } from "effect"
+import { ConfigProvider, Effect, FileSystem, Layer, Logger, Option, Path, Schema } from "effect"
 import type { PlatformError } from "effect/PlatformError"
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 import { keyIdOf } from "../../layers/identity/ed25519.ts"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import * as Kernel from "../../layers/Kernel.ts"
 import { makeRunOwnChild } from "../../layers/process/ownChild.ts"
 import { type OwnPrograms, ownPrograms } from "../../layers/process/ownPrograms.ts"
+import { Identity } from "../../services/identity/Identity.ts"
 import { commentSyntax, signedMessage, withSignature } from "../../services/item/SignatureLine.ts"
 import { DemoFailed } from "./Scene.ts"
 
@@ -191,6 +193,15 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     // The person of the demo is played: this is how a command is theirs without a terminal.
     KIWI_PASSPHRASE: randomBytes(16).toString("hex")
   }
+  // Made here, since `kiwi init` gives a key no passphrase where an agent types it, and one may have typed the demo. That
+  // it lies in a file is no news to the person.
+  const kernel = Kernel.layerProcess({ home: childEnv.KIWI_HOME, userSpace: childEnv.USER_SPACE }).pipe(
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: childEnv })))
+  )
+  yield* Effect.flatMap(Identity, (identity) => identity.ensure()).pipe(
+    Effect.provide([kernel, Logger.layer([])]),
+    Effect.mapError((error) => cannotBegin(error.message, "kiwi doctor"))
+  )
   // The folder is the demo's own and was just made: what fails in it is a defect, as is a Kiwi that cannot be started.
   const write: World["write"] = (file, text) =>
     files.makeDirectory(path.dirname(file), { recursive: true }).pipe(

@@ -67,8 +67,11 @@ export class Identity extends Context.Service<Identity, {
    * `undefined` before it is.
    */
   readonly storedIn: Effect.Effect<string | undefined>
-  /** The public side, made on first use, and encrypted where `KIWI_PASSPHRASE` is set then. A human act. */
-  readonly ensure: Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockError>
+  /**
+   * The public side, made on first use in a human act, and encrypted where `KIWI_PASSPHRASE` is set then. Not where an
+   * agent performs the act: it would know the passphrase, and sign by it from then on.
+   */
+  readonly ensure: (act?: Pick<HumanAct, "agent">) => Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockError>
   /**
    * Ed25519 over the UTF-8 bytes of each message, base64url. The key is opened once for all of them, only in a human
    * act of kind `sign`, and forgotten again. An encrypted key opens by the act's passphrase, else by `KIWI_PASSPHRASE`.

@@ -109,8 +109,8 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   ) => Effect.Effect<void, ProjectRestricted | HumanRequired | WriteRefused | LockError>
   readonly revoke: Effect.Effect<void, WriteRefused | LockError>
   /**
-   * Runs what makes a new `.ai`, then trusts the project at what was made. A folder that had an `.ai` before (even a
-   * broken link), or is unsafe, is not trusted by this; nor is a `.env*` that was there before, or any interpreter. For `kiwi init`.
+   * Runs what makes a new `.ai`, then trusts the project. A folder that had an `.ai` before (even a broken link), or is
+   * unsafe, is not trusted by this; nor is any control file or interpreter: nobody was shown one. For `kiwi init`.
    */
   readonly trustNew: <A, E, R>(
     create: Effect.Effect<A, E, R>

@@ -85,7 +85,7 @@ export const examples: Examples = {
     when: "The file of the key was cut off",
     produce: Effect.gen(function*() {
       const place = yield* project()
-      yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure), [kernelOf(place), noKeychain])
+      yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure()), [kernelOf(place), noKeychain])
         .pipe(Effect.provide(noKeychain))
       const folder = join(place.home, "keys")
       for (const name of fs.readdirSync(folder)) fs.writeFileSync(join(folder, name), "{")
@@ -102,7 +102,7 @@ export const examples: Examples = {
       const passphrase = ConfigProvider.layer(
         ConfigProvider.fromUnknown({ KIWI_PASSPHRASE: "correct horse battery staple", KIWI_KEYCHAIN: "off" })
       )
-      yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure), [kernelOf(place), passphrase])
+      yield* Effect.provide(Effect.flatMap(Identity, (identity) => identity.ensure()), [kernelOf(place), passphrase])
         .pipe(Effect.provide(passphrase))
       return yield* Effect.provide(
         Effect.flip(Effect.flatMap(Identity, (identity) => identity.sign(["x"], agree(signRequest)))),
@@ -115,7 +115,7 @@ export const examples: Examples = {
     produce: Effect.provide(
       Effect.gen(function*() {
         const identity = yield* Identity
-        yield* identity.ensure
+        yield* identity.ensure()
         const act = agree(yield* identity.proposePassphrase("encrypt"))
         return yield* Effect.flip(identity.changePassphrase({ from: undefined, to: Redacted.make("secret") }, act))
       }),

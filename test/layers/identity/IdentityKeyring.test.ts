@@ -66,7 +66,7 @@ describe("IdentityKeyring", () => {
         warnings.push(`${logLevel} ${String(message)}`)
       })])
       const signer = yield* Effect.provide(
-        within(open(home, KeychainMemory.layerUnavailable), (i) => Effect.andThen(i.ensure, i.ensure)),
+        within(open(home, KeychainMemory.layerUnavailable), (i) => Effect.andThen(i.ensure(), i.ensure())),
         logger
       )
       assert.strictEqual(warnings.length, 1)
@@ -75,7 +75,7 @@ describe("IdentityKeyring", () => {
       assert.strictEqual(statSync(join(home, "keys")).mode & 0o777, 0o700)
       yield* within(open(home, KeychainMemory.layer), (identity) =>
         Effect.gen(function*() {
-          assert.deepStrictEqual(yield* identity.ensure, signer)
+          assert.deepStrictEqual(yield* identity.ensure(), signer)
           assert.strictEqual(yield* identity.storedIn, "key file (0600)")
           const [signature] = yield* identity.sign(["m"], signing)
           assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
@@ -87,12 +87,12 @@ describe("IdentityKeyring", () => {
       Effect.gen(function*() {
         const home = join(yield* temporary, "kiwi")
         const layer = open(home, KeychainMemory.layer)
-        yield* within(layer, (i) => i.ensure)
+        yield* within(layer, (i) => i.ensure())
         spoil(join(home, "identity.json"))
         yield* within(layer, (identity) =>
           Effect.gen(function*() {
             assert.isUndefined(yield* identity.current)
-            const error = yield* Effect.flip(identity.ensure)
+            const error = yield* Effect.flip(identity.ensure())
             assert.strictEqual(error._tag, "KeyUnavailable")
             assert.include(error.message, "identity.json")
             assert.notInclude(error.message, home)
@@ -119,12 +119,12 @@ describe("IdentityKeyring", () => {
   it.effect("makes no second identity when its keychain is gone or has forgotten the key", () =>
     Effect.gen(function*() {
       const home = yield* temporary
-      const signer = yield* within(open(home, KeychainMemory.layer), (i) => i.ensure)
+      const signer = yield* within(open(home, KeychainMemory.layer), (i) => i.ensure())
       assert.isFalse(existsSync(join(home, "keys")))
       for (const keychain of [KeychainMemory.layerUnavailable, KeychainMemory.layer]) {
         yield* within(open(home, keychain), (identity) =>
           Effect.gen(function*() {
-            assert.deepStrictEqual(yield* identity.ensure, signer)
+            assert.deepStrictEqual(yield* identity.ensure(), signer)
             assert.deepStrictEqual(yield* identity.current, signer)
             const error = yield* Effect.flip(identity.sign(["m"], signing))
             assert.include(error.message, "in the keychain")
@@ -138,7 +138,7 @@ describe("IdentityKeyring", () => {
     Effect.gen(function*() {
       const home = yield* temporary
       const encrypted = open(home, KeychainMemory.layerUnavailable, { KIWI_PASSPHRASE: passphrase })
-      const signer = yield* within(encrypted, (i) => i.ensure)
+      const signer = yield* within(encrypted, (i) => i.ensure())
       const [signature] = yield* within(encrypted, (i) => i.sign(["m"], signing))
       assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
       for (
@@ -171,14 +171,14 @@ describe("IdentityKeyring", () => {
         Effect.forEach([passphrase, `${passphrase}.`, ""], (typed) => identity.opensWith(Redacted.make(typed)))
       const encrypted = open(home, KeychainMemory.layerUnavailable, { KIWI_PASSPHRASE: passphrase })
       assert.deepStrictEqual(yield* within(encrypted, opens), [undefined, undefined, undefined])
-      yield* within(encrypted, (i) => i.ensure)
+      yield* within(encrypted, (i) => i.ensure())
       for (const config of [{}, { KIWI_PASSPHRASE: "another" }]) {
         const later = open(home, KeychainMemory.layerUnavailable, config)
         assert.deepStrictEqual(yield* within(later, opens), [true, false, false])
       }
       for (const keychain of [KeychainMemory.layerUnavailable, KeychainMemory.layer]) {
         const plain = open(yield* temporary, keychain)
-        assert.deepStrictEqual(yield* within(plain, (i) => Effect.andThen(i.ensure, opens(i))), [
+        assert.deepStrictEqual(yield* within(plain, (i) => Effect.andThen(i.ensure(), opens(i))), [
           undefined,
           undefined,
           undefined
@@ -190,7 +190,7 @@ describe("IdentityKeyring", () => {
     Effect.gen(function*() {
       const [home, other] = [yield* temporary, yield* temporary]
       for (const folder of [home, other]) {
-        yield* within(open(folder, KeychainMemory.layerUnavailable), (i) => i.ensure)
+        yield* within(open(folder, KeychainMemory.layerUnavailable), (i) => i.ensure())
       }
       const identity = open(home, KeychainMemory.layerUnavailable)
       const refused = within(identity, (i) => Effect.flip(i.sign(["m"], signing)))
@@ -211,7 +211,7 @@ describe("IdentityKeyring", () => {
 
       writeFileSync(join(home, "identity.json"), "{}")
       assert.include((yield* refused).message, "identity.json")
-      const error = yield* within(identity, (i) => Effect.flip(i.ensure))
+      const error = yield* within(identity, (i) => Effect.flip(i.ensure()))
       assert.strictEqual(error._tag, "KeyUnavailable")
       assert.isUndefined(yield* within(identity, (i) => i.current))
       rmSync(join(home, "identity.json"))
@@ -226,7 +226,7 @@ describe("IdentityKeyring", () => {
       const lines: Array<string> = []
       const logger = Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))])
       const identity = open(home, KeychainMemory.layerUnavailable)
-      yield* Effect.provide(within(identity, (i) => Effect.andThen(i.ensure, i.sign(["m"], signing))), logger)
+      yield* Effect.provide(within(identity, (i) => Effect.andThen(i.ensure(), i.sign(["m"], signing))), logger)
       const { privateKey } = JSON.parse(readFileSync(keyFile(home), "utf8"))
       assert.isAbove(privateKey.length, 40)
       assert.notInclude(readFileSync(join(home, "identity.json"), "utf8"), privateKey)
@@ -274,7 +274,7 @@ describeWith(["secretService"], "IdentityKeyring on a real Secret Service", () =
       const home = yield* temporary
       const signer = yield* Effect.scoped(Effect.gen(function*() {
         const identity = open(home, realKeychain(yield* secretService))
-        const made = yield* within(identity, (i) => i.ensure)
+        const made = yield* within(identity, (i) => i.ensure())
         const [signature] = yield* within(identity, (i) => i.sign(["m"], signing))
         assert.isTrue(isSignedBy(made.publicKey, "m", signature!))
         assert.strictEqual(yield* within(identity, (i) => i.storedIn), "keychain")
@@ -282,7 +282,7 @@ describeWith(["secretService"], "IdentityKeyring on a real Secret Service", () =
         return made
       }))
       const later = open(home, realKeychain({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${home}/none` }))
-      assert.deepStrictEqual(yield* within(later, (i) => i.ensure), signer)
+      assert.deepStrictEqual(yield* within(later, (i) => i.ensure()), signer)
       assert.include((yield* within(later, (i) => Effect.flip(i.sign(["m"], signing)))).message, "in the keychain")
     }), 30_000)
 })

@@ -12,7 +12,7 @@ const home = KiwiHomeNode.layerWith({ home: process.argv[2] })
 await Effect.runPromise(
   Effect.gen(function*() {
     const { ensure } = yield* Identity
-    process.stdout.write((yield* ensure).publicKey)
+    process.stdout.write((yield* ensure()).publicKey)
   }).pipe(
     Effect.provide(IdentityKeyring.layer.pipe(
       Layer.provide([home, KeychainMemory.layerUnavailable, ProcessLockSqlite.layer]),

@@ -102,7 +102,7 @@ describe("a passphrase whose change is cut off", () => {
             let at = 1
             for (let done = false; !done; at++) {
               const world = yield* machine(where)
-              const signer = yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure))
+              const signer = yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure()))
               if (from !== undefined) yield* world.run(change(undefined, from))
               const cut = world.process(at, fate)
               yield* Effect.exit(Effect.provide(change(from, to), cut.layer))
@@ -139,7 +139,7 @@ describe("a passphrase whose change is cut off", () => {
   it.effect("leaves no plain key behind, says so where the old copy cannot be removed yet, and removes it later", () =>
     Effect.gen(function*() {
       const world = yield* machine("keychain")
-      yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure))
+      yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure()))
       const warnings: Array<string> = []
       const logger = Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))])
       // 1 begins, 2 writes the new copy, 3 makes it count, 4 removes the old one.
@@ -155,7 +155,7 @@ describe("a passphrase whose change is cut off", () => {
   it.effect("never removes the copy that counts, whatever identity.json says is left over", () =>
     Effect.gen(function*() {
       const world = yield* machine("file")
-      yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure))
+      yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure()))
       const file = join(world.home, "identity.json")
       const identity = JSON.parse(readFileSync(file, "utf8"))
       writeFileSync(file, JSON.stringify({ ...identity, leftover: { storedIn: identity.storedIn } }))
@@ -167,7 +167,7 @@ describe("a passphrase whose change is cut off", () => {
     Effect.gen(function*() {
       for (const where of ["keychain", "file"] as const) {
         const world = yield* machine(where)
-        yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure))
+        yield* world.run(Effect.flatMap(Identity, (identity) => identity.ensure()))
         const file = join(world.home, "identity.json")
         const storedIn = where === "keychain" ? "keychain (encrypted)" : "key file (encrypted)"
         writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), storedIn }))

@@ -32,7 +32,7 @@ interface Place {
 const encrypted = (passphrase: string) =>
   Layer.effectDiscard(Effect.gen(function*() {
     const identity = yield* Identity
-    yield* identity.ensure
+    yield* identity.ensure()
     const { digest, kind } = yield* identity.proposePassphrase("encrypt")
     const change = { from: undefined, to: Redacted.make(passphrase) }
     yield* identity.changePassphrase(change, { kind, digest, by: "terminal" })

@@ -372,7 +372,7 @@ describe("ProjectTrustFile", () => {
       }).pipe(Effect.provide(w.layer))
     }))
 
-  it.effect("trusts what kiwi init creates, but no .ai that was there and no .env that was there", () =>
+  it.effect("trusts a new .ai for kiwi init, but none that was there, and no control file that nobody was shown", () =>
     Effect.gen(function*() {
       const w = yield* world
       yield* Effect.gen(function*() {
@@ -390,8 +390,8 @@ describe("ProjectTrustFile", () => {
         assert.strictEqual(yield* stateTag, "Restricted")
         assert.isTrue((yield* trust.trustNew(Effect.sync(() => w.put(rules, "made\n")))).trusted)
         assert.strictEqual(yield* stateTag, "Trusted")
-        assert.deepStrictEqual(yield* states, { [rules]: "accepted", ".env": "new" })
-        assert.isUndefined(yield* trust.readControl(".env"))
+        assert.deepStrictEqual(yield* states, { [rules]: "new", ".env": "new" })
+        for (const path of [rules, ".env"]) assert.isUndefined(yield* trust.readControl(path))
       }).pipe(Effect.provide(w.layer))
     }))
 
@@ -403,12 +403,12 @@ describe("ProjectTrustFile", () => {
       w.put(".nvmrc", "20\n")
       yield* Effect.gen(function*() {
         const trust = yield* ProjectTrust
-        yield* trust.trustNew(Effect.sync(() => w.put(rules, "made\n")))
+        yield* trust.trustNew(Effect.sync(() => fs.mkdirSync(join(w.root, ".ai"))))
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
         assert.deepStrictEqual(yield* trust.unseen, [".nvmrc"])
         const bytes = (value: string) => new TextEncoder().encode(value)
-        w.put(rules, "edited\n")
-        assert.isTrue(yield* trust.renew(rules, { before: bytes("made\n"), after: bytes("edited\n") }))
+        w.put(rules, "made\n")
+        assert.isTrue(yield* trust.renew(rules, { before: undefined, after: bytes("made\n") }))
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [] })
         yield* trustProject
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [".nvmrc"] })

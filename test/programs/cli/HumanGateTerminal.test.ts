@@ -92,8 +92,9 @@ const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: stri
     Effect.gen(function*() {
       const { outcome } = yield* ask(options)
       if (outcome._tag === "Failure") return assert.fail(outcome.failure.message)
-      const { passphrase, ...act } = outcome.success
+      const { agent, passphrase, ...act } = outcome.success
       assert.deepStrictEqual(act, { kind: "sign", digest: "d1", by, seen })
+      assert.strictEqual(agent, seen.startsWith("Claude Code") ? seen : undefined)
       assert.strictEqual(passphrase !== undefined, seen.startsWith("typed"), "what opens the key, and only that")
     }))
 

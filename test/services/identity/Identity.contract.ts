@@ -52,8 +52,8 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
         assert.isUndefined(yield* identity.current)
         assert.isUndefined(yield* identity.storedIn)
         assert.strictEqual((yield* Effect.flip(identity.sign(["x"], signing)))._tag, "KeyUnavailable")
-        const signer = yield* identity.ensure
-        assert.deepStrictEqual(yield* identity.ensure, signer)
+        const signer = yield* identity.ensure()
+        assert.deepStrictEqual(yield* identity.ensure(), signer)
         assert.deepStrictEqual(yield* identity.current, signer)
         assert.match(signer.publicKey, /^[A-Za-z0-9_-]{43}$/)
         const digest = createHash("sha256").update(Buffer.from(signer.publicKey, "base64url")).digest("hex")
@@ -64,7 +64,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
     it.effect("signs every message by the key that it shows, only where a person agreed to sign", () =>
       Effect.gen(function*() {
         const identity = yield* Identity
-        const { publicKey } = yield* identity.ensure
+        const { publicKey } = yield* identity.ensure()
         const messages = ["one", "zwei \u00fc", ""]
         const signatures = yield* identity.sign(messages, signing)
         messages.forEach((message, index) => {
@@ -82,7 +82,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
       () =>
         Effect.gen(function*() {
           const identity = yield* Identity
-          const signer = yield* identity.ensure
+          const signer = yield* identity.ensure()
           const place = yield* identity.storedIn
           assert.isDefined(place)
           const [before] = yield* identity.sign(["old"], signing)
@@ -108,7 +108,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
             ),
             [true, false, false]
           )
-          assert.deepStrictEqual(yield* identity.ensure, signer)
+          assert.deepStrictEqual(yield* identity.ensure(), signer)
           yield* change("second passphrase \u00e9", made)
           assert.deepStrictEqual(yield* identity.storedIn, place)
           assert.isUndefined(yield* identity.locked)
@@ -124,7 +124,7 @@ export const contract = <E>(name: string, implementation: Layer.Layer<Identity, 
       () =>
         Effect.gen(function*() {
           const identity = yield* Identity
-          const { keyId } = yield* identity.ensure
+          const { keyId } = yield* identity.ensure()
           const [encrypt, decrypt] = [
             yield* identity.proposePassphrase("encrypt"),
             yield* identity.proposePassphrase("decrypt")

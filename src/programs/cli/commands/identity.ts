@@ -32,7 +32,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     const identity = yield* Identity
     const by = yield* caller
     const known = yield* identity.current
-    const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, () => identity.ensure)).pipe(
+    const signer = known ?? (yield* inProject(() => asHuman(identityRequest, by, identity.ensure)).pipe(
       withGate(true, { ownBytes: true })
     ))
     const storedIn = yield* identity.storedIn
