@@ -7,7 +7,7 @@ import { environment, omissionsFile } from "./test/support/runFolder.ts"
 // none of them idle. Vitest itself would leave one of two idle.
 const maxWorkers = availableParallelism() + 1
 
-// Unit tests first, then end-to-end tests. The long ones, with hundreds of processes each, are `npm run test:long`.
+// Unit and end-to-end tests side by side. The long ones, with hundreds of processes each, are `npm run test:long`.
 export default defineConfig({
   test: {
     env: environment,
@@ -25,8 +25,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/long/**", "**/node_modules/**"],
           // A bound for what hangs, not for what is slow: a busy machine takes its time.
-          testTimeout: 30_000,
-          sequence: { groupOrder: 1 }
+          testTimeout: 30_000
         }
       },
       {
@@ -36,8 +35,7 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 60_000,
-          hookTimeout: 180_000,
-          sequence: { groupOrder: 2 }
+          hookTimeout: 180_000
         }
       },
       {
@@ -47,8 +45,7 @@ export default defineConfig({
           include: ["test/long/**/*.test.ts"],
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 180_000,
-          hookTimeout: 180_000,
-          sequence: { groupOrder: 3 }
+          hookTimeout: 180_000
         }
       }
     ]

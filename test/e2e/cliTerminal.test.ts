@@ -1,9 +1,8 @@
-// The built program on a real terminal: questions, colours, and text that would take the terminal over.
+// The built program on a real terminal: questions and colours.
 import { assert, it } from "@effect/vitest"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach } from "vitest"
-import { safeText } from "../../src/services/error/safeText.ts"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
 import { passphrase, person } from "../support/person.ts"
 import { describeWith } from "../support/realParts.ts"
@@ -75,67 +74,6 @@ describeWith(["python3"], "the command line on a terminal", () => {
     assert.notInclude((await machine.kiwi(["search", "add"])).stdout, escape)
   })
 
-  it("shows everything that others wrote escaped, in every place where it is printed", async () => {
-    const attack = "\u001b]0;owned\u0007\u001b[2J\u202egnp.\u200b\u{e0041}\u009b1m"
-    const literal = JSON.stringify(attack).slice(1, -1).replaceAll("\u{e0041}", "\\U000e0041")
-      .replaceAll("\u202e", "\\u202e").replaceAll("\u200b", "\\u200b").replaceAll("\u009b", "\\u009b")
-    machine.write(".ai/tools/x/loud.py", python("loud", `print("out ${literal}")`, `About ${attack}.`))
-    machine.write(
-      ".ai/tools/x/broken.py",
-      python("broken", `import sys\nprint("err ${literal}", file=sys.stderr)\nsys.exit(3)`, "Fails.")
-    )
-    machine.write(
-      ".ai/directives/x/steps.md",
-      "```xml\n<directive name=\"steps\" version=\"1.0.0\"><metadata>" +
-        `<description>Do \u202ethis</description><category>x</category><model tier="fast"/>` +
-        `<permissions><read resource="filesystem" path="**"/></permissions></metadata>` +
-        `<process><step name="one"><action>Type \u202eit</action></step></process></directive>\n\`\`\`\n`
-    )
-    machine.write(
-      ".ai/knowledge/x/note.md",
-      `---\ntitle: Title\nversion: "1.0.0"\ntags: ["t\u202eag"]\n---\nText ${attack}\n`
-    )
-    const env = { NO_COLOR: "1" }
-    const signing = await machine.onTerminal(["sign", "tool", "loud"], { env, answers: [[ask, "y\r"]] })
-    const signed = await machine.kiwi(["sign", "tool", "**", "--yes", "--json"])
-    await machine.kiwi(["sign", "directive", "**", "--yes"])
-    await machine.kiwi(["sign", "knowledge", "**", "--yes"])
-    assert.strictEqual(signed.code, 0, signed.stdout)
-    const commands: ReadonlyArray<ReadonlyArray<string>> = [
-      ["search", "about"],
-      ["search", "title", "text"],
-      ["load", "tool", "loud"],
-      ["load", "knowledge", "note"],
-      ["run", "tool", "loud"],
-      ["run", "tool", "broken"],
-      ["run", "directive", "steps"],
-      ["run", "knowledge", "note"],
-      ["explain", "loud"],
-      ["logs"],
-      ["audit", "show"],
-      ["doctor"],
-      ["run", "tool", attack.replaceAll("\u0000", "")],
-      ["search", attack],
-      ["trust", "remove", attack, "--yes"],
-      ["search", "x", "--project", `/nowhere/${attack}`],
-      [attack]
-    ]
-    const runs = await commands.reduce(
-      async (before, args) => [...await before, await machine.onTerminal(args, { env })],
-      Promise.resolve([signing])
-    )
-    // A slow machine sees progress, which wipes its own line away.
-    const shown = runs.map((run) => run.shown.replaceAll(`\r${escape}[2K`, ""))
-    for (const [at, text] of shown.entries()) {
-      const lines = text.replaceAll("\r\n", "\n")
-      assert.strictEqual(lines, safeText(lines), at === 0 ? "sign" : commands[at - 1]?.join(" "))
-    }
-    assert.include(shown[5], "out \\u{1b}]0;owned\\u{7}\\u{1b}[2J\\u{202e}gnp.\\u{200b}\\u{e0041}\\u{9b}1m")
-    const raw = JSON.parse((await machine.kiwi(["run", "tool", "loud", "--json"])).stdout)
-    assert.strictEqual(raw.data.trimEnd(), `out ${attack}`)
-    assert.strictEqual((await machine.kiwi(["run", "tool", "loud"])).stdout, `out ${attack}\n`, "a pipe gets the data")
-  })
-
   it("says after a second that something takes its time, on a terminal only", async () => {
     machine.write(".ai/tools/x/slow.py", python("slow", `import time; time.sleep(1.8); print("done")`))
     await machine.kiwi(["sign", "tool", "slow"])
@@ -189,7 +127,7 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
     assert.isFalse(isSigned())
   })
 
-  for (const name of ["CLAUDECODE", "CODEX_SANDBOX", "OPENCODE", "AI_AGENT"]) {
+  for (const name of ["CLAUDECODE", "OPENCODE"]) {
     it(`is not used where ${name} is set, by yes or by --yes`, async () => {
       const env = { [name]: "1" }
       const typed = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })

@@ -1,7 +1,7 @@
 // Hostile and broken input over real pipes: each gets an answer that a client can read, or none where the protocol wants
 // none; the server goes on, and stdout holds nothing but messages.
 import { assert, describe, it } from "@effect/vitest"
-import { afterEach } from "vitest"
+import { afterAll, afterEach, beforeAll } from "vitest"
 import { initialize, openStdio } from "../support/mcp/start.ts"
 import type { Message } from "../support/mcp/start.ts"
 
@@ -11,12 +11,18 @@ afterEach(() => {
   for (const { child } of open.splice(0)) child.kill("SIGKILL")
 })
 
-const start = async () => {
+const started = async () => {
   const server = openStdio()
-  open.push(server)
   server.send(initialize())
   await server.until(({ id }) => id === "init")
   server.send({ jsonrpc: "2.0", method: "notifications/initialized" })
+  return server
+}
+
+/** Killed after its test. */
+const start = async () => {
+  const server = await started()
+  open.push(server)
   return server
 }
 
@@ -71,17 +77,25 @@ describe("over stdio", () => {
       -32600
     ]
   ]
-  for (const [what, line, code] of lines) {
-    it(`${what} is refused with ${code}`, async () => {
-      const server = await start()
-      const before = server.messages().length
-      server.raw(line)
-      server.raw("\n")
-      await server.until((message) => errorCode(message) === code)
-      assert.strictEqual(server.messages().length, before + 1)
-      await goesOn(server)
+  // One server hears all of them: none may harm what comes after it.
+  describe("a broken line is refused, and the server goes on:", () => {
+    let server: Server
+    beforeAll(async () => {
+      server = await started()
     })
-  }
+    afterAll(() => server.child.kill("SIGKILL"))
+    for (const [what, line, code] of lines) {
+      it(`${what}, with ${code}`, async () => {
+        const before = server.messages().length
+        server.raw(line)
+        server.raw("\n")
+        const answer = () => server.messages().slice(before)
+        await server.until(() => answer().length > 0)
+        assert.deepStrictEqual(answer().map(errorCode), [code])
+        await goesOn(server)
+      })
+    }
+  })
 
   it("a broken line takes none of its neighbours with it", async () => {
     const server = await start()

@@ -1,48 +1,22 @@
 import { assert, it } from "@effect/vitest"
-import { execFile } from "node:child_process"
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
-import { promisify } from "node:util"
+import { join } from "node:path"
 import { rolldown } from "rolldown"
 import { afterAll, beforeAll } from "vitest"
+import { devDependencies, pack, root, shellBeside, version } from "../support/packed.ts"
 import { programsOf } from "./consumer/programs.ts"
-
-const root = new URL("../../", import.meta.url).pathname
-const { devDependencies, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 const folder = mkdtempSync(join(tmpdir(), "kiwi-pack-"))
 const project = join(folder, "project")
 const installed = join(project, "node_modules/kiwi-mcp")
-let tarball: string
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What a shell of the user's would have: nothing of the npm that runs these tests but where its registry is. */
-const env = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) =>
-      !/^npm_/i.test(name) || /^npm_config_(cache|cafile|globalconfig|registry|userconfig)$/i.test(name)
-    )
-  ),
-  // Where the tests run below a coding agent, the passphrase is what makes an act a person's.
-  KIWI_HOME: join(folder, "home"),
-  KIWI_PASSPHRASE: "correct horse battery",
-  PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`
-}
-
-const run = async (command: string, args: ReadonlyArray<string>, cwd: string) => {
-  const { stdout } = await promisify(execFile)(command, args, { cwd, env, encoding: "utf8" }).catch((error) => {
-    throw new Error(`${[command, ...args].join(" ")} failed:\n${error.stdout}\n${error.stderr}`)
-  })
-  return stdout
-}
+const run = shellBeside(folder)
 
 beforeAll(async () => {
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], root)
-  assert.isNotEmpty(packed)
-  tarball = join(folder, `kiwi-mcp-${version}.tgz`)
-
+  const tarball = await pack(folder)
   mkdirSync(project)
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
   const own = ["effect", "@effect/platform-node", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
@@ -164,30 +138,4 @@ it("a program of the package's user shares one effect with it", () => {
 
 it("the installed program starts", async () => {
   assert.strictEqual(await run(join(project, "node_modules/.bin/kiwi"), ["--version"], project), `kiwi ${version}\n`)
-})
-
-it("npx starts it in an empty folder", async () => {
-  const empty = join(folder, "empty")
-  mkdirSync(empty)
-  assert.strictEqual(await run("npx", ["-y", `file:${tarball}`, "--version"], empty), `kiwi ${version}\n`)
-  assert.deepStrictEqual(readdirSync(empty), [])
-})
-
-it("the installed program plays its demo", async () => {
-  const played = await run(join(project, "node_modules/.bin/kiwi"), ["demo"], project)
-  assert.include(played, "✓ 12 scenes")
-})
-
-it("npx makes an empty folder a project that works at once", async () => {
-  const fresh = join(folder, "fresh")
-  mkdirSync(fresh)
-  const said = await run("npx", ["-y", `file:${tarball}`, "init"], fresh)
-  assert.include(said, "mcpServers")
-  assert.include(said, fresh)
-  const added = await run(
-    "npx",
-    ["-y", `file:${tarball}`, "run", "tool", "add", "--params", `{"a": 1, "b": 2}`, "--json"],
-    fresh
-  )
-  assert.deepStrictEqual(JSON.parse(added).data, { sum: 3 })
 })

@@ -68,7 +68,7 @@ export type FoundInterpreter =
   )
 
 type Searched = Extract<Interpreter, { readonly type: "venv_python" | "node_modules" }>
-type Place = "project" | "kiwi" | "user" | "system"
+type InterpreterOrigin = "project" | "kiwi" | "user" | "system"
 
 /** How a search ends: at a program, at one that there should be, at a place that nobody was shown, or not at all. */
 type Outcome =
@@ -217,7 +217,11 @@ const projectCandidates = function*(declared: Searched, at: Search): Iterable<Ca
   if (isPython && at.mayUseProject) yield* outside(poetryEnvironment(host))
 }
 
-const candidatesIn = (place: Exclude<Place, "system">, declared: Searched, at: Search): Iterable<Candidate> => {
+const candidatesIn = (
+  place: Exclude<InterpreterOrigin, "system">,
+  declared: Searched,
+  at: Search
+): Iterable<Candidate> => {
   const kind = kinds[declared.type][place]
   const files = soughtIn(declared.type, at.platform)
   switch (place) {

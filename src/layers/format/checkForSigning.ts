@@ -15,7 +15,7 @@ import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
-import type { IsInProject, Place } from "./scripts/imports/checkImports.ts"
+import type { IsInProject, ScriptLayout } from "./scripts/imports/checkImports.ts"
 import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
@@ -252,7 +252,7 @@ const inProject = ({ root, tier }: ItemLocation, exists: Exists): IsInProject =>
   tier === "project" ? exists(`${root}/../${path}`) : Effect.succeed(true)
 
 /** Where a single file runs. What lies beside it today is looked at by its name only. */
-const alone = (location: ItemLocation, ask: AskReader | undefined, exists: Exists): Place => {
+const alone = (location: ItemLocation, ask: AskReader | undefined, exists: Exists): ScriptLayout => {
   const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
   return {
     _tag: "Alone",
@@ -350,7 +350,7 @@ const checkFolder = Effect.fnUntraced(function*(
   if (hidden !== undefined) return { ...nothing, problem: hidden }
   const { files } = snapshot
   const { entrypoint = "" } = tool
-  const place: Place = {
+  const place: ScriptLayout = {
     _tag: "Folder",
     files: new Set(files.map(({ path }) => path)),
     packageOf: (path) => packageOf(path, files),

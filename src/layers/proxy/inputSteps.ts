@@ -13,7 +13,7 @@ import { SecretMissing, SecretStore } from "../../services/identity/SecretStore.
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import type { Tool } from "../../services/item/Item.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
-import { places } from "../../services/primitive/places.ts"
+import { configFields } from "../../services/primitive/configFields.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
@@ -164,7 +164,7 @@ export const make = Effect.gen(function*() {
   const templateOf = (chain: Chain): Template.CompiledTemplate => {
     const known = templates.get(chain)
     if (known !== undefined) return known
-    const compiled = Template.compile(chain.config, places.get(chain.primitive.tool.location.id) ?? [])
+    const compiled = Template.compile(chain.config, configFields.get(chain.primitive.tool.location.id) ?? [])
     templates.set(chain, compiled)
     return compiled
   }
@@ -210,7 +210,7 @@ export const make = Effect.gen(function*() {
         (config, { tool }) => mergeConfig(config, tool.config),
         {}
       )
-      return [{ link, template: Template.compile(below, places.get(chain.primitive.tool.location.id) ?? []) }]
+      return [{ link, template: Template.compile(below, configFields.get(chain.primitive.tool.location.id) ?? []) }]
     })
     asking.set(chain, found)
     return found

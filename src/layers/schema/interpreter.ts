@@ -213,7 +213,7 @@ const wrappers: ReadonlySet<string> = new Set([
 const decode = (location: string) =>
   Result.getOrElse(Result.try(() => decodeURI(location.slice(1))), () => location.slice(1))
 
-interface Place {
+interface SchemaLocation {
   readonly constraint: Schema.Json | undefined
   readonly parent: Schema.JsonObject | undefined
   /** The keyword that the parent schema itself is the value of, and the schema around it. */
@@ -226,10 +226,10 @@ const follow = (
   location: string,
   root: Schema.JsonObject,
   resolve: (ref: string) => Schema.Json | undefined
-): Place => {
+): SchemaLocation => {
   let constraint: Schema.Json | undefined = root
   let parent: Schema.JsonObject | undefined
-  let holder: Place["holder"] = { keyword: "", schema: undefined }
+  let holder: SchemaLocation["holder"] = { keyword: "", schema: undefined }
   let inContains = false
   let schemaNext = true
   let keyword = ""

@@ -15,29 +15,29 @@ const wordsOf = (command: string): ReadonlyArray<string> =>
 const show = (call: string, given: Readonly<Record<string, string>>): string =>
   `${call} {${Object.entries(given).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")}}`
 
-interface Place {
+interface CallContext {
   /** Path of the project, where it is not the server's own. */
   readonly project: string | undefined
 }
 
-const inPlace = ({ project }: Place): Readonly<Record<string, string>> =>
+const projectArgument = ({ project }: CallContext): Readonly<Record<string, string>> =>
   project === undefined ? {} : { project_path: project }
 
-const item = (call: string, place: Place, [type, id, ...rest]: ReadonlyArray<string | undefined>) =>
+const item = (call: string, context: CallContext, [type, id, ...rest]: ReadonlyArray<string | undefined>) =>
   type === undefined || id === undefined || rest.length > 0
     ? undefined
-    : show(call, { item_id: id, item_type: type, ...inPlace(place) })
+    : show(call, { item_id: id, item_type: type, ...projectArgument(context) })
 
 /** What a program that embeds Kiwi calls, as an agent does it. */
-const sameCall = (remediation: string, place: Place): string | undefined => {
+const sameCall = (remediation: string, context: CallContext): string | undefined => {
   const call = callIn(remediation)
   switch (call?._tag) {
     case undefined:
       return undefined
     case "Search":
-      return `Call ${show("search", { query: call.query, ...inPlace(place) })}`
+      return `Call ${show("search", { query: call.query, ...projectArgument(context) })}`
     case "Load":
-      return `Call ${show("load", { item_id: call.id, item_type: call.type, ...inPlace(place) })}`
+      return `Call ${show("load", { item_id: call.id, item_type: call.type, ...projectArgument(context) })}`
     case "Open":
       return "Name the project in project_path, or tell the person to start the server in the project that was meant"
   }
@@ -46,20 +46,20 @@ const sameCall = (remediation: string, place: Place): string | undefined => {
 const lockTools: ReadonlySet<string> = new Set(["diff", "freeze", "validate"])
 
 /** The MCP call that asks the person for what a command does; undefined where there is none, or it has flags. */
-const askOf = (command: string, place: Place): string | undefined => {
+const askOf = (command: string, context: CallContext): string | undefined => {
   const [verb, ...words] = wordsOf(command)
-  return verb === "sign" ? item("sign", place, words) : undefined
+  return verb === "sign" ? item("sign", context, words) : undefined
 }
 
 /** The MCP call that does what a command does. */
-const callOf = (command: string, place: Place): string | undefined => {
-  const ask = askOf(command, place)
+const callOf = (command: string, context: CallContext): string | undefined => {
+  const ask = askOf(command, context)
   if (ask !== undefined) return `ask the person with ${ask}`
   const [verb, ...words] = wordsOf(command)
   switch (verb) {
     case "lockfile": {
       const [what = "", tool, ...rest] = words
-      return tool === undefined || rest.length > 0 || !lockTools.has(what) || place.project !== undefined
+      return tool === undefined || rest.length > 0 || !lockTools.has(what) || context.project !== undefined
         ? undefined
         : `execute {item_id: "lockfile_${what}", parameters: {tool: ${JSON.stringify(tool)}}}`
     }
@@ -80,7 +80,7 @@ const ofThisMachine =
  * was about, where it is not the server's own.
  */
 export const agentRemedy = (remediation: string, project?: string): string => {
-  const place = { project }
+  const context = { project }
   const named = (typed: string): string =>
     project === undefined || typed.includes("--project")
       ? typed
@@ -91,21 +91,21 @@ export const agentRemedy = (remediation: string, project?: string): string => {
       quoted === undefined ? named(`kiwi ${plain}`) : `\`${named(`kiwi ${quoted}`)}\``
   )
   if (/^(?:Ask|Tell) the person/.test(remediation)) return told
-  const same = sameCall(remediation, place)
+  const same = sameCall(remediation, context)
   if (same !== undefined) return same
-  const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length), place) : undefined
+  const whole = remediation.startsWith("kiwi ") ? callOf(remediation.slice("kiwi ".length), context) : undefined
   if (whole !== undefined) return whole.replace(/^ask /, "Ask ").replace(/^(?=[a-z]+ \{)/, "Call ")
   const text = remediation.replaceAll(
     command,
     (_, quoted: string | undefined, plain: string | undefined) =>
       quoted === undefined
-        ? callOf(plain ?? "", place) ?? named(`kiwi ${plain}`)
-        : callOf(quoted, place) ?? `\`${named(`kiwi ${quoted}`)}\``
+        ? callOf(plain ?? "", context) ?? named(`kiwi ${plain}`)
+        : callOf(quoted, context) ?? `\`${named(`kiwi ${quoted}`)}\``
   )
   if (!ofThisMachine.test(text)) return text
   // The person's words stay the person's: what the agent can do besides follows them.
   const asks = [...remediation.matchAll(command)].flatMap(([, quoted, plain]) =>
-    askOf(quoted ?? plain ?? "", place) ?? []
+    askOf(quoted ?? plain ?? "", context) ?? []
   )
   return (/^kiwi [a-z-]/.test(told) ? "Tell the person to type, at a terminal of their own: " : "Tell the person: ") +
     told + asks.map((ask) => `. Or ask them with ${ask}`).join("")

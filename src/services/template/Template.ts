@@ -43,22 +43,22 @@ export class TemplateUnsafe extends Schema.TaggedError<TemplateUnsafe>()("Templa
 export type TemplateError = TemplateUnresolved | TemplateUnsafe
 
 /**
- * What a place in the config is. `text`: always a string. `url`: data is encoded for its place and never decides
+ * How data is put into a field of the config. `text`: always a string. `url`: data is encoded for where it stands and never decides
  * scheme, host or port. `header`: no line ends. `argument`: an element of an argv; data never becomes an option.
  * `path`: data leads further down from what is written before it, never up and never elsewhere.
- * A place that is not listed holds JSON: a placeholder that is the whole string keeps its value's type.
+ * A field that is not listed holds JSON: a placeholder that is the whole string keeps its value's type.
  */
-export type PlaceMode = "json" | "text" | "url" | "header" | "argument" | "path"
+export type FieldMode = "json" | "text" | "url" | "header" | "argument" | "path"
 
-export interface Place {
+export interface ConfigField {
   /** JSON pointer; a segment `*` is any key or index: "/headers/*". */
   readonly at: string
-  readonly mode: PlaceMode
+  readonly mode: FieldMode
 }
 
 type Node =
   | { readonly _tag: "Constant"; readonly value: Schema.Json }
-  | { readonly _tag: "Text"; readonly parts: ReadonlyArray<Part>; readonly at: string; readonly mode: PlaceMode }
+  | { readonly _tag: "Text"; readonly parts: ReadonlyArray<Part>; readonly at: string; readonly mode: FieldMode }
   | { readonly _tag: "Object"; readonly entries: ReadonlyArray<readonly [string, Node]> }
   | { readonly _tag: "Array"; readonly items: ReadonlyArray<Node> }
 
@@ -88,21 +88,21 @@ export interface Rendered {
 
 const pointer = (at: string, key: string | number) => `${at}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-interface ActivePlace {
+interface ActiveField {
   readonly segments: ReadonlyArray<string>
-  readonly mode: PlaceMode
+  readonly mode: FieldMode
 }
 
-const narrow = (places: ReadonlyArray<ActivePlace>, key: string): ReadonlyArray<ActivePlace> =>
-  places.flatMap((p) =>
+const narrow = (fields: ReadonlyArray<ActiveField>, key: string): ReadonlyArray<ActiveField> =>
+  fields.flatMap((p) =>
     p.segments[0] === key || p.segments[0] === "*" ? [{ segments: p.segments.slice(1), mode: p.mode }] : []
   )
 
 /** Reads a config's placeholders. Keys are never templated; a config without placeholders costs nothing to render. */
-export const compile = (config: Schema.JsonObject, places: ReadonlyArray<Place>): CompiledTemplate => {
+export const compile = (config: Schema.JsonObject, fields: ReadonlyArray<ConfigField>): CompiledTemplate => {
   const parameters = new Set<string>()
   const variables = new Map<string, boolean>()
-  const text = (value: string, at: string, active: ReadonlyArray<ActivePlace>): Node => {
+  const text = (value: string, at: string, active: ReadonlyArray<ActiveField>): Node => {
     const parts = parseTemplate(value)
     for (const part of parts) {
       if (typeof part === "string") continue
@@ -114,7 +114,7 @@ export const compile = (config: Schema.JsonObject, places: ReadonlyArray<Place>)
     if (parts.every((p) => typeof p === "string")) return { _tag: "Constant", value: parts.join("") }
     return { _tag: "Text", parts, at, mode: active.find((p) => p.segments.length === 0)?.mode ?? "json" }
   }
-  const visit = (value: Schema.Json, at: string, active: ReadonlyArray<ActivePlace>): Node => {
+  const visit = (value: Schema.Json, at: string, active: ReadonlyArray<ActiveField>): Node => {
     if (typeof value === "string") return text(value, at, active)
     if (typeof value !== "object" || value === null) return { _tag: "Constant", value }
     if (isArray(value)) {
@@ -131,7 +131,7 @@ export const compile = (config: Schema.JsonObject, places: ReadonlyArray<Place>)
   const root = visit(
     config,
     "",
-    places.map((p) => ({
+    fields.map((p) => ({
       segments: p.at.split("/").slice(1).map((s) => s.replaceAll("~1", "/").replaceAll("~0", "~")),
       mode: p.mode
     }))
@@ -317,7 +317,7 @@ const renderNode = (
   }
 }
 
-/** Puts data into the places that `compile` found. */
+/** Puts data into the fields that `compile` found. */
 export const render = (compiled: CompiledTemplate, input: TemplateInput): Result.Result<Rendered, TemplateError> => {
   const substituted: Array<Substituted> = []
   const config = renderNode(compiled.root, input, substituted, { afterDashes: false })

@@ -106,7 +106,7 @@ describe("IdentityKeyring", () => {
       if (home === undefined) return context.skip("no file system with coarse times can be mounted here")
       yield* within(open(home, KeychainMemory.layer), (identity) =>
         Effect.gen(function*() {
-          const { name } = yield* identity.ensure
+          const { name } = yield* identity.ensure()
           const file = join(home, "identity.json")
           const before = readFileSync(file, "utf8")
           const other = "x".repeat(name.length)

@@ -21,7 +21,7 @@ import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import type { OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
 import { callerChoice } from "../../../src/services/primitive/callerChoice.ts"
-import { places } from "../../../src/services/primitive/places.ts"
+import { configFields } from "../../../src/services/primitive/configFields.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
@@ -99,7 +99,7 @@ const run = ({ folder, requests }: World, id: string, parameters: Schema.JsonObj
       )
     yield* valid(chain.leaf.tool.parameters, parameters, true)
     assert.isUndefined(callerChoice(primitive, chain.config, true))
-    const template = Template.compile(chain.config, places.get(primitive) ?? [])
+    const template = Template.compile(chain.config, configFields.get(primitive) ?? [])
     const rendered = yield* Effect.fromResult(Template.render(template, {
       parameters,
       declared: new Set(Object.keys(Object(chain.leaf.tool.parameters["properties"]))),
@@ -126,7 +126,7 @@ describe("docs/tools.md", () => {
       const chains = yield* ChainResolver
       for (const id of examples.keys()) {
         const { chain } = yield* chains.resolve({ id })
-        assert.isTrue(places.has(chain.primitive.tool.location.id), id)
+        assert.isTrue(configFields.has(chain.primitive.tool.location.id), id)
       }
       assert.includeMembers([...examples.keys()], ["thumbnail", "weather", "report_upload", "deno_runtime"])
     }).pipe(Effect.provide(kernel([], null))))

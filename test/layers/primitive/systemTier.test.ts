@@ -22,8 +22,8 @@ import { EnvConfig } from "../../../src/services/env/EnvConfig.ts"
 import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { ItemParser } from "../../../src/services/format/ItemParser.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
+import { configFields } from "../../../src/services/primitive/configFields.ts"
 import { planRequest } from "../../../src/services/primitive/HttpClientConfig.ts"
-import { places } from "../../../src/services/primitive/places.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
@@ -80,7 +80,7 @@ const run = (project: Record<string, string>, id: string, parameters: Schema.Jso
     const toolFile = entrypoint === undefined ? undefined : Path.join(folder, entrypoint)
     if (toolFile !== undefined) Fs.writeFileSync(toolFile, chain.leaf.snapshot.bytes)
     const primitive = chain.primitive.tool.location.id
-    const template = Template.compile(chain.config, places.get(primitive) ?? [])
+    const template = Template.compile(chain.config, configFields.get(primitive) ?? [])
     const rendered = yield* Effect.fromResult(Template.render(template, {
       parameters,
       declared: new Set(Object.keys(Object(chain.leaf.tool.parameters["properties"]))),

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result, Schema } from "effect"
 import * as Template from "../../../src/services/template/Template.ts"
 
-const places: ReadonlyArray<Template.Place> = [
+const places: ReadonlyArray<Template.ConfigField> = [
   { at: "/url", mode: "url" },
   { at: "/headers/*", mode: "header" },
   { at: "/args/*", mode: "argument" },

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result, Schema } from "effect"
 import * as Template from "../../../src/services/template/Template.ts"
 
-const places: ReadonlyArray<Template.Place> = [{ at: "/url", mode: "url" }]
+const places: ReadonlyArray<Template.ConfigField> = [{ at: "/url", mode: "url" }]
 
 const render = (
   config: Schema.JsonObject,

@@ -9,7 +9,7 @@ import { checkArguments, type Found, nothing } from "./arguments/checkArguments.
 import { checkBeside } from "./beside/checkBeside.ts"
 import { checkErasable } from "./checkErasable.ts"
 import { checkJavascriptImports, checkPythonImports } from "./imports/checkImports.ts"
-import type { Place } from "./imports/checkImports.ts"
+import type { ScriptLayout } from "./imports/checkImports.ts"
 import { checkPackages } from "./imports/checkPackages.ts"
 import { checkModuleKind } from "./imports/moduleKind.ts"
 import { withoutAttributes } from "./imports/readImports.ts"
@@ -22,7 +22,7 @@ const checkJavascript = (
   { tree, firstError }: Program,
   path: string,
   text: string,
-  place: Place,
+  place: ScriptLayout,
   runs: boolean
 ) => {
   const extension = usualExtension(path, text)
@@ -35,26 +35,28 @@ const checkJavascript = (
   return checkPackages(tool, tree, text, extension, manifest, has)
 }
 
-const checkImports = Effect.fnUntraced(function*(tool: Tool, path: string, text: string, place: Place, runs: boolean) {
-  const extension = usualExtension(path, text)
-  if (extension === ".py") {
-    const parsed = yield* parsePython(text)
-    // Kiwi does not know its syntax, and Python does: nothing more can be said.
-    return Result.isFailure(parsed)
-      ? nothing
-      : refused(yield* checkPythonImports(parsed.success.tree, text, path, place))
+const checkImports = Effect.fnUntraced(
+  function*(tool: Tool, path: string, text: string, place: ScriptLayout, runs: boolean) {
+    const extension = usualExtension(path, text)
+    if (extension === ".py") {
+      const parsed = yield* parsePython(text)
+      // Kiwi does not know its syntax, and Python does: nothing more can be said.
+      return Result.isFailure(parsed)
+        ? nothing
+        : refused(yield* checkPythonImports(parsed.success.tree, text, path, place))
+    }
+    if (![".ts", ".js", ".mjs", ".cjs"].includes(extension)) return nothing
+    const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
+    return Result.isFailure(parsed) ? nothing : checkJavascript(tool, parsed.success, path, text, place, runs)
   }
-  if (![".ts", ".js", ".mjs", ".cjs"].includes(extension)) return nothing
-  const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
-  return Result.isFailure(parsed) ? nothing : checkJavascript(tool, parsed.success, path, text, place, runs)
-})
+)
 
 /** `part`: whether the file is the one that runs, one that it imports, or just lies beside it. */
 export const checkScript = Effect.fnUntraced(function*(
   tool: Tool,
   path: string,
   text: string,
-  place: Place,
+  place: ScriptLayout,
   part: "entry" | "imported" | "other"
 ): Effect.fn.Return<Found> {
   const imports = yield* checkImports(tool, path, text, place, part !== "other")

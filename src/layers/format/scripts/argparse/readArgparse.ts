@@ -10,6 +10,7 @@ import { makeParsers, type Parsers } from "./parsers.ts"
 import type { Arguments, Call } from "./pythonCalls.ts"
 import { members, nodesOf, readCalls, sourceOf } from "./pythonCalls.ts"
 import { type PythonNames, readNames } from "./pythonNames.ts"
+import { makeReachability, type Reachability } from "./reachability.ts"
 import {
   byHand,
   makeReadArgument,
@@ -18,7 +19,6 @@ import {
   type Refusal,
   type ScriptArgument
 } from "./readArgument.ts"
-import { makeStanding, type Standing } from "./standing.ts"
 
 export interface Argparse {
   readonly arguments: ReadonlyArray<ScriptArgument>
@@ -173,21 +173,21 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     if (reachesInto.has(sourceOf(text, node))) refuse(node, `the parser is changed from within, ${computed}`)
   }
 
-  const standingOf = makeStanding(text, names)
-  const called = new Map<number, Standing>()
+  const reachabilityOf = makeReachability(text, names)
+  const called = new Map<number, Reachability>()
   /** A helper that gets the parser adds its arguments where it is called. */
-  const standingIn = (node: SyntaxNode, on: SyntaxNode | undefined): Standing => {
-    const here = standingOf(node)
+  const reachabilityIn = (node: SyntaxNode, on: SyntaxNode | undefined): Reachability => {
+    const here = reachabilityOf(node)
     const helper = here._tag === "Runs" ? parsers.handedTo(on) : undefined
     if (helper === undefined) return here
     const known = called.get(helper.node.from)
     if (known !== undefined) return known
-    const there = names.callsOf(helper).map((call) => standingOf(call.node))
-    const standing = there.length === 0 || there.some(({ _tag }) => _tag === "Runs")
+    const there = names.callsOf(helper).map((call) => reachabilityOf(call.node))
+    const reachability = there.length === 0 || there.some(({ _tag }) => _tag === "Runs")
       ? here
       : there.find(({ _tag }) => _tag === "Unsure") ?? there[0]!
-    called.set(helper.node.from, standing)
-    return standing
+    called.set(helper.node.from, reachability)
+    return reachability
   }
 
   const readArgument = makeReadArgument(text, readSettings(made, calls, literal))
@@ -204,14 +204,14 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     const group = groups.get(sourceOf(text, on))
     const argument = readArgument(node, given, group === undefined)
     if (argument === undefined) return
-    const standing = standingIn(node, on)
-    if (standing._tag === "Dead") return
+    const reachability = reachabilityIn(node, on)
+    if (reachability._tag === "Dead") return
     if ("issue" in argument) {
       problems.push(argument)
       return
     }
     if (kind === "unknown") refuse(node, "Kiwi cannot tell whether this is a parser of argparse")
-    if (standing._tag === "Unsure") refuse(node, `the argument ${argument.name} is added ${standing.why}`)
+    if (reachability._tag === "Unsure") refuse(node, `the argument ${argument.name} is added ${reachability.why}`)
     if (isChanged(node, text, changed)) {
       refuse(node, `the argument ${argument.name} is changed after it was added, ${computed}`)
     }

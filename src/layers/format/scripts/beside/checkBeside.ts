@@ -5,7 +5,7 @@ import { cut, positionAt, problemAt } from "../../../../services/format/Metadata
 import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"
 import { type Found, nothing } from "../arguments/checkArguments.ts"
-import { asFolder, folderOf, type Place, stem } from "../imports/checkImports.ts"
+import { asFolder, folderOf, type ScriptLayout, stem } from "../imports/checkImports.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { bashUses } from "./bashPaths.ts"
@@ -37,13 +37,13 @@ const inFolder = (own: OwnPath, from: string): string | undefined => {
 const isThere = (files: ReadonlySet<string>, path: string): boolean =>
   path === "" || files.has(path) || [...files].some((file) => file.startsWith(`${path}/`))
 
-const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, place: Place): Found => {
+const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, layout: ScriptLayout): Found => {
   const tested = uses.filter(({ how }) => how === "tests").map((use) => use.path)
   const written = uses.filter(({ how }) => how === "writes").map((use) => use.path)
   const isMissing = (use: Use): boolean => {
-    if (place._tag === "Alone") return true
+    if (layout._tag === "Alone") return true
     const target = inFolder(use.path, path)
-    return target === undefined || !isThere(place.files, target)
+    return target === undefined || !isThere(layout.files, target)
   }
   const missing = uses.filter((use) => isMissing(use) && !tested.some(alike(use.path)))
   const certain = missing.filter((use) => use.how === "needs" && namesFile(use.path) && !written.some(alike(use.path)))
@@ -54,7 +54,7 @@ const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, place: 
     const target = inFolder(first.path, path)
     return {
       ...nothing,
-      problem: place._tag === "Alone"
+      problem: layout._tag === "Alone"
         ? problemAt(
           text,
           first.at,
@@ -81,7 +81,7 @@ const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, place: 
   return {
     problem: undefined,
     unsure: [
-      place._tag === "Alone"
+      layout._tag === "Alone"
         ? `uses the folder that its file lies in (${where}), and runs as a copy without anything beside it`
         : `uses paths beside its file that the folder does not have (${where})`
     ]
@@ -93,17 +93,17 @@ const checkSourced = Effect.fnUntraced(function*(
   sourced: ReturnType<typeof bashUses>["sourced"],
   text: string,
   path: string,
-  place: Place
+  layout: ScriptLayout
 ): Effect.fn.Return<Found> {
   for (const file of sourced) {
     const own = below(folderOf(path), file.path)?.join("/") ?? ""
-    const isBeside = place._tag === "Folder" ? place.files.has(own) : yield* place.hasFile(file.path)
-    if (!isBeside || (yield* place.isInProject(file.path))) continue
+    const isBeside = layout._tag === "Folder" ? layout.files.has(own) : yield* layout.hasFile(file.path)
+    if (!isBeside || (yield* layout.isInProject(file.path))) continue
     const shown = cut(file.path, 80)
     const hint = `Write: source "\${BASH_SOURCE[0]%/*}/${shown.replace(/^\.\//, "")}"`
     return {
       ...nothing,
-      problem: place._tag === "Alone"
+      problem: layout._tag === "Alone"
         ? problemAt(
           text,
           file.at,
@@ -127,7 +127,7 @@ const checkSourced = Effect.fnUntraced(function*(
 export const checkBeside = Effect.fnUntraced(function*(
   path: string,
   text: string,
-  place: Place
+  layout: ScriptLayout
 ): Effect.fn.Return<Found> {
   const extension = usualExtension(path, text)
   switch (extension) {
@@ -135,8 +135,8 @@ export const checkBeside = Effect.fnUntraced(function*(
       const parsed = yield* parsePython(text)
       if (Result.isFailure(parsed)) return nothing
       const { tree } = parsed.success
-      const data = place._tag === "Alone" ? packageData(tree, text) : undefined
-      return data === undefined ? checkUses(pythonUses(tree, text), text, path, place) : {
+      const data = layout._tag === "Alone" ? packageData(tree, text) : undefined
+      return data === undefined ? checkUses(pythonUses(tree, text), text, path, layout) : {
         ...nothing,
         problem: problemAt(
           text,
@@ -151,13 +151,13 @@ export const checkBeside = Effect.fnUntraced(function*(
     case ".mjs":
     case ".cjs": {
       const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
-      return Result.isFailure(parsed) ? nothing : checkUses(nodeUses(parsed.success.tree, text), text, path, place)
+      return Result.isFailure(parsed) ? nothing : checkUses(nodeUses(parsed.success.tree, text), text, path, layout)
     }
     case ".sh": {
       const { sourced, uses } = bashUses(text)
-      const found = checkUses(uses, text, path, place)
+      const found = checkUses(uses, text, path, layout)
       if (found.problem !== undefined) return found
-      const also = yield* checkSourced(sourced, text, path, place)
+      const also = yield* checkSourced(sourced, text, path, layout)
       return also.problem === undefined ? { problem: undefined, unsure: [...found.unsure, ...also.unsure] } : also
     }
     default:

@@ -9,7 +9,7 @@ import type { Problem } from "../../../../services/format/Metadata.ts"
 import { javascriptImports, pythonImports } from "./readImports.ts"
 
 /** Where a file of a tool will stand when it runs. */
-export type Place =
+export type ScriptLayout =
   | Alone
   /** Among the files of its folder: paths as they are signed. */
   | {
@@ -55,14 +55,14 @@ export const checkPythonImports = Effect.fnUntraced(function*(
   tree: Tree,
   text: string,
   path: string,
-  place: Place
+  layout: ScriptLayout
 ): Effect.fn.Return<Problem | undefined> {
   for (const { at, dots, module } of pythonImports(tree, text)) {
-    if (place._tag === "Alone") {
+    if (layout._tag === "Alone") {
       if (dots > 0) {
         return problemAt(text, at, "the file runs alone, and imports from its folder", asFolder(stem(path)))
       }
-      if (module !== "" && (yield* place.has(module))) {
+      if (module !== "" && (yield* layout.has(module))) {
         return module === stem(path)
           ? problemAt(text, at, `the file imports ${module}, and finds itself`, "Rename the file")
           : problemAt(
@@ -74,10 +74,10 @@ export const checkPythonImports = Effect.fnUntraced(function*(
       }
       continue
     }
-    const start = folderOf(place.entrypoint ?? "")
+    const start = folderOf(layout.entrypoint ?? "")
     const own = folderOf(path)
-    const inRoot = [...place.files].some((file) => file === `${module}.py` || file.startsWith(`${module}/`))
-    const inStart = [...place.files].some((file) =>
+    const inRoot = [...layout.files].some((file) => file === `${module}.py` || file.startsWith(`${module}/`))
+    const inStart = [...layout.files].some((file) =>
       file === [...start, `${module}.py`].join("/") || file.startsWith([...start, module, ""].join("/"))
     )
     if (dots === 0 && module !== "" && inRoot && !inStart && !/\bsys\s*\.\s*path\b/.test(text)) {
@@ -105,18 +105,23 @@ export const checkPythonImports = Effect.fnUntraced(function*(
 
 const tried = ["", ".js", ".json", ".node", "/index.js", "/index.json", "/package.json"]
 
-export const checkJavascriptImports = (tree: Tree, text: string, path: string, place: Place): Problem | undefined => {
+export const checkJavascriptImports = (
+  tree: Tree,
+  text: string,
+  path: string,
+  layout: ScriptLayout
+): Problem | undefined => {
   for (const { at, required, specifier } of javascriptImports(tree, text)) {
     if (!/^\.{1,2}(?:\/|$)/.test(specifier)) continue
-    if (place._tag === "Alone") {
+    if (layout._tag === "Alone") {
       return problemAt(text, at, `the file runs alone, and imports ${specifier}`, asFolder(stem(path)))
     }
     const target = resolveIn(path, specifier.replace(/[?#].*$/, ""))
     if (target === undefined) {
       return problemAt(text, at, "the import leaves the folder of the tool", "Put what it imports into the folder")
     }
-    if ((required ? tried : [""]).some((ending) => place.files.has(`${target}${ending}`))) continue
-    const near = [...place.files].find((file) => file.replace(/\.[a-z]+$/, "") === target.replace(/\.[a-z]+$/, ""))
+    if ((required ? tried : [""]).some((ending) => layout.files.has(`${target}${ending}`))) continue
+    const near = [...layout.files].find((file) => file.replace(/\.[a-z]+$/, "") === target.replace(/\.[a-z]+$/, ""))
     return problemAt(
       text,
       at,

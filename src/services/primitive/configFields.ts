@@ -1,7 +1,7 @@
-// Which places of a primitive's config are more than JSON to what reads them: how templating guards the data there.
-import type { Place } from "../template/Template.ts"
+// Which fields of a primitive's config are more than JSON to what reads them: how templating guards the data there.
+import type { ConfigField } from "../template/Template.ts"
 
-const subprocess: ReadonlyArray<Place> = [
+const subprocess: ReadonlyArray<ConfigField> = [
   { at: "/command", mode: "text" },
   { at: "/runtime_args/*", mode: "argument" },
   { at: "/args/*", mode: "argument" },
@@ -10,7 +10,7 @@ const subprocess: ReadonlyArray<Place> = [
   { at: "/input_data", mode: "text" }
 ]
 
-const httpClient: ReadonlyArray<Place> = [
+const httpClient: ReadonlyArray<ConfigField> = [
   { at: "/url", mode: "url" },
   { at: "/headers/*", mode: "header" },
   { at: "/auth/*", mode: "header" },
@@ -22,7 +22,7 @@ const httpClient: ReadonlyArray<Place> = [
 ]
 
 /** By primitive id. `builtin` has none: its handlers take JSON. */
-export const places: ReadonlyMap<string, ReadonlyArray<Place>> = new Map([
+export const configFields: ReadonlyMap<string, ReadonlyArray<ConfigField>> = new Map([
   ["subprocess", subprocess],
   ["http_client", httpClient]
 ])

@@ -3,23 +3,23 @@ import type { SyntaxNode } from "@lezer/common"
 import { sourceOf } from "./pythonCalls.ts"
 import type { PythonNames } from "./pythonNames.ts"
 
-export type Standing =
+export type Reachability =
   | { readonly _tag: "Runs" }
   /** `if False:`, or behind a `return`. */
   | { readonly _tag: "Dead" }
   | { readonly _tag: "Unsure"; readonly why: string }
 
-const runs: Standing = { _tag: "Runs" }
-const dead: Standing = { _tag: "Dead" }
-const unsure = (why: string): Standing => ({ _tag: "Unsure", why })
+const runs: Reachability = { _tag: "Runs" }
+const dead: Reachability = { _tag: "Dead" }
+const unsure = (why: string): Reachability => ({ _tag: "Unsure", why })
 
 const never = /^\(?(?:False|0|None|""|''|(?:\w+\.)?TYPE_CHECKING)\)?$/
 const always = /^\(?(?:True|1|__name__\s*==\s*["']__main__["']|["']__main__["']\s*==\s*__name__)\)?$/
 
 /** What an `if` says of each of its blocks, by where they begin. */
-const readBranches = (branches: SyntaxNode, text: string): ReadonlyMap<number, Standing> => {
-  const found = new Map<number, Standing>()
-  let before: Standing = dead
+const readBranches = (branches: SyntaxNode, text: string): ReadonlyMap<number, Reachability> => {
+  const found = new Map<number, Reachability>()
+  let before: Reachability = dead
   let test = ""
   for (let child = branches.firstChild; child !== null; child = child.nextSibling) {
     if (child.name === "Body") {
@@ -41,19 +41,19 @@ const clauseOf = (block: SyntaxNode): string => {
 }
 
 /** Conditions around a node, up to the outermost function or the file; a function that nothing calls is dead too. */
-export const makeStanding = (text: string, names: PythonNames) => {
-  const known = new Map<number, ReadonlyMap<number, Standing>>()
-  const inBranch = (branches: SyntaxNode, block: SyntaxNode): Standing => {
+export const makeReachability = (text: string, names: PythonNames) => {
+  const known = new Map<number, ReadonlyMap<number, Reachability>>()
+  const inBranch = (branches: SyntaxNode, block: SyntaxNode): Reachability => {
     const read = known.get(branches.from) ?? readBranches(branches, text)
     known.set(branches.from, read)
     return read.get(block.from) ?? runs
   }
-  return (node: SyntaxNode): Standing => {
-    let doubt: Standing = runs
+  return (node: SyntaxNode): Reachability => {
+    let doubt: Reachability = runs
     for (let at: SyntaxNode = node; at.parent !== null; at = at.parent) {
       const { parent } = at
       if (parent.name === "Body" && at.from > names.endOf(parent)) return dead
-      let here: Standing = runs
+      let here: Reachability = runs
       switch (parent.name) {
         case "IfStatement":
           if (at.name === "Body") here = inBranch(parent, at)
