@@ -167,9 +167,9 @@ describe("a question on a terminal", () => {
           }
           yield* showQuestion({ ...request, ...act }, terminal, uncolored)
           screens.push(`${screens.pop()}\nGo ahead? [y/N] `)
-          for (const [at, page] of screens.entries()) {
+          for (const page of screens) {
             // The first verdict may go, since it comes again. A page begins with the end of the line of the key.
-            const own = screens.length === 1 && page.split(request.verdict![1]).length > 2
+            const own = screens.length === 1 && page.split(request.verdict![0]).length > 2
               ? page.slice(page.indexOf("\n\n") + 2)
               : page.replace(/^\n/, "")
             assert.isAtMost(drawnRows(own, columns) + 1, size.rows, `${what}:\n${own}`)
