@@ -267,15 +267,18 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
     const typed = `${passphrase}\r`
     const sign = (args: string, answers: ReadonlyArray<readonly [string, string]>) =>
       runOnTerminal(
-        ["/bin/sh", "-c", `echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool mine ${args}`],
+        [
+          "/bin/sh",
+          "-c",
+          `stty rows 40 cols 100; echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool mine ${args}`
+        ],
         { env: machine.env, cwd: machine.site, answers }
       )
-    for (const args of ["", "--yes"]) {
-      for (const ahead of [typed, passphrase, `${typed}${typed}`, `y\r${typed}`]) {
-        const run = await sign(args, [["READY", `x\r${ahead}`], ["Passphrase: ", "\r"]])
-        assert.deepStrictEqual([run.code, run.unasked, isSigned()], [1, 0, false], run.shown)
-        assert.include(run.shown, "HUMAN_DECLINED")
-      }
+    const early = [["", typed], ["", passphrase], ["", `y\r${typed}`], ["--yes", `${typed}${typed}`]] as const
+    for (const [args, ahead] of early) {
+      const run = await sign(args, [["READY", `x\r${ahead}`], ["Passphrase: ", "\r"]])
+      assert.deepStrictEqual([run.code, run.unasked, isSigned()], [1, 0, false], run.shown)
+      assert.include(run.shown, "HUMAN_DECLINED")
     }
     const mine = join(machine.site, ".ai/tools/math/mine.py")
     const lines = Array.from({ length: 12_000 }, (_, n) => `# line ${n}`)
