@@ -1,6 +1,6 @@
 // How a person is asked, the same on every surface: three lines that each say something new, then everything. What Kiwi
 // did not write is escaped here.
-import { exactText, safeLine } from "../services/error/safeText.ts"
+import { exactLine, exactText } from "../services/error/exactText.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 
 /** The end of a path says more than its start. */
@@ -8,12 +8,12 @@ const tail = (path: string): string => path.length <= 40 ? path : `…${path.sli
 
 /** What is asked, what it may do, and what changed. */
 export const verdictLines = ({ project, title, verdict = ["", ""] }: HumanRequest): ReadonlyArray<string> =>
-  [`${safeLine(title, 300)}${project === undefined ? "" : ` in ${safeLine(tail(project))}`}`, ...verdict]
-    .filter((line) => line !== "").map((line) => safeLine(line, 400))
+  [`${exactLine(title, 300)}${project === undefined ? "" : ` in ${exactLine(tail(project))}`}`, ...verdict]
+    .filter((line) => line !== "").map((line) => exactLine(line, 400))
 
 /** Everything that the person agrees to. */
 export const fullText = ({ details, project }: HumanRequest): string =>
   [
-    ...(project === undefined ? [] : [`Project: ${safeLine(project, 4_096)}`, ""]),
+    ...(project === undefined ? [] : [`Project: ${exactLine(project, 4_096)}`, ""]),
     exactText(details).replace(/\n+$/, "")
   ].join("\n")

@@ -222,6 +222,38 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
     assert.strictEqual(shown.split("Passphrase: ").length, 2)
   })
 
+  it("is no answer to a question that was not shown yet, whenever it was typed", async () => {
+    const isSigned = () => readFileSync(join(machine.site, ".ai/tools/math/mine.py"), "utf8").includes("signed:")
+    const typed = `${passphrase}\r`
+    const sign = (args: string, answers: ReadonlyArray<readonly [string, string]>) =>
+      runOnTerminal(
+        [
+          "/bin/sh",
+          "-c",
+          `stty rows 40 cols 100; echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool mine ${args}`
+        ],
+        { env: machine.env, cwd: machine.site, answers }
+      )
+    const early = [["", typed], ["", passphrase], ["", `y\r${typed}`], ["--yes", `${typed}${typed}`]] as const
+    for (const [args, ahead] of early) {
+      const run = await sign(args, [["READY", `x\r${ahead}`], ["Passphrase: ", "\r"]])
+      assert.deepStrictEqual([run.code, run.unasked, isSigned()], [1, 0, false], run.shown)
+      assert.include(run.shown, "HUMAN_DECLINED")
+    }
+    const mine = join(machine.site, ".ai/tools/math/mine.py")
+    const lines = Array.from({ length: 12_000 }, (_, n) => `# line ${n}`)
+    writeFileSync(mine, `${readFileSync(mine, "utf8")}${lines.join("\n")}\n`)
+    for (const ahead of [typed, `y\r${typed}`]) {
+      const run = await sign("", [
+        ["READY", "x\r"],
+        ["q: stop", "a"],
+        ["# line 300", ahead],
+        ["Passphrase: ", "\r"]
+      ])
+      assert.deepStrictEqual([run.code, run.unasked, isSigned()], [1, 0, false], run.shown.slice(-500))
+    }
+  })
+
   it("is used for every act, by who types it", async () => {
     const typed = await machine.onTerminal(["trust", "project"], {
       answers: [["Passphrase: ", "y\r"], ["Passphrase: ", `${passphrase}\r`]]

@@ -69,6 +69,7 @@ const probes = {
   overlay,
   /** A tmpfs of a few KiB, for what happens on a full disk. */
   tinyDisk,
+  tmux: program("tmux", ["-V"]),
   uv: () => program("uv")() === undefined ? undefined : "uv is not on PATH"
 }
 

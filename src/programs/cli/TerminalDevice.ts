@@ -17,7 +17,10 @@ export interface OpenTerminal {
   readonly readLine: (prompt: string) => Effect.Effect<string | undefined>
   /** One key, without Enter and not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
   readonly readKey: Effect.Effect<string | undefined>
-  /** One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. */
+  /**
+   * One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. What was typed
+   * before is dropped here too: a passphrase is a yes.
+   */
   readonly readSecret: (prompt: string) => Effect.Effect<string | undefined>
 }
 
@@ -28,8 +31,9 @@ export class TerminalDevice extends Context.Service<TerminalDevice, {
 
 const longestLine = 4096
 
-/** Takes what lies in the terminal's buffer, unfinished lines too. */
+/** Takes what lies in the terminal's buffer, unfinished lines too, and what was read from it while nobody asked. */
 const dropTyped = (device: string, input: ReadStream): void => {
+  while (input.read() !== null);
   let typed: number
   try {
     typed = openSync(device, constants.O_RDONLY | constants.O_NOCTTY | constants.O_NONBLOCK)
@@ -97,8 +101,9 @@ const readRaw = (input: ReadStream, take: (character: string) => string | undefi
     return Effect.sync(() => done(undefined))
   })
 
-const readHidden = (input: ReadStream, output: WriteStream, prompt: string) =>
+const readHidden = (device: string, input: ReadStream, output: WriteStream, prompt: string) =>
   Effect.suspend(() => {
+    dropTyped(device, input)
     let line = ""
     return readRaw(input, (character) => {
       if (character === "\r" || character === "\n") return line
@@ -146,7 +151,7 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
         return readUntilEnd(input)
       }),
     readKey: readRaw(input, (character) => character),
-    readSecret: (prompt) => readHidden(input, output, prompt),
+    readSecret: (prompt) => readHidden(device, input, output, prompt),
     close: () => {
       input.destroy()
       output.destroy()

@@ -1,12 +1,13 @@
 // Asks for the passphrase of the signing key: at the controlling terminal, hidden, and nowhere else. It is asked for
 // once the person has agreed, and before anything is locked or written.
 import { Effect, Redacted, Result } from "effect"
-import { safeLine } from "../../services/error/safeText.ts"
+import { exactLine } from "../../services/error/exactText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
 import { passphraseIssue, PassphraseRefused } from "../../services/identity/passphrase.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { declinedAt } from "./HumanGateTerminal.ts"
+import { wrapLine } from "./showQuestion.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import { TerminalDevice } from "./TerminalDevice.ts"
 
@@ -66,7 +67,8 @@ export const withKeyPassphrase = Effect.provideServiceEffect(
     const add = Effect.fnUntraced(function*(request: HumanRequest, act: HumanAct) {
       const terminal = yield* device.open
       if (terminal === undefined) return act
-      yield* terminal.write(`\n${safeLine(request.title)}.\nYour signing key has a passphrase: typing it signs this.\n`)
+      const title = wrapLine(`${exactLine(request.title)}.`, terminal).join("\n")
+      yield* terminal.write(`\n${title}\nYour signing key has a passphrase: typing it signs this.\n`)
       return { ...act, passphrase: yield* Effect.provideService(askPresent(terminal, request), Identity, identity) }
     }, Effect.scoped)
     return HumanGate.of({

@@ -1,31 +1,25 @@
 // Shows a question on the person's terminal, all of it: a page at a time where it is longer than the screen, with the
 // verdict once more at the end. Kiwi is its own pager, since another one would obey the environment and could run things.
 import { Effect } from "effect"
-import { displayWidth } from "effect/cli/CliOutput"
+import { mostColumns } from "../../services/error/exactText.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import { fullText, verdictLines } from "../question.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import type { colored } from "./text.ts"
 
-/** Columns that a character takes. A tab is as wide as it can be; the library's own measure is slow. */
-const widthOf = (character: string): number =>
-  character === "\t" ? 8 : character >= " " && character <= "~" ? 1 : displayWidth(character)
-
 /** Begins each row that goes on with a line, so that no text of an item's stands where Kiwi's own lines begin. */
 const goesOn = "… "
-/** Some terminals give the ellipsis two columns. */
-const goesOnWidth = 3
 
-/** Cuts a line where the terminal would wrap it. */
+/** Cuts a line before any terminal would wrap it. */
 const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   const rows: Array<string> = []
   let [row, width, isEmpty] = ["", 0, true]
   for (const character of line) {
-    const wide = widthOf(character)
+    const wide = mostColumns(character)
     if (width + wide > columns && !isEmpty) {
       rows.push(row)
       row = goesOn
-      width = goesOnWidth
+      width = mostColumns(goesOn)
     }
     row += character
     width += wide
@@ -54,36 +48,47 @@ const readChoice = (readKey: OpenTerminal["readKey"]): Effect.Effect<"next" | "a
     }
   })
 
+/** A question's title or another line, in rows. */
+export const wrapLine = (line: string, { size }: OpenTerminal): ReadonlyArray<string> => {
+  const columns = size?.().columns ?? 0
+  return columns > 0 ? rowsOf(line, columns) : [line]
+}
+
 /** `false`: the person stopped before the end. */
 export const showQuestion = Effect.fnUntraced(function*(
   request: HumanRequest,
   terminal: OpenTerminal,
   paint: typeof colored
 ) {
-  const size = terminal.size?.()
-  const columns = size?.columns ?? 0
-  const height = (size?.rows ?? 0) - 1
-  const wrapped = (line: string) => columns > 0 ? rowsOf(line, columns) : [line]
+  const screen = terminal.size?.().rows ?? 0
+  const wrapped = (line: string) => wrapLine(line, terminal)
   const [title = "", ...rest] = verdictLines(request)
-  const verdict = [...wrapped(title).map(paint.bold), ...rest.flatMap(wrapped)].join("\n")
+  const verdictRows = [...wrapped(title).map(paint.bold), ...rest.flatMap(wrapped)]
+  const verdict = verdictRows.join("\n")
   const rows = fullText(request).split("\n").flatMap(wrapped)
-  if (columns === 0 || height <= 1 || rows.length + 8 <= height) {
+  const prompt = (at: number) =>
+    `– ${at} of ${rows.length} lines. Enter or space: the next, a: all the rest, q: stop – `
+  /** What stands above the answer's row, with the empty rows between. */
+  const besides = verdictRows.length + 4
+  const height = Math.max(1, screen - wrapped(prompt(rows.length)).length)
+  if (screen <= 2 || rows.length + besides + 2 <= screen) {
     yield* terminal.write(`\n${verdict}\n\n${rows.join("\n")}\n`)
     return true
   }
   yield* terminal.write(`\n${verdict}\n\n`)
-  let [at, most] = [0, Math.max(1, height - 6)]
+  let [at, most] = [0, Math.max(1, height - verdictRows.length - 3)]
   while (at < rows.length) {
-    yield* terminal.write(`${rows.slice(at, at + most).join("\n")}\n`)
-    at += most
-    if (at >= rows.length) break
-    yield* terminal.write(
-      paint.dim(`– ${at} of ${rows.length} lines. Enter or space: the next, a: all the rest, q: stop – `)
-    )
+    const page = rows.slice(at, at + most)
+    yield* terminal.write(`${page.join("\n")}\n`)
+    at += page.length
+    // The verdict would push what is on the screen off it.
+    const isLast = at >= rows.length && (most > height || page.length + besides <= screen)
+    if (isLast) break
+    yield* terminal.write(paint.dim(prompt(at)))
     const choice = yield* readChoice(terminal.readKey)
     yield* terminal.write("\n")
     if (choice === "stop") return false
-    most = choice === "all" ? rows.length : height
+    most = choice === "all" ? Infinity : height
   }
   yield* terminal.write(`\n${verdict}\n`)
   return true

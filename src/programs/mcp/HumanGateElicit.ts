@@ -5,6 +5,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
+import { exactLine, mostColumns } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -55,7 +56,7 @@ const newNumber = (text: string): string => {
 const questionOf = (request: HumanRequest, client: string | undefined): Question => {
   const message = verdictLines(request).join("\n")
   const text = fullText(request)
-  const elsewhere = `Decline, and type on a terminal: ${safeLine(request.command, 8_192)}`
+  const elsewhere = `Decline, and type on a terminal: ${exactLine(request.command, 8_192)}`
   const number = rooms.has(client ?? "") ? newNumber([message, elsewhere, text].join("\n")) : undefined
   const mark = number === undefined ? endMark() : endMark("…")
   return {
@@ -76,7 +77,7 @@ const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, 
   if (description.length > room.characters) {
     return `it has ${description.length} characters, and this client shows ${room.characters} at most`
   }
-  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0)
+  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(mostColumns(line) / 80)), 0)
   return rows > room.lines ? `it has ${rows} lines, and this client shows about ${room.lines}` : undefined
 }
 

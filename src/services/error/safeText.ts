@@ -19,7 +19,10 @@ const pictograph = /^\p{Extended_Pictographic}$/u
 
 const named: ReadonlyMap<string, string> = new Map([["\n", "\\n"], ["\r", "\\r"], ["\t", "\\t"]])
 
-const escape = (character: string): string => named.get(character) ?? `\\u{${character.codePointAt(0)!.toString(16)}}`
+/** Any character as its number. */
+export const escapePoint = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`
+
+const escape = (character: string): string => named.get(character) ?? escapePoint(character)
 
 /** The code point before `index`. */
 const before = (text: string, index: number): string => {
@@ -42,40 +45,3 @@ export const safeText = (text: string): string => show(text.replaceAll("\r\n", "
 /** On one line, line breaks shown as `\n`; cut to `length` characters of the original. */
 export const safeLine = (text: string, length = 200): string =>
   show(text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`, "")
-
-/** Blanks that look like the common one, and are another letter to whatever reads the text. */
-const otherBlanks = /[\p{Zs}--[ \u3000]]/gv
-
-/** Writes as an escape whatever is another text by canonical equivalence: K (U+212A), e with an accent of its own. */
-const escapeTwins = (text: string): string =>
-  text.normalize("NFC") === text ?
-    text :
-    text.replace(/\P{M}?\p{M}+|[^\0-\x7f]/gu, (cluster) =>
-      cluster.normalize("NFC") === cluster
-        ? cluster
-        : Array.from(
-          cluster,
-          (character, index) => index > 0 || character.normalize("NFC") !== character ? escape(character) : character
-        ).join(""))
-
-const escapeOthers = (text: string): string =>
-  escapeTwins(safeText(text)).replaceAll("\u21e5", escape).replaceAll("\t", "\u21e5 ").replace(otherBlanks, escape)
-
-/** An escape that the text has itself, of a character that would be shown so. */
-const escapeOwn = (text: string): string =>
-  text.replace(/\\u\{([0-9a-f]{1,6})\}/g, (written, code: string) => {
-    const point = Number.parseInt(code, 16)
-    if (point > 0x10ffff) return written
-    const character = String.fromCodePoint(point)
-    // A mark or a twin is judged beside what it stands on; a letter that is shown as it is has no escape of ours.
-    return escapeOthers(`a${character}`) === `a${character}` && !/\p{M}/u.test(character)
-      ? written
-      : `\\u{5c}${written.slice(1)}`
-  })
-
-/**
- * For what a person agrees to: nothing in it looks like something else. Line breaks stay, a tab is shown as an arrow and
- * a blank, and a real arrow is escaped, as is a text that is another one by canonical equivalence, or looks like an
- * escape of ours.
- */
-export const exactText = (text: string): string => escapeOthers(escapeOwn(text))

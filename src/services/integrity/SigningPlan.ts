@@ -43,12 +43,11 @@ type LineEnds = "LF" | "CRLF" | "mixed"
 const lineEnds = (text: string): LineEnds =>
   !text.includes("\r\n") ? "LF" : /(?:^|[^\r])\n/.test(text) ? "mixed" : "CRLF"
 
-/** Where only some lines end in CRLF, each says so: a here-document could end elsewhere than it seems to. */
-const showEnds = (text: string, ends: LineEnds): string =>
-  ends === "LF" ? text : text.replaceAll("\r\n", ends === "CRLF" ? "\n" : "\\r\n")
+/** Where only some lines end in CRLF, each keeps it to be seen: a here-document could end elsewhere than it seems to. */
+const showEnds = (text: string, ends: LineEnds): string => ends === "CRLF" ? text.replaceAll("\r\n", "\n") : text
 
 const describeEnds = (name: string, before: LineEnds, after: LineEnds): string => {
-  if (after === "mixed") return `some lines of ${name} end in CRLF, shown as \\r\n`
+  if (after === "mixed") return `some lines of ${name} end in CRLF, shown as \r\n`
   if (before === after) return ""
   return `the lines of ${name} ${after === "CRLF" ? "end" : "no longer end"} in CRLF\n`
 }

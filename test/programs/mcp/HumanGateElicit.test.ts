@@ -4,7 +4,7 @@ import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { agentRemedy } from "../../../src/services/error/agentRemedy.ts"
-import { exactText } from "../../../src/services/error/safeText.ts"
+import { exactText } from "../../../src/services/error/exactText.ts"
 import type { HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 
 const request: HumanRequest = {

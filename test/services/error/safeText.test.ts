@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { exactText, safeLine, safeText } from "../../../src/services/error/safeText.ts"
+import { safeLine, safeText } from "../../../src/services/error/safeText.ts"
 
 const hostile = [
   "\u001b[31m",
@@ -30,46 +30,6 @@ const hostile = [
 ]
 const pieces = Schema.Array(Schema.Union([Schema.String, Schema.Literals(hostile)]))
 const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|\p{Noncharacter_Code_Point}/u
-
-describe("exactText", () => {
-  it("shows no two texts alike", () => {
-    const twins: ReadonlyArray<readonly [string, string]> = [
-      ["a\u200bb", "a\\u{200b}b"],
-      ["a\u00a0b", "a\\u{a0}b"],
-      ["a\u21e5b", "a\\u{21e5}b"],
-      ["\u037e", ";"],
-      ["\u212a", "K"],
-      ["\u212b", "\u00c5"],
-      ["\u2126", "\u03a9"],
-      ["\u00e9", "e\u0301"],
-      ["e\u0301", "e\\u{301}"],
-      ["\uf900", "\u8c48"],
-      ["\u0344", "\u0308\u0301"],
-      ["\u1fef", "`"]
-    ]
-    for (const [a, b] of twins) {
-      assert.notStrictEqual(exactText(a), exactText(b), JSON.stringify([a, b]))
-      assert.notStrictEqual(exactText(a).normalize("NFC"), exactText(b).normalize("NFC"), JSON.stringify([a, b]))
-    }
-    assert.strictEqual(
-      exactText("\\u{41} \\u{1f600} caf\u00e9 \u0e01\u0e34"),
-      "\\u{41} \\u{1f600} caf\u00e9 \u0e01\u0e34"
-    )
-  })
-
-  it("shows a tab and other blanks as what they are", () => {
-    assert.strictEqual(exactText("a\tb\t c"), "a\u21e5 b\u21e5  c")
-    assert.strictEqual(exactText("a\u21e5 b"), "a\\u{21e5} b")
-    assert.strictEqual(exactText("rm -rf /tmp\u00a0/home\u2003x"), "rm -rf /tmp\\u{a0}/home\\u{2003}x")
-    assert.strictEqual(exactText("日本\u3000語\n"), "日本\u3000語\n")
-  })
-
-  it.prop("never shows two texts alike that differ in a blank", [pieces, pieces], ([a, b]) => {
-    const blanks = ["\t", " ", "\u00a0", "\u21e5 ", "\u2007", "\u3000"]
-    const shown = blanks.map((blank) => exactText(`${a.join("")}x${blank}x${b.join("")}`))
-    assert.strictEqual(new Set(shown).size, blanks.length)
-  })
-})
 
 describe("safeText", () => {
   it("keeps Hangul in syllables, and letters with marks", () => {
