@@ -27,8 +27,12 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { SafeFiles } from "../../services/workspace/SafeFiles.ts"
 import { type Project, Workspace } from "../../services/workspace/Workspace.ts"
-import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
-import type { ProjectPlace } from "../env/programs/namedFiles.ts"
+import {
+  type FoundProgram,
+  makeFileContents,
+  programFiles,
+  type ProjectPlace
+} from "../env/programs/interpreterFiles.ts"
 import { isSameState, isSettled, type Remembered, statOf } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
@@ -282,7 +286,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const shown = decision?.interpreters?.find(({ path }) => path === now.path)
     if (shown === undefined) return { _tag: "New", issue: newProgram }
     return isAsShown(shown.files, now.files)
-      ? { _tag: "Shown", program: now.files[0], ...(now.starts === undefined ? {} : { starts: now.starts }) }
+      ? { _tag: "Shown", program: now.files[0] }
       : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
   }
 

@@ -7,7 +7,7 @@ import { attempt } from "../../files/attempt.ts"
 import { isInside } from "../../files/isInside.ts"
 import { processPath } from "../../files/processPath.ts"
 import * as HostFiles from "../HostFiles.ts"
-import type { ProjectPlace } from "./namedFiles.ts"
+import type { ProjectPlace } from "./interpreterFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 export interface CheckoutProgram {
