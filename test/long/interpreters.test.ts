@@ -28,12 +28,14 @@ interface Place {
   readonly canary: string
 }
 
-const put = (file: string, text: string, mode = 0o644) => {
+const put = (file: string, text: string | Uint8Array, mode = 0o644) => {
   fs.mkdirSync(dirname(file), { recursive: true })
   fs.writeFileSync(file, text, { mode })
 }
 
-const evil = ({ canary }: Place) => `#!/bin/sh\necho evil >> '${canary}'\necho hello\n`
+/** A program, since a script is never used; it would end with 0. */
+const echo = fs.readFileSync("/bin/echo")
+const evil = (_: Place) => echo
 
 const replace = (file: string, make: () => void) => {
   fs.rmSync(file, { force: true })
@@ -43,6 +45,9 @@ const replace = (file: string, make: () => void) => {
 type Attack = readonly [what: string, change: (at: Place) => void]
 
 const venv = (at: Place, ...parts: ReadonlyArray<string>) => join(at.project, ".venv", ...parts)
+
+/** A script would be refused. */
+const programOf = (program: string) => fs.readFileSync(program)
 
 /** Of an environment whose `bin/python` is a link out of the project, as venv makes it. */
 const pythonAttacks: ReadonlyArray<Attack> = [
@@ -115,7 +120,7 @@ const nodeAttacks: ReadonlyArray<Attack> = [
   ["other bytes of the same size and time", (at) => {
     const file = join(at.project, "node_modules/node/bin/node")
     const { atime, mtime, size } = fs.statSync(file)
-    fs.writeFileSync(file, evil(at).padEnd(size, "#"))
+    fs.writeFileSync(file, Buffer.concat([evil(at), Buffer.alloc(size - evil(at).length)]))
     fs.utimesSync(file, atime, mtime)
   }],
   ["a link to another file of the project", (at) => {
@@ -134,11 +139,7 @@ const makePlace = async (node: boolean): Promise<Place> => {
   const made = spawnSync("python3", ["-m", "venv", "--without-pip", ".venv"], { cwd: project, encoding: "utf8" })
   assert.strictEqual(made.status, 0, made.stderr)
   if (node) {
-    put(
-      join(project, "node_modules/node/bin/node"),
-      `#!/bin/sh\nexec '${process.execPath}' "$@"\n${"#".repeat(500)}\n`,
-      0o755
-    )
+    put(join(project, "node_modules/node/bin/node"), programOf(process.execPath), 0o755)
     fs.mkdirSync(join(project, "node_modules/.bin"))
     fs.symlinkSync("../node/bin/node", join(project, "node_modules/.bin/node"))
   }
@@ -269,10 +270,8 @@ interface InCheckout {
 
 const realPython = spawnSync("python3", ["-c", "import sys; print(sys._base_executable)"], { encoding: "utf8" }).stdout
   .trim()
-const through = (program: string) => `#!/bin/sh\nexec '${program}' "$@"\n`
-
 const rootsVenv: InCheckout["make"] = ({ project }, checkout) => {
-  put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+  put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
   put(join(checkout, ".venv/pyvenv.cfg"), `home = ${dirname(realPython)}\n`)
   fs.symlinkSync("../../.venv", join(project, ".venv"))
 }
@@ -288,7 +287,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "a sibling's environment by a link",
     tool: "hello",
     make: ({ project }, checkout) => {
-      put(join(checkout, "packages/b/.venv/bin/python"), through(realPython), 0o755)
+      put(join(checkout, "packages/b/.venv/bin/python"), programOf(realPython), 0o755)
       fs.symlinkSync("../b/.venv", join(project, ".venv"))
     },
     change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil(at))
@@ -297,7 +296,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "a program of the root by a link",
     tool: "hello",
     make: ({ project }, checkout) => {
-      put(join(checkout, "tools/python"), through(realPython), 0o755)
+      put(join(checkout, "tools/python"), programOf(realPython), 0o755)
       fs.mkdirSync(join(project, ".venv/bin"), { recursive: true })
       fs.symlinkSync("../../../../tools/python", join(project, ".venv/bin/python"))
     },
@@ -307,7 +306,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "the root's Node by a link",
     tool: "hi",
     make: ({ project }, checkout) => {
-      put(join(checkout, "node_modules/node/bin/node"), through(process.execPath), 0o755)
+      put(join(checkout, "node_modules/node/bin/node"), programOf(process.execPath), 0o755)
       fs.mkdirSync(join(project, "node_modules/.bin"), { recursive: true })
       fs.symlinkSync("../../../../node_modules/node/bin/node", join(project, "node_modules/.bin/node"))
     },
@@ -318,12 +317,8 @@ const checkouts: ReadonlyArray<InCheckout> = [
     tool: "hello",
     isStartedByAnother: true,
     make: ({ project }, checkout) => {
-      put(join(checkout, "python/bin/python3"), through(realPython), 0o755)
-      put(
-        join(project, ".venv/bin/python"),
-        through("$(dirname \"$0\")/../../../../python/bin/python3").replaceAll("'", "\""),
-        0o755
-      )
+      put(join(checkout, "python/bin/python3"), programOf(realPython), 0o755)
+      put(join(project, ".venv/bin/python"), programOf(realPython), 0o755)
       put(join(project, ".venv/pyvenv.cfg"), `home = ${checkout}/python/bin\n`)
     },
     change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil(at))
@@ -334,7 +329,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     env: { UV_PROJECT_ENVIRONMENT: "../../.venv" },
     make: ({ project }, checkout) => {
       put(join(project, "pyproject.toml"), "[project]\nname = \"a\"\n")
-      put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+      put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
     },
     change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
   }

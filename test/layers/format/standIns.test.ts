@@ -154,7 +154,12 @@ const standIns: ReadonlyArray<StandIn> = [
   },
   {
     what: "Node: by a package.json's main",
-    files: { "main.cjs": `require("./lib")\n`, "lib/package.json": `{"main":"blob"}`, "lib/index.js": said, "lib/blob": js },
+    files: {
+      "main.cjs": `require("./lib")\n`,
+      "lib/package.json": `{"main":"blob"}`,
+      "lib/index.js": said,
+      "lib/blob": js
+    },
     named: "lib/blob"
   },
   {
@@ -169,7 +174,10 @@ const standIns: ReadonlyArray<StandIn> = [
   },
   {
     what: "Node: in a module, by createRequire",
-    files: { "main.mjs": `import { createRequire } from "node:module"\ncreateRequire(import.meta.url)("./helper")\n`, helper: js },
+    files: {
+      "main.mjs": `import { createRequire } from "node:module"\ncreateRequire(import.meta.url)("./helper")\n`,
+      helper: js
+    },
     named: "helper"
   },
   {
@@ -195,7 +203,10 @@ const standIns: ReadonlyArray<StandIn> = [
   },
   {
     what: "Node: a worker",
-    files: { "main.cjs": `new (require("node:worker_threads").Worker)("./w.cjs.bin".slice(0, 0) + __dirname + "/w.bin")\n`, "w.bin": js },
+    files: {
+      "main.cjs": `new (require("node:worker_threads").Worker)("./w.cjs.bin".slice(0, 0) + __dirname + "/w.bin")\n`,
+      "w.bin": js
+    },
     run: ["node", "-e", `require("./w.bin")`],
     named: "w.bin"
   },
@@ -296,7 +307,7 @@ describe("data", () => {
     { "main.mjs": `new URL("./logo.png", import.meta.url)\n`, "logo.png": elf, "logo.svg": "<svg/>\n" },
     { "main.sh": "python3 \"${0%/*}/draw.py\" --logo \"${0%/*}/logo.png\"\n", "draw.py": "", "logo.png": elf },
     { "main.sh": "source \"${0%/*}/lib.sh\"; cat \"${0%/*}/logo.png\"\n", "lib.sh": "", "logo.png": elf },
-    { "main.sh": "exec \"${0%/*}/bin/tool\" \"$@\"\n", "bin/tool": elf }
+    { "main.sh": "exec \"${0%/*}/bin/tool\" --logo\n", "bin/tool": elf }
   ]
   for (const files of signed) {
     it.live(`is signed: ${Object.values(files)[0]!.trim()}`, () => Effect.asVoid(checkFiles(asItem(files))))
@@ -305,7 +316,10 @@ describe("data", () => {
   it.live("is named with what loads it, where that is a library of machine code", () =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [files: Files, said: RegExp]> = [
-        [{ "main.cjs": `require("./build/fast.node")\n`, "build/fast.node": elf }, /loads build\/fast\.node.*main\.cjs/],
+        [
+          { "main.cjs": `require("./build/fast.node")\n`, "build/fast.node": elf },
+          /loads build\/fast\.node.*main\.cjs/
+        ],
         [{ "main.cjs": `require("./fast")\n`, "fast.node": elf }, /loads fast\.node.*main\.cjs/],
         [{ "main.py": "import fast\n", "fast.abi3.so": elf }, /imports fast\.abi3\.so.*main\.py/]
       ]
