@@ -34,8 +34,7 @@ const put = (file: string, text: string | Uint8Array, mode = 0o644) => {
 }
 
 /** A program, since a script is never used; it would end with 0. */
-const echo = fs.readFileSync("/bin/echo")
-const evil = (_: Place) => echo
+const evil = fs.readFileSync("/bin/echo")
 
 const replace = (file: string, make: () => void) => {
   fs.rmSync(file, { force: true })
@@ -53,47 +52,47 @@ const programOf = (program: string) => fs.readFileSync(program)
 const pythonAttacks: ReadonlyArray<Attack> = [
   [
     "a script in its place",
-    (at) => replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))
+    (at) => replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil, 0o755))
   ],
   ["another file beside that it leads to", (at) => {
-    put(venv(at, "bin/python0"), evil(at), 0o755)
+    put(venv(at, "bin/python0"), evil, 0o755)
     replace(venv(at, "bin/python"), () => fs.symlinkSync("python0", venv(at, "bin/python")))
   }],
   ["the file beside that it led to", (at) => {
     const target = fs.readlinkSync(venv(at, "bin/python"))
-    if (target.includes("/")) return replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))
-    replace(venv(at, "bin", target), () => put(venv(at, "bin", target), evil(at), 0o755))
+    if (target.includes("/")) return replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil, 0o755))
+    replace(venv(at, "bin", target), () => put(venv(at, "bin", target), evil, 0o755))
   }],
   ["a link to another program outside", (at) => {
-    put(join(at.world.root, "elsewhere/python3"), evil(at), 0o755)
+    put(join(at.world.root, "elsewhere/python3"), evil, 0o755)
     replace(
       venv(at, "bin/python"),
       () => fs.symlinkSync(join(at.world.root, "elsewhere/python3"), venv(at, "bin/python"))
     )
   }],
   ["a link outside that leads back into the project", (at) => {
-    put(join(at.project, "tools/py"), evil(at), 0o755)
+    put(join(at.project, "tools/py"), evil, 0o755)
     fs.mkdirSync(join(at.world.root, "outer"))
     fs.symlinkSync(join(at.project, "tools/py"), join(at.world.root, "outer/python3"))
     replace(venv(at, "bin/python"), () => fs.symlinkSync(join(at.world.root, "outer/python3"), venv(at, "bin/python")))
   }],
   ["a hard link", (at) => {
-    put(join(at.project, "tools/py"), evil(at), 0o755)
+    put(join(at.project, "tools/py"), evil, 0o755)
     replace(venv(at, "bin/python"), () => fs.linkSync(join(at.project, "tools/py"), venv(at, "bin/python")))
   }],
   ["another environment in the place of the whole one", (at) => {
     fs.renameSync(venv(at), join(at.project, "old"))
-    put(venv(at, "bin/python"), evil(at), 0o755)
+    put(venv(at, "bin/python"), evil, 0o755)
     fs.copyFileSync(join(at.project, "old/pyvenv.cfg"), venv(at, "pyvenv.cfg"))
   }],
   ["a link to an environment elsewhere", (at) => {
     fs.renameSync(venv(at), join(at.project, "old"))
-    put(join(at.world.root, "other/bin/python"), evil(at), 0o755)
+    put(join(at.world.root, "other/bin/python"), evil, 0o755)
     fs.symlinkSync(join(at.world.root, "other"), venv(at))
   }],
   ["bin as a link", (at) => {
     fs.renameSync(venv(at, "bin"), venv(at, "old"))
-    put(join(at.world.root, "bins/python"), evil(at), 0o755)
+    put(join(at.world.root, "bins/python"), evil, 0o755)
     fs.symlinkSync(join(at.world.root, "bins"), venv(at, "bin"))
   }],
   ["home in pyvenv.cfg", (at) => {
@@ -114,17 +113,17 @@ const pythonAttacks: ReadonlyArray<Attack> = [
 const nodeAttacks: ReadonlyArray<Attack> = [
   ["a script in its place", (at) => {
     const file = join(at.project, "node_modules/.bin/node")
-    replace(file, () => put(file, evil(at), 0o755))
+    replace(file, () => put(file, evil, 0o755))
   }],
-  ["other bytes in the same file", (at) => fs.writeFileSync(join(at.project, "node_modules/node/bin/node"), evil(at))],
+  ["other bytes in the same file", (at) => fs.writeFileSync(join(at.project, "node_modules/node/bin/node"), evil)],
   ["other bytes of the same size and time", (at) => {
     const file = join(at.project, "node_modules/node/bin/node")
     const { atime, mtime, size } = fs.statSync(file)
-    fs.writeFileSync(file, Buffer.concat([evil(at), Buffer.alloc(size - evil(at).length)]))
+    fs.writeFileSync(file, Buffer.concat([evil, Buffer.alloc(size - evil.length)]))
     fs.utimesSync(file, atime, mtime)
   }],
   ["a link to another file of the project", (at) => {
-    put(join(at.project, "node_modules/other/node"), evil(at), 0o755)
+    put(join(at.project, "node_modules/other/node"), evil, 0o755)
     const file = join(at.project, "node_modules/.bin/node")
     replace(file, () => fs.symlinkSync("../other/node", file))
   }]
@@ -222,7 +221,7 @@ describe("an interpreter that appears later", () => {
     const at = await makePlace(false)
     const run = (tool: string) => at.world.run(["run", "tool", tool, "--project", at.project])
     assert.strictEqual((await run("hi")).stdout.trim(), "hello")
-    put(join(at.project, "node_modules/.bin/node"), evil(at), 0o755)
+    put(join(at.project, "node_modules/.bin/node"), evil, 0o755)
     const { code, stderr } = await run("hi")
     assert.strictEqual(code, 1)
     assert.match(stderr, /node_modules\/\.bin\/node is there, but nobody has been shown it/)
@@ -281,7 +280,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "the root's environment by a link",
     tool: "hello",
     make: rootsVenv,
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   },
   {
     what: "a sibling's environment by a link",
@@ -290,7 +289,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(checkout, "packages/b/.venv/bin/python"), programOf(realPython), 0o755)
       fs.symlinkSync("../b/.venv", join(project, ".venv"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil)
   },
   {
     what: "a program of the root by a link",
@@ -300,7 +299,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       fs.mkdirSync(join(project, ".venv/bin"), { recursive: true })
       fs.symlinkSync("../../../../tools/python", join(project, ".venv/bin/python"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil)
   },
   {
     what: "the root's Node by a link",
@@ -310,7 +309,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       fs.mkdirSync(join(project, "node_modules/.bin"), { recursive: true })
       fs.symlinkSync("../../../../node_modules/node/bin/node", join(project, "node_modules/.bin/node"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil)
   },
   {
     what: "the program in the home that pyvenv.cfg names",
@@ -321,7 +320,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(project, ".venv/bin/python"), programOf(realPython), 0o755)
       put(join(project, ".venv/pyvenv.cfg"), `home = ${checkout}/python/bin\n`)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil)
   },
   {
     what: "uv's environment of the workspace",
@@ -331,7 +330,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(project, "pyproject.toml"), "[project]\nname = \"a\"\n")
       put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   }
 ]
 

@@ -151,7 +151,9 @@ export const programFiles = Effect.fnUntraced(function*(
   const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
   const pythons = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home)).flatMap(pythonsIn)
   const contentIn = (path: string) => isOurs(path) ? contentOf(path) : Effect.undefined
-  const shimTarget = kind === "Node" ? (yield* contentIn(program))?.shimTarget : undefined
+  // The script takes a backslash in its own path for a slash.
+  const mayBeShim = kind === "Node" && !named.includes("\\")
+  const shimTarget = mayBeShim ? (yield* contentIn(program))?.shimTarget : undefined
   // As the shell joins it: a link on the way is followed before `..` is.
   const started = shimTarget === undefined ? [] : [`${dirname(named)}/${shimTarget}`]
   const files: Array<ProgramFile> = [yield* fileOf(program), ...homes.flatMap(ofProcess)]
