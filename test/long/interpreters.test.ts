@@ -280,7 +280,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "the root's environment by a link",
     tool: "hello",
     make: rootsVenv,
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   },
   {
     what: "a sibling's environment by a link",
@@ -289,7 +289,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(checkout, "packages/b/.venv/bin/python"), programOf(realPython), 0o755)
       fs.symlinkSync("../b/.venv", join(project, ".venv"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil)
   },
   {
     what: "a program of the root by a link",
@@ -299,7 +299,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       fs.mkdirSync(join(project, ".venv/bin"), { recursive: true })
       fs.symlinkSync("../../../../tools/python", join(project, ".venv/bin/python"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil)
   },
   {
     what: "the root's Node by a link",
@@ -309,7 +309,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       fs.mkdirSync(join(project, "node_modules/.bin"), { recursive: true })
       fs.symlinkSync("../../../../node_modules/node/bin/node", join(project, "node_modules/.bin/node"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil)
   },
   {
     what: "the program in the home that pyvenv.cfg names",
@@ -320,7 +320,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(project, ".venv/bin/python"), programOf(realPython), 0o755)
       put(join(project, ".venv/pyvenv.cfg"), `home = ${checkout}/python/bin\n`)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil)
   },
   {
     what: "uv's environment of the workspace",
@@ -330,7 +330,7 @@ const checkouts: ReadonlyArray<InCheckout> = [
       put(join(project, "pyproject.toml"), "[project]\nname = \"a\"\n")
       put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
+    change: (_, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   }
 ]
 
