@@ -240,6 +240,16 @@ const standIns: ReadonlyArray<StandIn> = [
     named: "helper"
   },
   {
+    what: "bash: a file without an ending, by a variable",
+    files: { "main.sh": "name=helper\n. \"${0%/*}/$name\"\n", helper: bash },
+    named: "helper"
+  },
+  {
+    what: "Node: a file without an ending, by another require",
+    files: { "main.cjs": `const load = require\nload("./helper")\n`, helper: js },
+    named: "helper"
+  },
+  {
     what: "bash: an image that is sourced",
     files: { "main.sh": "here=${0%/*}; true && source \"$here\"/logo.png\n", "logo.png": bash },
     named: "logo.png"

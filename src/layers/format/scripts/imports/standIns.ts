@@ -6,6 +6,7 @@ import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
 import { isData } from "../../../../services/item/text/toolText.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
+import { isSystemProgram } from "../../../env/programs/systemProgram.ts"
 import { parseJavascript } from "../../readJavascript.ts"
 import { type Found, nothing } from "../arguments/checkArguments.ts"
 import { usualExtension } from "../usualExtension.ts"
@@ -41,6 +42,12 @@ const replacedBy = (path: string, paths: ReadonlyArray<string>): string | undefi
     return isSource(source) &&
       (stem === path.toLowerCase() || (library !== undefined && (stem === library || source.startsWith(`${library}/`))))
   })
+}
+
+/** A program of this system, or of one that no interpreter takes for text. */
+const isProgram = (bytes: Uint8Array): boolean => {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return start.toString("latin1", 0, 4) === "\x7fELF" || isSystemProgram(start, BigInt(bytes.length))
 }
 
 const remedy = "Remove it, or give it a name that nothing imports"
@@ -165,9 +172,17 @@ export const checkStandIns = Effect.fnUntraced(function*(
   const declared = new Set(
     tool.dependencies.map((one) => /^[\w.-]*/.exec(one)![0].toLowerCase().replaceAll(/[-.]/g, "_"))
   )
-  for (const { path } of data) {
+  for (const { bytes, path } of data) {
     const source = replacedBy(path, paths)
     if (source !== undefined) return refused(inPlace(path, source))
+    if (!nameOf(path).includes(".") && !isProgram(bytes)) {
+      return refused(
+        problem(
+          `${path} has no ending, and nobody can read it: a script may run it as code`,
+          "Give it an ending: .bin, .dat"
+        )
+      )
+    }
     const library = libraryName(path)
     const module = library === undefined ? undefined : nameOf(library)
     if (module === undefined || !/^\w+$/.test(module) || path.toLowerCase().endsWith(".node")) continue
