@@ -45,6 +45,7 @@ const readers: Readonly<Record<string, string>> = {
   "src/layers/process/limits.ts": "/proc",
   "src/layers/process/processTree.ts": "/proc",
   "src/programs/cli/TerminalDevice.ts": "the terminal",
+  "src/programs/cli/homeInUse.ts": "names in Kiwi's own home",
   "src/programs/demo/world.ts": "the demo's own folder"
 }
 

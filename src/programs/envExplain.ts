@@ -36,8 +36,6 @@ export interface EnvExplanation {
     readonly path: string
     readonly kind: string
     readonly version?: string
-    /** Where it is a script: the files that it names, and that count by their bytes as it does. */
-    readonly starts?: ReadonlyArray<string>
   }
   /** Where the interpreter was looked for before it was found, in order. */
   readonly looked: ReadonlyArray<{ readonly where: string; readonly path?: string; readonly outcome: string }>
@@ -124,8 +122,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
         variable: interpreter.variable,
         path: shorten(interpreter.path),
         kind: interpreter.kind,
-        ...(interpreter.version === undefined ? {} : { version: interpreter.version }),
-        ...(interpreter.starts === undefined ? {} : { starts: interpreter.starts })
+        ...(interpreter.version === undefined ? {} : { version: interpreter.version })
       }
     }),
     looked: found.looked.map(({ outcome, path, where }) => ({

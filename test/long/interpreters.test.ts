@@ -28,12 +28,13 @@ interface Place {
   readonly canary: string
 }
 
-const put = (file: string, text: string, mode = 0o644) => {
+const put = (file: string, text: string | Uint8Array, mode = 0o644) => {
   fs.mkdirSync(dirname(file), { recursive: true })
   fs.writeFileSync(file, text, { mode })
 }
 
-const evil = ({ canary }: Place) => `#!/bin/sh\necho evil >> '${canary}'\necho hello\n`
+/** A program, since a script is never used; it would end with 0. */
+const evil = fs.readFileSync("/bin/echo")
 
 const replace = (file: string, make: () => void) => {
   fs.rmSync(file, { force: true })
@@ -44,51 +45,54 @@ type Attack = readonly [what: string, change: (at: Place) => void]
 
 const venv = (at: Place, ...parts: ReadonlyArray<string>) => join(at.project, ".venv", ...parts)
 
+/** A script would be refused. */
+const programOf = (program: string) => fs.readFileSync(program)
+
 /** Of an environment whose `bin/python` is a link out of the project, as venv makes it. */
 const pythonAttacks: ReadonlyArray<Attack> = [
   [
     "a script in its place",
-    (at) => replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))
+    (at) => replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil, 0o755))
   ],
   ["another file beside that it leads to", (at) => {
-    put(venv(at, "bin/python0"), evil(at), 0o755)
+    put(venv(at, "bin/python0"), evil, 0o755)
     replace(venv(at, "bin/python"), () => fs.symlinkSync("python0", venv(at, "bin/python")))
   }],
   ["the file beside that it led to", (at) => {
     const target = fs.readlinkSync(venv(at, "bin/python"))
-    if (target.includes("/")) return replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil(at), 0o755))
-    replace(venv(at, "bin", target), () => put(venv(at, "bin", target), evil(at), 0o755))
+    if (target.includes("/")) return replace(venv(at, "bin/python"), () => put(venv(at, "bin/python"), evil, 0o755))
+    replace(venv(at, "bin", target), () => put(venv(at, "bin", target), evil, 0o755))
   }],
   ["a link to another program outside", (at) => {
-    put(join(at.world.root, "elsewhere/python3"), evil(at), 0o755)
+    put(join(at.world.root, "elsewhere/python3"), evil, 0o755)
     replace(
       venv(at, "bin/python"),
       () => fs.symlinkSync(join(at.world.root, "elsewhere/python3"), venv(at, "bin/python"))
     )
   }],
   ["a link outside that leads back into the project", (at) => {
-    put(join(at.project, "tools/py"), evil(at), 0o755)
+    put(join(at.project, "tools/py"), evil, 0o755)
     fs.mkdirSync(join(at.world.root, "outer"))
     fs.symlinkSync(join(at.project, "tools/py"), join(at.world.root, "outer/python3"))
     replace(venv(at, "bin/python"), () => fs.symlinkSync(join(at.world.root, "outer/python3"), venv(at, "bin/python")))
   }],
   ["a hard link", (at) => {
-    put(join(at.project, "tools/py"), evil(at), 0o755)
+    put(join(at.project, "tools/py"), evil, 0o755)
     replace(venv(at, "bin/python"), () => fs.linkSync(join(at.project, "tools/py"), venv(at, "bin/python")))
   }],
   ["another environment in the place of the whole one", (at) => {
     fs.renameSync(venv(at), join(at.project, "old"))
-    put(venv(at, "bin/python"), evil(at), 0o755)
+    put(venv(at, "bin/python"), evil, 0o755)
     fs.copyFileSync(join(at.project, "old/pyvenv.cfg"), venv(at, "pyvenv.cfg"))
   }],
   ["a link to an environment elsewhere", (at) => {
     fs.renameSync(venv(at), join(at.project, "old"))
-    put(join(at.world.root, "other/bin/python"), evil(at), 0o755)
+    put(join(at.world.root, "other/bin/python"), evil, 0o755)
     fs.symlinkSync(join(at.world.root, "other"), venv(at))
   }],
   ["bin as a link", (at) => {
     fs.renameSync(venv(at, "bin"), venv(at, "old"))
-    put(join(at.world.root, "bins/python"), evil(at), 0o755)
+    put(join(at.world.root, "bins/python"), evil, 0o755)
     fs.symlinkSync(join(at.world.root, "bins"), venv(at, "bin"))
   }],
   ["home in pyvenv.cfg", (at) => {
@@ -109,17 +113,17 @@ const pythonAttacks: ReadonlyArray<Attack> = [
 const nodeAttacks: ReadonlyArray<Attack> = [
   ["a script in its place", (at) => {
     const file = join(at.project, "node_modules/.bin/node")
-    replace(file, () => put(file, evil(at), 0o755))
+    replace(file, () => put(file, evil, 0o755))
   }],
-  ["other bytes in the same file", (at) => fs.writeFileSync(join(at.project, "node_modules/node/bin/node"), evil(at))],
+  ["other bytes in the same file", (at) => fs.writeFileSync(join(at.project, "node_modules/node/bin/node"), evil)],
   ["other bytes of the same size and time", (at) => {
     const file = join(at.project, "node_modules/node/bin/node")
     const { atime, mtime, size } = fs.statSync(file)
-    fs.writeFileSync(file, evil(at).padEnd(size, "#"))
+    fs.writeFileSync(file, Buffer.concat([evil, Buffer.alloc(size - evil.length)]))
     fs.utimesSync(file, atime, mtime)
   }],
   ["a link to another file of the project", (at) => {
-    put(join(at.project, "node_modules/other/node"), evil(at), 0o755)
+    put(join(at.project, "node_modules/other/node"), evil, 0o755)
     const file = join(at.project, "node_modules/.bin/node")
     replace(file, () => fs.symlinkSync("../other/node", file))
   }]
@@ -134,11 +138,7 @@ const makePlace = async (node: boolean): Promise<Place> => {
   const made = spawnSync("python3", ["-m", "venv", "--without-pip", ".venv"], { cwd: project, encoding: "utf8" })
   assert.strictEqual(made.status, 0, made.stderr)
   if (node) {
-    put(
-      join(project, "node_modules/node/bin/node"),
-      `#!/bin/sh\nexec '${process.execPath}' "$@"\n${"#".repeat(500)}\n`,
-      0o755
-    )
+    put(join(project, "node_modules/node/bin/node"), programOf(process.execPath), 0o755)
     fs.mkdirSync(join(project, "node_modules/.bin"))
     fs.symlinkSync("../node/bin/node", join(project, "node_modules/.bin/node"))
   }
@@ -221,7 +221,7 @@ describe("an interpreter that appears later", () => {
     const at = await makePlace(false)
     const run = (tool: string) => at.world.run(["run", "tool", tool, "--project", at.project])
     assert.strictEqual((await run("hi")).stdout.trim(), "hello")
-    put(join(at.project, "node_modules/.bin/node"), evil(at), 0o755)
+    put(join(at.project, "node_modules/.bin/node"), evil, 0o755)
     const { code, stderr } = await run("hi")
     assert.strictEqual(code, 1)
     assert.match(stderr, /node_modules\/\.bin\/node is there, but nobody has been shown it/)
@@ -269,10 +269,8 @@ interface InCheckout {
 
 const realPython = spawnSync("python3", ["-c", "import sys; print(sys._base_executable)"], { encoding: "utf8" }).stdout
   .trim()
-const through = (program: string) => `#!/bin/sh\nexec '${program}' "$@"\n`
-
 const rootsVenv: InCheckout["make"] = ({ project }, checkout) => {
-  put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+  put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
   put(join(checkout, ".venv/pyvenv.cfg"), `home = ${dirname(realPython)}\n`)
   fs.symlinkSync("../../.venv", join(project, ".venv"))
 }
@@ -282,51 +280,47 @@ const checkouts: ReadonlyArray<InCheckout> = [
     what: "the root's environment by a link",
     tool: "hello",
     make: rootsVenv,
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   },
   {
     what: "a sibling's environment by a link",
     tool: "hello",
     make: ({ project }, checkout) => {
-      put(join(checkout, "packages/b/.venv/bin/python"), through(realPython), 0o755)
+      put(join(checkout, "packages/b/.venv/bin/python"), programOf(realPython), 0o755)
       fs.symlinkSync("../b/.venv", join(project, ".venv"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "packages/b/.venv/bin/python"), evil)
   },
   {
     what: "a program of the root by a link",
     tool: "hello",
     make: ({ project }, checkout) => {
-      put(join(checkout, "tools/python"), through(realPython), 0o755)
+      put(join(checkout, "tools/python"), programOf(realPython), 0o755)
       fs.mkdirSync(join(project, ".venv/bin"), { recursive: true })
       fs.symlinkSync("../../../../tools/python", join(project, ".venv/bin/python"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "tools/python"), evil)
   },
   {
     what: "the root's Node by a link",
     tool: "hi",
     make: ({ project }, checkout) => {
-      put(join(checkout, "node_modules/node/bin/node"), through(process.execPath), 0o755)
+      put(join(checkout, "node_modules/node/bin/node"), programOf(process.execPath), 0o755)
       fs.mkdirSync(join(project, "node_modules/.bin"), { recursive: true })
       fs.symlinkSync("../../../../node_modules/node/bin/node", join(project, "node_modules/.bin/node"))
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "node_modules/node/bin/node"), evil)
   },
   {
     what: "the program in the home that pyvenv.cfg names",
     tool: "hello",
     isStartedByAnother: true,
     make: ({ project }, checkout) => {
-      put(join(checkout, "python/bin/python3"), through(realPython), 0o755)
-      put(
-        join(project, ".venv/bin/python"),
-        through("$(dirname \"$0\")/../../../../python/bin/python3").replaceAll("'", "\""),
-        0o755
-      )
+      put(join(checkout, "python/bin/python3"), programOf(realPython), 0o755)
+      put(join(project, ".venv/bin/python"), programOf(realPython), 0o755)
       put(join(project, ".venv/pyvenv.cfg"), `home = ${checkout}/python/bin\n`)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, "python/bin/python3"), evil)
   },
   {
     what: "uv's environment of the workspace",
@@ -334,9 +328,9 @@ const checkouts: ReadonlyArray<InCheckout> = [
     env: { UV_PROJECT_ENVIRONMENT: "../../.venv" },
     make: ({ project }, checkout) => {
       put(join(project, "pyproject.toml"), "[project]\nname = \"a\"\n")
-      put(join(checkout, ".venv/bin/python"), through(realPython), 0o755)
+      put(join(checkout, ".venv/bin/python"), programOf(realPython), 0o755)
     },
-    change: (at, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil(at))
+    change: (_, checkout) => fs.writeFileSync(join(checkout, ".venv/bin/python"), evil)
   }
 ]
 

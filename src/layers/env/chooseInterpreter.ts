@@ -34,8 +34,7 @@ export const resolvedInterpreter = (
   kind: found.kind,
   version: found.version,
   ...(found.place === undefined ? {} : { place: found.place }),
-  ...(found.program === undefined ? {} : { program: found.program }),
-  ...(found.starts === undefined ? {} : { starts: found.starts })
+  ...(found.program === undefined ? {} : { program: found.program })
 })
 
 export const makeChooseInterpreter = (
@@ -85,8 +84,8 @@ export const makeChooseInterpreter = (
     const through = processPath(found.path, files.readLink)
     if (through !== undefined) return stop(`what was found ${throughProcess(through)}`, makeItALink)
     if (own !== undefined) {
-      const { program, starts } = shown ?? {}
-      return { ...found, place: own, starts, program: program === undefined ? program : toInterpreterFile(program) }
+      const program = shown?.program
+      return { ...found, place: own, program: program === undefined ? program : toInterpreterFile(program) }
     }
     const folder = files.realPath(path.dirname(found.path)) ?? path.dirname(found.path)
     if (checkout !== undefined && [found.path, folder, real].some((one) => isInside(checkout, one, path))) {

@@ -62,7 +62,6 @@ export type FoundInterpreter =
       /** Set by who asks whether a person was shown it; see ResolvedInterpreter. */
       readonly place?: string
       readonly program?: InterpreterFile | undefined
-      readonly starts?: ReadonlyArray<string> | undefined
     }
     | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
   )

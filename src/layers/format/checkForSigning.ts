@@ -6,7 +6,7 @@ import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import type { Program } from "../../services/format/parseProgram.ts"
 import type { Item, ItemLocation, ItemSnapshot, Tool } from "../../services/item/Item.ts"
-import { isCompiledPython, toolFileIssue } from "../../services/item/text/toolText.ts"
+import { toolFileIssue } from "../../services/item/text/toolText.ts"
 import type { RunOwnChild } from "../process/ownChild.ts"
 import { type OwnPrograms, systemPrograms, thisNode } from "../process/ownPrograms.ts"
 import { parseJavascript } from "./readJavascript.ts"
@@ -18,6 +18,7 @@ import { checkConfig } from "./scripts/config/checkConfig.ts"
 import type { IsInProject, ScriptLayout } from "./scripts/imports/checkImports.ts"
 import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
+import { checkStandIns } from "./scripts/imports/standIns.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
 /** Whether there is a file of this name. */
@@ -243,6 +244,13 @@ const builtin = (module: string): CodeReader => ({
   line: /(\d+)()/
 })
 
+/** Whether Python's own library has a module of this name. */
+const standard = (module: string): CodeReader => ({
+  command: "python3",
+  args: ["-I", "-S", "-c", "import sys; sys.exit(sys.argv[1] not in sys.stdlib_module_names)", module],
+  line: /(\d+)()/
+})
+
 const both = (code: Found, script: Found): Found => ({
   problem: code.problem ?? script.problem,
   unsure: [...code.unsure, ...script.unsure]
@@ -285,15 +293,9 @@ const versionIn = ({ file, kind, type }: ItemLocation): string => {
   }
 }
 
-/** What would run of a folder without being what a person is shown of it. */
+/** Text of a folder that a program would read otherwise than a person is shown it. */
 const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | undefined => {
   for (const { bytes, path } of files) {
-    if (isCompiledPython(path)) {
-      return problem(
-        `${path} is compiled Python, which can run in place of the source beside it`,
-        "Remove it, and every __pycache__ folder"
-      )
-    }
     const issue = toolFileIssue(path, bytes, path === entrypoint)
     if (issue !== undefined) return { ...issue, file: path, found: "" }
   }
@@ -350,6 +352,15 @@ const checkFolder = Effect.fnUntraced(function*(
   if (hidden !== undefined) return { ...nothing, problem: hidden }
   const { files } = snapshot
   const { entrypoint = "" } = tool
+  const standIns = yield* checkStandIns(
+    tool,
+    files,
+    (module) =>
+      ask === undefined
+        ? Effect.succeed(false)
+        : Effect.map(ask(standard(module), new Uint8Array()), (said) => said === undefined)
+  )
+  if (standIns.problem !== undefined) return standIns
   const place: ScriptLayout = {
     _tag: "Folder",
     files: new Set(files.map(({ path }) => path)),
@@ -358,7 +369,7 @@ const checkFolder = Effect.fnUntraced(function*(
     isInProject: inProject(snapshot.location, exists)
   }
   const imported = new Set((yield* reachedFrom(entrypoint, files)).map(({ path }) => path))
-  const unsure: Array<string> = []
+  const unsure: Array<string> = [...standIns.unsure]
   for (const { bytes, path } of files) {
     const part = path === entrypoint ? "entry" : imported.has(path) ? "imported" : "other"
     const found = yield* checkScript(tool, path, decode(bytes), place, part)

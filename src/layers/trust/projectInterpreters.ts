@@ -10,8 +10,12 @@ import {
   throughProcess
 } from "../../services/trust/ShownProgram.ts"
 import type { TrustDecision } from "../../services/trust/TrustDecision.ts"
-import { type FoundProgram, makeFileContents, programFiles } from "../env/programs/interpreterFiles.ts"
-import type { ProjectPlace } from "../env/programs/namedFiles.ts"
+import {
+  type FoundProgram,
+  makeFileContents,
+  programFiles,
+  type ProjectPlace
+} from "../env/programs/interpreterFiles.ts"
 import { checkoutAround } from "../process/ownPrograms.ts"
 import { type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
 
@@ -26,7 +30,7 @@ export const judgeInterpreter = (
   const shown = decision?.interpreters?.find(({ path }) => path === now.path)
   if (shown === undefined) return { _tag: "New", issue: newProgram }
   return isAsShown(shown.files, now.files)
-    ? { _tag: "Shown", program: now.files[0], ...(now.starts === undefined ? {} : { starts: now.starts }) }
+    ? { _tag: "Shown", program: now.files[0] }
     : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
 }
 

@@ -13,7 +13,7 @@ import { isProcessPath, type ProgramFile, throughProcess } from "../../services/
 import { isEnvironmentFile } from "../../services/trust/TrustDecision.ts"
 import { parseControlYaml } from "../../services/workspace/controlYaml.ts"
 import type { FoundProgram } from "../env/programs/interpreterFiles.ts"
-import type { ProjectPlace } from "../env/programs/namedFiles.ts"
+import type { ProjectPlace } from "../env/programs/interpreterFiles.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { environmentNames, type FoundControl } from "./projectFolder.ts"
 import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
@@ -56,16 +56,16 @@ const folderEffects = Effect.fnUntraced(function*(
   { checkout, gone, interpreters, root }: ProposalInput
 ) {
   const found = gone.map((name) => `${word(name)} is gone; tools of the project would run with what is found instead`)
-  for (const { files: parts, kind, path: name, refused, starts } of interpreters) {
+  for (const { files: parts, kind, path: name, refused } of interpreters) {
     if (kind !== "version") {
       const [program, ...settings] = parts
       found.push(
         `${kind} tools of the project run with ${word(name)}: ${
           program === undefined ? "a link that leads nowhere" : showProgram(program)
-        }${starts === undefined ? "" : "; it is a script, and what it starts that is not listed here may change"}${
+        }${
           settings.length === 0
             ? ""
-            : `; it ${starts === undefined ? "reads" : "reads or starts"} ${settings.map(showProgram).join(" and ")}`
+            : `; it ${kind === "Node" ? "starts" : "reads"} ${settings.map(showProgram).join(" and ")}`
         }${refused === undefined ? "" : `; it ${refused}`}`
       )
       continue

@@ -1,6 +1,5 @@
 // Whether Kiwi's folder is somebody's already: a project or a signer was trusted there, or a key was kept.
 import { Effect, FileSystem, Path } from "effect"
-import { readFolder } from "../../layers/files/listFolder.ts"
 
 export const isHomeInUse = Effect.fnUntraced(function*(home: string) {
   const files = yield* FileSystem.FileSystem
@@ -10,10 +9,7 @@ export const isHomeInUse = Effect.fnUntraced(function*(home: string) {
     Effect.orElseSucceed(files.exists(path.join(home, ...parts)), () => true)
   if ((yield* isThere("signers.json")) || (yield* isThere("keys"))) return true
   if (!(yield* isThere("projects"))) return false
-  const ids = yield* Effect.orElseSucceed(
-    Effect.try(() => readFolder(path.join(home, "projects")).map(({ name }) => name)),
-    () => [""]
-  )
+  const ids = yield* Effect.orElseSucceed(files.readDirectory(path.join(home, "projects")), () => [""])
   const trusted = yield* Effect.forEach(ids, (id) => isThere("projects", id, "trust.json"))
   return trusted.includes(true)
 })

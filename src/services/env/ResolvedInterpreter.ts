@@ -73,6 +73,4 @@ export interface ResolvedInterpreter {
   readonly place?: string
   /** Absent where that cannot be told. */
   readonly program?: InterpreterFile
-  /** Of a script of the project: the files that it names, relative to the project, and that are kept with it. */
-  readonly starts?: ReadonlyArray<string>
 }

@@ -41,15 +41,10 @@ export type TrustState =
   | { readonly _tag: "Restricted"; readonly reason: string; readonly unsafe: boolean; readonly remedy?: string }
 
 /**
- * `program`: the file that it comes down to, where that can be told. `starts`: of a script, the files that it names,
- * relative to the project. `issue`: the end of a sentence about the place.
+ * `program`: the file that it comes down to, where that can be told. `issue`: the end of a sentence about the place.
  */
 export type InterpreterStanding =
-  | {
-    readonly _tag: "Shown"
-    readonly program: ProgramFile | undefined
-    readonly starts?: ReadonlyArray<string>
-  }
+  | { readonly _tag: "Shown"; readonly program: ProgramFile | undefined }
   | { readonly _tag: "New" | "Changed"; readonly issue: string }
   /** No person can accept it. */
   | { readonly _tag: "Refused"; readonly issue: string }

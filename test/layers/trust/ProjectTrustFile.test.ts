@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { getuid } from "node:process"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
+import { systemProgram } from "../../support/systemProgram.ts"
 import { agree, decisionFile, trustProject, world, worldIn } from "../../support/trustWorld.ts"
 
 const text = (bytes: Uint8Array | undefined) => bytes === undefined ? undefined : new TextDecoder().decode(bytes)
@@ -130,7 +131,7 @@ describe("ProjectTrustFile", () => {
         w.put(".ai/extractors/new.yaml", "x: 1\n")
         yield* Effect.flip(trust.accept(shown, act))
         fs.rmSync(join(w.root, ".ai/extractors"), { recursive: true })
-        w.put(".venv/bin/python", "#!/bin/sh\n")
+        w.put(".venv/bin/python", systemProgram)
         yield* Effect.flip(trust.accept(shown, act))
         fs.rmSync(join(w.root, ".venv"), { recursive: true })
         assert.strictEqual(yield* stateTag, "Restricted")
@@ -413,7 +414,7 @@ describe("ProjectTrustFile", () => {
         yield* trustProject
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [".nvmrc"] })
         assert.deepStrictEqual(yield* trust.unseen, [])
-        w.put(".venv/bin/python", "#!/bin/sh\n")
+        w.put(".venv/bin/python", systemProgram)
         assert.deepStrictEqual(yield* trust.unseen, [".venv/bin/python"])
         assert.deepStrictEqual(yield* trust.state, { _tag: "Trusted", seen: [".nvmrc"] })
         assert.include((yield* trustProject).effects.join("\n"), ".venv/bin/python in the project, sha256")

@@ -32,7 +32,9 @@ const makePlace = (folder: string): Place => {
     remove,
     put: (path, text) => {
       make(path)
-      fs.writeFileSync(at(path), text, { mode: 0o755 })
+      // A script would be refused, whatever a person was shown.
+      const content = /(?:python[0-9.]*|node|one|two)$/.test(path) ? systemProgram + text : text
+      fs.writeFileSync(at(path), content, { mode: 0o755, encoding: "latin1" })
     },
     link: (path, to) => {
       make(path)

@@ -8,7 +8,7 @@ import { isInside } from "../../files/isInside.ts"
 import { listFolder } from "../../files/listFolder.ts"
 import { processPath } from "../../files/processPath.ts"
 import * as HostFiles from "../HostFiles.ts"
-import type { ProjectPlace } from "./namedFiles.ts"
+import type { ProjectPlace } from "./interpreterFiles.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
 export interface CheckoutProgram {

@@ -1,7 +1,7 @@
 // What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
 // loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
-// told by its real path alone: what lies there is the machine's, and changes with its updates. Of a script of the
-// checkout the files that it names belong to it: it is by them that a tool runs.
+// told by its real path alone: what lies there is the machine's, and changes with its updates. A script of the checkout
+// is never used, since nobody can tell what it starts; pnpm's is, with the program that it names.
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
@@ -14,7 +14,7 @@ import { listFolder } from "../../files/listFolder.ts"
 import { processPath } from "../../files/processPath.ts"
 import { fill, openRegular } from "../../files/readRegular.ts"
 import * as HostFiles from "../HostFiles.ts"
-import { namedFiles, type ProjectPlace, type ScriptWords, scriptWords } from "./namedFiles.ts"
+import { pnpmShimTarget } from "./pnpmShim.ts"
 import { isSystemProgram } from "./systemProgram.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
@@ -24,19 +24,22 @@ const maxBytes = 1024 * 1024 * 1024
 /** Read between two chances for other fibers. */
 const chunkBytes = 1024 * 1024
 
-/** More than this, and what a script starts cannot be told. */
-const maxScriptBytes = 256 * 1024
-const maxStarted = 64
+/** More than a program's header, and than pnpm's script. */
+const headBytes = 64 * 1024
 
-/** Whether it may start something: any text does where a shell sources it, or Node or Python load it. */
-const startsPrograms = (file: string, text: Buffer, { mode }: Fs.BigIntStats): boolean =>
-  (mode & 0o111n) !== 0n || text.toString("latin1", 0, 2) === "#!" || !text.includes(0) ||
-  /(?:^[^.]+|\.(?:ba|da|k|z)?sh)$/.test(basename(file))
+/** Where a project lies; both are real paths. */
+export interface ProjectPlace {
+  readonly root: string
+  /** The project itself, or the checkout that it is a part of. */
+  readonly checkout: string
+}
 
 export interface FileContent {
   readonly digest: string
-  /** What a script says; null where it is too long. Absent for any other file. */
-  readonly words?: ScriptWords | null
+  /** Whether it is a program that this system runs itself. */
+  readonly isProgram: boolean
+  /** Of pnpm's script: the path that it starts, from its folder. */
+  readonly shimTarget: string | undefined
 }
 
 /** What regular files hold, read once for as long as they do not change. `undefined` for what cannot be read. */
@@ -55,19 +58,18 @@ export const makeFileContents = () => {
         for (;;) {
           const part = attempt(() => fill(descriptor, buffer))
           if (part === undefined) return undefined
-          start ??= Buffer.from(part.subarray(0, maxScriptBytes))
+          start ??= Buffer.from(part.subarray(0, headBytes))
           if (part.length === 0) break
           hash.update(part)
           if (part.length === chunkBytes) yield* Effect.yieldNow
         }
         const after = attempt(() => Fs.fstatSync(descriptor, { bigint: true }))
         if (after === undefined || !isSameState(after, before)) return undefined
-        const digest = hash.digest("hex")
-        if (isSystemProgram(start, after.size) || !startsPrograms(file, start, after)) {
-          return { digest }
+        return {
+          digest: hash.digest("hex"),
+          isProgram: isSystemProgram(start, after.size),
+          shimTarget: after.size > BigInt(headBytes) ? undefined : pnpmShimTarget(start.toString("latin1"))
         }
-        const words = after.size > BigInt(maxScriptBytes) ? undefined : scriptWords(start.toString("utf8"))
-        return { digest, words: words ?? null }
       }),
       (opened) => Effect.sync(() => opened === undefined ? undefined : Fs.closeSync(opened.descriptor))
     )
@@ -88,6 +90,9 @@ const besides = (program: string): ReadonlyArray<string> => {
 
 const settingsName = "pyvenv.cfg"
 
+/** The end of a sentence about a place whose program is one. */
+const noProgram = "is a script, or no program of this system, and is never used"
+
 const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
 
 /** The Pythons in a folder; no installation has more than a few. */
@@ -97,44 +102,11 @@ const pythonsIn = (folder: string): ReadonlyArray<string> =>
 
 /** What a place comes down to. */
 export interface FoundProgram {
-  /** The program first, then what it reads before any code of a tool, then what it starts; none where nothing is there. */
+  /** The program first, then what it reads before any code of a tool, or starts; none where nothing is there. */
   readonly files: ReadonlyArray<ProgramFile>
-  /** Of a script: those of the files that it, or another one among them, names. */
-  readonly starts?: ReadonlyArray<string>
   /** Why no person can accept it, as the end of a sentence about the place. */
   readonly refused?: string
 }
-
-const unreadableScript =
-  "is or starts a script that is too long to tell what it starts, or runs whatever lies in a folder, and is never used"
-
-/** The files that scripts of the checkout name, those that these name, and so on; `undefined` where that has no end. */
-const startedBy = Effect.fnUntraced(function*(
-  at: ProjectPlace,
-  programs: ReadonlyArray<string>,
-  contentOf: FileContents
-) {
-  const seen = new Set(programs.map(realPath))
-  const started: Array<string> = []
-  const waiting = [...programs]
-  for (const script of waiting) {
-    const real = realPath(script)
-    const content = real === undefined || !isInside(at.checkout, real) ? undefined : yield* contentOf(real)
-    if (content?.words === undefined) continue
-    const named = content.words === null ? undefined : namedFiles(content.words, script, at)
-    if (named === undefined) return undefined
-    for (const file of named) {
-      const target = realPath(file)
-      if (target === undefined || seen.has(target)) continue
-      seen.add(target)
-      started.push(file)
-      waiting.push(file)
-    }
-    if (started.length > maxStarted) return undefined
-    yield* Effect.yieldNow
-  }
-  return started
-})
 
 /**
  * The files that `place` of a project comes down to. `place` is relative to the project, with forward slashes. A file of
@@ -165,17 +137,22 @@ export const programFiles = Effect.fnUntraced(function*(
   const settings = kind === "Python" ? [...besides(named), ...(isOurs(program) ? besides(program) : [])] : []
   const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
   const pythons = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home)).flatMap(pythonsIn)
-  const started = kind === "version" ? [] : yield* startedBy(at, [named, ...pythons], contentOf)
+  const contentIn = (path: string) => isOurs(path) ? contentOf(path) : Effect.undefined
+  // The script takes a backslash in its own path for a slash.
+  const mayBeShim = kind === "Node" && !named.includes("\\")
+  const shimTarget = mayBeShim ? (yield* contentIn(program))?.shimTarget : undefined
+  // As the shell joins it: a link on the way is followed before `..` is.
+  const started = shimTarget === undefined ? [] : [`${dirname(named)}/${shimTarget}`]
   const files: Array<ProgramFile> = [yield* fileOf(program), ...homes.flatMap(ofProcess)]
-  for (const path of new Set([...settings, ...pythons, ...(started ?? [])])) {
+  for (const path of new Set([...settings, ...pythons, ...started])) {
     files.push(...ofProcess(path))
     const real = realPath(path)
     if (real !== undefined) files.push(yield* fileOf(real))
   }
-  const isScript = kind !== "version" && isOurs(program) && (yield* contentOf(program))?.words !== undefined
+  const runs = kind === "version" ? [] : shimTarget === undefined ? [named, ...pythons] : started
+  const contents = yield* Effect.forEach(runs, (path) => contentIn(realPath(path) ?? path))
   return {
     files: [...new Map(files.map((file) => [file.path, file])).values()],
-    ...(isScript ? { starts: (started ?? []).map(fromProject) } : {}),
-    ...(started === undefined ? { refused: unreadableScript } : {})
+    ...(contents.some((content) => content?.isProgram === false) ? { refused: noProgram } : {})
   }
 })

@@ -56,11 +56,6 @@ const variableLines = (
 const interpreterText = ({ kind, path, variable, version }: NonNullable<EnvExplanation["interpreter"]>): string =>
   `${safeLine(path, 400)}  (${kind}${version === undefined ? "" : ` ${safeLine(version)}`}, in ${safeLine(variable)})`
 
-/** Of an interpreter that is a script: what is kept of what it starts. */
-const startsText = (starts: ReadonlyArray<string>): string =>
-  `kept with it: ${starts.map((path) => safeLine(path, 400)).join(", ") || "nothing"}; what it starts outside the ` +
-  "checkout, or by a name made at run time, is not kept"
-
 const explanationText = (found: EnvExplanation, paint: Paint, width: number): string =>
   [
     `${paint.bold(`tool ${safeLine(found.tool)}`)}  ${
@@ -69,9 +64,6 @@ const explanationText = (found: EnvExplanation, paint: Paint, width: number): st
     definitions([
       ["file", safeLine(found.path, 400)],
       ["interpreter", found.interpreter === undefined ? "none" : interpreterText(found.interpreter)],
-      ...(found.interpreter?.starts === undefined
-        ? []
-        : [["it is a script", startsText(found.interpreter.starts)] as const]),
       ...found.looked.map(({ outcome, path, where }, at) =>
         [
           at === 0 ? "looked before" : "",

@@ -118,5 +118,5 @@ export const toolFileIssue = (path: string, bytes: Uint8Array, runs = false): Te
   return (isProse ? undefined : conflictIssue(text.success, path)) ?? codingIssue(text.success, isProse)
 }
 
-/** Python prefers compiled code, which nobody can read, to the source beside it. */
-export const isCompiledPython = (path: string): boolean => /\.py[co]$/i.test(path)
+/** Whether nobody is shown it. */
+export const isData = (path: string, bytes: Uint8Array): boolean => !mustBeText(path, bytes)

@@ -103,7 +103,8 @@ export const checkPythonImports = Effect.fnUntraced(function*(
   return undefined
 })
 
-const tried = ["", ".js", ".json", ".node", "/index.js", "/index.json", "/package.json"]
+/** What Node appends to what `require` is given, in this order. */
+export const tried = ["", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json"]
 
 export const checkJavascriptImports = (
   tree: Tree,
