@@ -124,36 +124,36 @@ export const make = Effect.fnUntraced(function*(options: {
   const store = Effect.fnUntraced(function*(
     pair: Ed25519.KeyPair,
     keyId: string,
-    passphrase: Redacted.Redacted | undefined
+    sealedBy: Redacted.Redacted | undefined
   ) {
-    yield* checkNewPassphrase(passphrase)
+    yield* checkNewPassphrase(sealedBy)
     const slot = slotOf({ keyId, publicKey: pair.publicKey }, {})
     const place = yield* Effect.catchTag(
-      slots.put(slot, pair.privateKey, passphrase),
+      slots.put(slot, pair.privateKey, sealedBy),
       "NotSealed",
       () =>
         Effect.fail(
           new KeyUnavailable({ detail: "it could not be encrypted", remedy: "Free some memory and try again" })
         )
     )
-    return { storedIn: storedAs(isInKeychain(place) ? "keychain" : "file", passphrase !== undefined) }
+    return { storedIn: storedAs(isInKeychain(place) ? "keychain" : "file", sealedBy !== undefined) }
   })
 
-  const create = Effect.fnUntraced(function*(passphrase: Redacted.Redacted | undefined) {
+  const create = Effect.fnUntraced(function*(sealedBy: Redacted.Redacted | undefined) {
     // Another process may have made it while this one waited for the lock.
     const other = yield* existing()
     if (other !== undefined) return other
     const pair = Ed25519.generate()
     const keyId = Ed25519.keyIdOf(pair.publicKey)
-    const place = yield* store(pair, keyId, passphrase)
+    const place = yield* store(pair, keyId, sealedBy)
     const identity: Recorded = { version: 1, keyId, publicKey: pair.publicKey, name: accountName(), ...place }
     yield* record(identity, true)
     return identity
   })
 
   const ensure = Effect.fn("Identity.ensure")(function*(act?: Pick<HumanAct, "agent">) {
-    const given = act?.agent === undefined ? passphrase : undefined
-    const identity = (yield* existing()) ?? (yield* withIdentityLock(create(given)))
+    const sealedBy = act?.agent === undefined ? passphrase : undefined
+    const identity = (yield* existing()) ?? (yield* withIdentityLock(create(sealedBy)))
     return toSigner(identity)
   })
 
