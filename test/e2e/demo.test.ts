@@ -73,9 +73,17 @@ describeWith(["python3", "bash"], "kiwi demo", () => {
     assert.deepStrictEqual(left(), untouched)
   })
 
-  it("is one JSON value with --json", async () => {
+  it("is one JSON value with --json, also where a coding agent runs it", async () => {
     const { env } = machine()
-    const { code, stdout } = await demo(env, "--json")
+    const agent = join(folder, "node_modules/@anthropic-ai/claude-code/cli.js")
+    fs.mkdirSync(dirname(agent), { recursive: true })
+    fs.writeFileSync(
+      agent,
+      `const [program, ...args] = process.argv.slice(2)
+      const { status } = require("node:child_process").spawnSync(program, args, { stdio: "inherit" })
+      process.exitCode = status`
+    )
+    const { code, stdout } = await run([process.execPath, agent, process.execPath, kiwi, "demo", "--json"], env)
     const { duration_ms, passed, scenes } = JSON.parse(stdout)
     assert.deepInclude({ code, passed, scenes: scenes.length }, { code: 0, passed: true, scenes: 12 })
     assert.isAbove(duration_ms, 0)

@@ -268,7 +268,8 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
     const shown = yield* world.kiwi("audit", "show", "--limit", "200", "--project", world.project)
     const { entries } = yield* decode(Entries, shown.answer)
     const ended = entries.flatMap((entry) => {
-      const what = entry.outcome === "agreed"
+      // `refused`: where an agent runs the demo, its client's answer is nobody's.
+      const what = entry.outcome === "agreed" || entry.outcome === "refused"
         ? undefined
         : entry.kind === "act"
         ? entry.title
