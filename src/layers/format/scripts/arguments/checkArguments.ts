@@ -8,6 +8,7 @@ import { isJsonObject } from "../../../../services/schema/json.ts"
 import { compile } from "../../../../services/template/Template.ts"
 import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"
+import { declaredArguments } from "../argparse/argumentForms.ts"
 import { type Argparse, readArgparse, unreadMention } from "../argparse/readArgparse.ts"
 import type { ScriptArgument } from "../argparse/readArgument.ts"
 import { declares } from "../imports/moduleKind.ts"
@@ -194,6 +195,20 @@ const suppliesOf =
     return /^.[A-Za-z0-9]$/.test(form["option"]) || isFor(form["option"].replace(/^\W+/, ""))(asked)
   }
 
+/** A positional argument that would get the place of one before it, which is not declared. */
+const gapIn = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
+  const places = declaredArguments(argparse, tool.parameters["properties"])
+    .filter(([{ flexible, form }]) => flexible !== "no" && form?.as === "positional")
+  const gap = places.findIndex(([, name]) => name === undefined)
+  const taker = gap === -1 ? undefined : places.slice(gap).find(([, name]) => name !== undefined)
+  if (taker === undefined || tool.config["args"] !== undefined) return undefined
+  const [missing, name] = [places[gap]![0].name, cut(taker[1]!, 40)]
+  return [
+    `the parameter ${name} would take the place of ${missing}, which comes before it and is not declared`,
+    `Declare ${missing}, too, or leave ${name} out`
+  ]
+}
+
 /** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
 const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const options = tool.config["options"]
@@ -212,7 +227,7 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
   }
   const asked = argparse.arguments.find((one) => one.required && !properties.some((name) => isFor(name)(one)))
   if (asked === undefined || tool.config["args"] !== undefined || properties.some(suppliesOf(tool, argparse, asked))) {
-    return undefined
+    return gapIn(tool, argparse)
   }
   return [
     `this parser requires the argument ${asked.name}, and the tool declares no such parameter`,
