@@ -1,9 +1,14 @@
 // The tool that a Python script without metadata makes, and how argparse wants the parameters of one that has some.
+import { Result } from "effect"
 import type { Schema } from "effect"
-import { isVersion } from "../../../../services/format/Metadata.ts"
+import { cut, fieldProblem, isVersion } from "../../../../services/format/Metadata.ts"
+import type { Field, Problem } from "../../../../services/format/Metadata.ts"
+import { toTool } from "../../../../services/format/ToolMetadata.ts"
 import type { ItemSnapshot, Tool } from "../../../../services/item/Item.ts"
+import { SubprocessConfig } from "../../../../services/primitive/SubprocessConfig.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
 import type { PythonModule } from "../../readPython.ts"
+import { hasRightKinds } from "../config/checkValues.ts"
 import { argparseOptions, declaredArguments, optionsFor } from "./argumentForms.ts"
 import { type Argparse, readArgparse } from "./readArgparse.ts"
 
@@ -47,38 +52,53 @@ export const withArgparse = (tool: Tool, argparse: Argparse): Tool => ({
     })
 })
 
-export const toLegacyTool = (snapshot: ItemSnapshot, text: string, module: PythonModule): Tool => {
-  const version = module.metadata.get("version")?.value
-  const declared = module.metadata.get("input_schema")?.value
-  const argparse = readArgparse(module.tree, text)
-  const own = isJsonObject(declared) && declared["type"] === "object" ? declared : undefined
-  return {
-    _tag: "tool",
-    location: snapshot.location,
-    digest: snapshot.digest,
-    version: typeof version === "string" && isVersion(version) ? version : "0.0.0",
-    title: "",
-    description: module.description,
-    tags: [],
-    overridable: false,
-    toolType: "python",
-    executorId: "python_runtime",
-    executorRange: undefined,
-    childSchemas: undefined,
-    parameters: (own === undefined || argparse === undefined ? own : withDependent(own, argparse)) ??
-      argparse?.schema ?? noParameters,
-    config: argparse === undefined
-      ? {}
-      : withOptions({}, own === undefined ? argparseOptions(argparse) : optionsFor(argparse, propertiesOf(own))),
-    configSchema: undefined,
-    envConfig: undefined,
-    dependencies: [],
-    requires: { commands: [], environment: [], capabilities: [] },
-    mutatesState: false,
-    entrypoint: snapshot.location.path.slice(snapshot.location.path.lastIndexOf("/") + 1),
-    legacy: true,
-    ...(argparse !== undefined && argparse.problem === undefined ? { positionals: "argparse" as const } : {}),
-    ...(own === undefined ? { undeclared: true } : {}),
-    extra: {}
+const says = new Set(["args", "runtime_args", "options", "limits", "input_data"])
+
+/** Whether a CONFIG is Kiwi's. A script without marks may well have settings of its own by that name. */
+const readConfig = (field: Field): boolean | Problem => {
+  const { value } = field
+  if (!isJsonObject(value)) return false
+  const keys = Object.keys(value)
+  const unknown = keys.find((key) => !Object.hasOwn(SubprocessConfig.fields, key))
+  const ours = keys.find((key) => says.has(key))
+  if (unknown === undefined) return ours !== undefined || (keys.length > 0 && hasRightKinds(value, "subprocess"))
+  return ours === undefined ? false : fieldProblem(
+    field,
+    `CONFIG has ${ours}, which says how the script is run, and ${cut(unknown, 40)}, which nothing reads`,
+    `Give the script's own settings another name, or write at the left margin __executor_id__ = "python_runtime"`
+  )
+}
+
+/** Constants that are metadata without any mark: nothing else has such a value by such a name. */
+const counts: Readonly<Record<string, (field: Field) => boolean | Problem>> = {
+  version: ({ value }) => typeof value === "string" && isVersion(value),
+  input_schema: ({ value }) => isJsonObject(value) && value["type"] === "object",
+  dependencies: () => true,
+  requires: ({ value }) =>
+    isJsonObject(value) && Object.keys(value).some((key) => /^(?:commands|environment|capabilities)$/.test(key)),
+  config: readConfig
+}
+
+/** A Python script that names no executor: it is run by `python_runtime`. */
+export const toLegacyTool = (
+  snapshot: ItemSnapshot,
+  text: string,
+  module: PythonModule
+): Result.Result<Tool, Problem> => {
+  const metadata = new Map<string, Field>()
+  for (const [name, field] of module.metadata) {
+    const counted = Object.hasOwn(counts, name) && counts[name]!(field)
+    if (typeof counted === "object") return Result.fail(counted)
+    if (counted) metadata.set(name, field)
   }
+  metadata.set("executor_id", { value: "python_runtime", spelling: "__executor_id__", line: 0, column: 0 })
+  const argparse = readArgparse(module.tree, text)
+  return Result.map(
+    toTool({ snapshot, metadata, description: module.description, toolType: "python", runs: true }),
+    (declared) => {
+      const tool = { ...declared, legacy: true }
+      if (argparse !== undefined) return withArgparse(tool, argparse)
+      return tool.undeclared === true ? { ...tool, parameters: noParameters } : tool
+    }
+  )
 }
