@@ -14,7 +14,7 @@ import type { ScriptArgument } from "../argparse/readArgument.ts"
 import { declares } from "../imports/moduleKind.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
-import { mayReadArguments, readBashArguments, readsBashStdin } from "./bashArguments.ts"
+import { mayReadArguments, readBashArguments, readLoopOptions, readsBashStdin } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
 import {
@@ -261,6 +261,20 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
   ))
 })
 
+/** How a tool declares the options that a loop over `case "$1"` knows; `undefined` where there are none. */
+const optionLoop = (tool: Tool, text: string): string | undefined => {
+  const options = readLoopOptions(text)
+  if (options.length === 0) return undefined
+  const declared = options.map(({ form, name }) => [name, form === "flag" ? "boolean" : "string"] as const)
+  const parameters = isFolder(tool)
+    ? `Write into tool.yaml input_schema: {type: object, properties: {${
+      declared.map(([name, type]) => `${name}: {type: ${type}}`).join(", ")
+    }}}`
+    : `Write under # kiwi: parameters: [${declared.map(([name, type]) => `{name: ${name}, type: ${type}}`).join(", ")}]`
+  const words = options.filter(({ form }) => form === "words").map(({ name }) => `${name}: {as: words}`)
+  return `${parameters}, and config: {input: args${words.length === 0 ? "" : `, options: {${words.join(", ")}}`}}`
+}
+
 const checkBash = (asked: Asked): Found => {
   const { hasArguments, input, text, tool } = asked
   const { parameters, positional } = readBashArguments(text)
@@ -297,7 +311,9 @@ const checkBash = (asked: Asked): Found => {
     return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
   }
   if (tool.undeclared === true) {
-    return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool) + none(tool, ".sh")))
+    return refused(
+      undeclared(text, positional.at, positional.by, (optionLoop(tool, text) ?? howTo.bash(tool)) + none(tool, ".sh"))
+    )
   }
   return parameters.size > 0 || names.size === 0 ? { ...nothing, unsure } : refused(problemAt(
     text,
