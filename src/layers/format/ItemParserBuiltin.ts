@@ -2,6 +2,7 @@
 // their libraries when they are first needed.
 import { Effect, FileSystem, Layer, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import { readScriptBlock } from "../../services/dependency/scriptBlock.ts"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { LoadedExtractor } from "../../services/format/Extractors.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -9,7 +10,7 @@ import { toKnowledge } from "../../services/format/KnowledgeMetadata.ts"
 import { problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
 import { toTool } from "../../services/format/ToolMetadata.ts"
-import type { Item, ItemSnapshot } from "../../services/item/Item.ts"
+import type { Item, ItemSnapshot, Tool } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ItemInvalid, withoutWordsOf } from "../../services/item/ItemErrors.ts"
 import { folderManifest, isReadByKiwi } from "../../services/item/ItemPath.ts"
@@ -34,10 +35,17 @@ type Read = Effect.Effect<Result.Result<Item, Problem>>
 const extensionOf = ({ location }: ItemSnapshot): string =>
   location.kind === "folder" ? ".yaml" : location.path.slice(location.path.lastIndexOf("."))
 
+/** A tool whose packages its inline script metadata (PEP 723) names, and nothing else does. */
+const withScriptBlock = (tool: Tool, code: string): Tool => {
+  if (tool.dependencies.length > 0) return tool
+  const block = Result.getOrUndefined(readScriptBlock(code))
+  return block === undefined ? tool : { ...tool, dependencies: block.dependencies }
+}
+
 const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
-  return Result.flatMap(yield* readPython(text), (module) =>
+  const tool = Result.flatMap(yield* readPython(text), (module) =>
     module.legacy
-      ? Result.succeed(toLegacyTool(snapshot, text, module))
+      ? toLegacyTool(snapshot, text, module)
       : Result.map(
         toTool({
           snapshot,
@@ -46,11 +54,12 @@ const readPythonTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text:
           toolType: "python",
           runs: true
         }),
-        (tool) => {
+        (declared) => {
           const argparse = readArgparse(module.tree, text)
-          return argparse === undefined ? tool : withArgparse(tool, argparse)
+          return argparse === undefined ? declared : withArgparse(declared, argparse)
         }
       ))
+  return Result.map(tool, (one) => withScriptBlock(one, text))
 })
 
 const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string, typed: boolean) {

@@ -15,6 +15,7 @@ import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
+import { checkShift } from "./scripts/config/checkShift.ts"
 import type { IsInProject, ScriptLayout } from "./scripts/imports/checkImports.ts"
 import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
@@ -318,9 +319,10 @@ export const checkForSigning = Effect.fnUntraced(function*(
   const found = snapshot.location.kind === "folder"
     ? yield* checkFolder(item, snapshot, ask, exists)
     : yield* checkFile(item, snapshot, ask, exists)
-  return found.problem === undefined
-    ? both(found, checkPassed(item, decode(snapshot.bytes), codeOf(item, snapshot)))
-    : found
+  if (found.problem !== undefined) return found
+  const [text, code] = [decode(snapshot.bytes), codeOf(item, snapshot)]
+  const passed = checkPassed(item, text, code)
+  return both(found, { ...passed, problem: passed.problem ?? checkShift(item, text, code) })
 })
 
 const codeOf = ({ entrypoint }: Tool, { bytes, files, location: { kind, path } }: ItemSnapshot): Code => {

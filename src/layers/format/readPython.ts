@@ -17,7 +17,7 @@ import type { Program } from "../../services/format/parseProgram.ts"
 
 type Read<A> = Result.Result<A, Problem>
 
-/** Without one of these a file is a legacy script, and its constants are its own affair. */
+/** Without one of these a file is a legacy script, and its constants are its own affair, but for those that can mean nothing else. */
 const marks: ReadonlySet<string> = new Set(["tool_type", "executor_id", "executor"])
 
 const parser = Effect.promise(() => import("@lezer/python")).pipe(
@@ -253,7 +253,7 @@ const readModule = ({ tree }: Program, text: string): Read<PythonModule> =>
         )
         : literals.read(value)
       if (Result.isFailure(read)) {
-        if (legacy) continue
+        if (legacy && metadataNames.get(spelling) !== "dependencies") continue
         return yield* Result.fail(read.failure)
       }
       const key = metadataNames.get(spelling)!

@@ -206,7 +206,12 @@ const bashExample = `Write under the #! line:
 
 const isBlockLine = (line: string): boolean => line.startsWith("#  ") || /^#[ \t]*$/.test(line)
 
-/** The block's first line and its YAML, or why there is none. */
+/** Text of comments, without lines that are for other programs. */
+const plainComments = (lines: ReadonlyArray<string>): string =>
+  lines.filter((line) => !/^#[ \t]*(?:shellcheck\s|vim?:|-\*-)/.test(line))
+    .map((line) => line.replace(/^#+[ \t]?/, "")).join("\n")
+
+/** The block's first line, its YAML and what describes the script: the comments above the block, or else below it. */
 const findBlock = (
   text: string
 ): Result.Result<{ readonly line: number; readonly yaml: string; readonly before: string }, Problem> => {
@@ -234,7 +239,8 @@ const findBlock = (
   }
   const length = rest.findIndex((line) => !isBlockLine(line))
   const block = length === -1 ? rest : rest.slice(0, length)
-  const before = head.slice(1, start).map((line) => line.replace(/^#+[ \t]?/, "")).join("\n")
+  const said = [head.slice(1, start), length === -1 ? [] : rest.slice(length)].map(plainComments)
+  const before = said.find((one) => one.trim() !== "") ?? ""
   return Result.succeed({ line: start + 1, yaml: block.map((line) => line.slice(1)).join("\n"), before })
 }
 

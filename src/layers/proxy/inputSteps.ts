@@ -13,6 +13,7 @@ import { SecretMissing, SecretStore } from "../../services/identity/SecretStore.
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import type { Tool } from "../../services/item/Item.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
+import { type ArgumentPlace, argumentPlaces, type Shift, shiftsOf } from "../../services/primitive/argumentPlaces.ts"
 import { configFields } from "../../services/primitive/configFields.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid } from "../../services/proxy/ToolProxy.ts"
@@ -48,6 +49,16 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
   })
 }
 
+const shiftIssue = ({ next, option, parameter }: Shift) => ({
+  field: parameter,
+  error: option === undefined
+    ? `is missing, and ${shownPlace(next)} would take its place`
+    : `is missing, and ${option.text} before it would take ${shownPlace(next)} for its value`
+})
+
+const shownPlace = (place: ArgumentPlace | undefined): string =>
+  place === undefined ? "what follows" : JSON.stringify(place.parameter ?? place.text)
+
 /** Whether a tool's config_schema is what its call parameters are validated against, for want of an input_schema. */
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
@@ -65,6 +76,14 @@ export const make = Effect.gen(function*() {
   const schemas = yield* SchemaValidator
   const secrets = yield* SecretStore
 
+  const argumentLists = new WeakMap<Chain, ReadonlyArray<ArgumentPlace>>()
+  const argumentsOf = (chain: Chain): ReadonlyArray<ArgumentPlace> => {
+    const isList = chain.primitive.tool.location.id === "subprocess"
+    const found = argumentLists.get(chain) ?? (isList ? argumentPlaces(chain.config) : [])
+    argumentLists.set(chain, found)
+    return found
+  }
+
   const validateParameters = Effect.fnUntraced(function*(facts: Facts<"call" | "chain">) {
     const { leaf } = facts.chain
     const { id } = leaf.tool.location
@@ -77,6 +96,10 @@ export const make = Effect.gen(function*() {
     }).pipe(Effect.mapError((reason) => blame(facts.chain, reason)))
     if (issues.length > 0 || !isJsonObject(value)) {
       return yield* blame(facts.chain, new ParametersInvalid({ tool: id, issues: [...issues] }))
+    }
+    const shifts = shiftsOf(argumentsOf(facts.chain), leaf.tool, value)
+    if (shifts.length > 0) {
+      return yield* blame(facts.chain, new ParametersInvalid({ tool: id, issues: shifts.map(shiftIssue) }))
     }
     return { parameters: value }
   })

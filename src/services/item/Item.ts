@@ -170,6 +170,8 @@ export interface Tool extends ItemHead {
   readonly legacy: boolean
   /** It says nowhere which parameters it takes: those that it has were read from its code. */
   readonly undeclared?: boolean
+  /** Absent: positional arguments count by their place. The script's argparse knows which one was left out. */
+  readonly positionals?: "argparse"
   /** What could not be known of how it takes them: sentences without a subject. Only checked tools have it. */
   readonly unsure?: ReadonlyArray<string>
   /** Everything else that the metadata said, for later readers (retry, required_scope, isolation…). */

@@ -62,7 +62,7 @@ const refused: ReadonlyArray<readonly [text: string, line: number, issue: string
 ]
 
 const accepted: ReadonlyArray<string> = [
-  tool("command: ls\ntimeout: 1.5\nargs: [\"{a}\", 1, true]\nenv: {A: \"{a}\", B: 1}"),
+  tool("command: ls\ntimeout: 1.5\nargs: [1, true, \"{a}\"]\nenv: {A: \"{a}\", B: 1}"),
   tool("command: ls\ntimeout: \"{a}\""),
   tool("command: \"${PROGRAM}\""),
   tool("command: ls\ncwd: \"{a}\""),

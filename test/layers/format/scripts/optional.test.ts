@@ -20,7 +20,6 @@ const accepted: ReadonlyArray<readonly [extension: string, code: string]> = [
   ["sh", `case "\${1:-}" in -h) echo usage; exit ;; esac\necho ok`],
   ["sh", `(( $# )) && dir="$1"\necho ok`],
   ["sh", `if (( $# > 0 )); then\n  echo "$1"\n  shift\nfi\necho ok`],
-  ["sh", `while [ $# -gt 0 ]; do\n  case "$1" in\n    -v) v=1 ;;\n    *) break ;;\n  esac\n  shift\ndone\necho ok`],
   ["sh", `[[ $# -ge 1 ]] && cd "$1"\necho ok`],
   ["sh", `[ -n "$1" ] && cd "$1"\necho ok`],
   ["sh", `if [ "$1" = "--verbose" ]; then shift; set -x; fi\necho ok`],

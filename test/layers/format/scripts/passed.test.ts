@@ -19,7 +19,11 @@ const getopts =
   `while getopts "d:n" o; do case $o in d) d=$OPTARG;; n) n=1;; *) exit 2;; esac; done\nprintf '"%s %s"' "$d" "\${n:-0}"`
 
 const schema = (...names: ReadonlyArray<string>) =>
-  JSON.stringify({ type: "object", properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])) })
+  JSON.stringify({
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    required: names
+  })
 const py = (config: string, body: string, ...names: ReadonlyArray<string>): Files => ({
   "x.py": `__version__ = "1.0.0"\n__executor_id__ = "python_runtime"\nINPUT_SCHEMA = ${
     schema(...names)
@@ -43,7 +47,7 @@ const refused: Readonly<Record<string, readonly [files: Files, name: string, hin
   getopts: [
     sh(dn, `{args: ["-d", "{d}"]}`, getopts),
     "n",
-    "config: {input: args, options: {d: {as: words, option: -d}, n: {option: -n}}}"
+    "config: {input: args, options: {d: {option: -d}, n: {option: -n}}}"
   ],
   getopts_long_names: [
     sh(
@@ -52,14 +56,14 @@ const refused: Readonly<Record<string, readonly [files: Files, name: string, hin
       getopts.replace("d:n", "d:")
     ),
     "dry-run",
-    "dry-run: {as: words, option: -d}"
+    "dry-run: {option: -d}"
   ],
   getopts_options: [
     sh(dn, "{input: args, options: {d: {as: words, option: -d}}}", getopts),
     "n",
     "n: {option: -n}"
   ],
-  getopts_plain: [sh(dn, "{input: args}", getopts), "d", "d: {as: words, option: -d}"],
+  getopts_plain: [sh(dn, "{input: args}", getopts), "d", "d: {option: -d}"],
   numbered: [sh(what, `{args: ["{what}"]}`, `echo "$1"`), "dry-run", `config: {args: ["{what}", "{dry-run}"]}`],
   numbered_comment: [
     sh(what, `{args: ["{what}"]}`, `# $KIWI_PARAM_DRY_RUN\necho "$1"`),
@@ -148,12 +152,16 @@ const signed: Readonly<Record<string, readonly [files: Files, given: Schema.Json
     "[a][-b][]"
   ],
   getopts_and_variable: [
-    sh(dn, `{args: ["-d", "{d}"]}`, `n=\${KIWI_PARAM_N:-0}\n${getopts}`),
+    sh(dn.replace("string", "string, required: true"), `{args: ["-d", "{d}"]}`, `n=\${KIWI_PARAM_N:-0}\n${getopts}`),
     { d: "a", n: true },
     "a true"
   ],
   numbered_two: [
-    sh("{name: a, type: string}, {name: b, type: string}", `{args: ["{a}", "{b}"]}`, `printf '"%s-%s"' "$1" "$2"`),
+    sh(
+      "{name: a, type: string, required: true}, {name: b, type: string}",
+      `{args: ["{a}", "{b}"]}`,
+      `printf '"%s-%s"' "$1" "$2"`
+    ),
     { a: "1", b: "2" },
     "1-2"
   ],

@@ -2,6 +2,7 @@
 // `--name=value`.
 import type { Schema } from "effect"
 import type { ArgumentForm } from "../../../../services/primitive/argumentForms.ts"
+import { isJsonObject } from "../../../../services/schema/json.ts"
 import type { Argparse } from "./readArgparse.ts"
 import type { ScriptArgument } from "./readArgument.ts"
 
@@ -11,17 +12,28 @@ export const argparseOptions = (argparse: Argparse): Readonly<Record<string, Arg
 
 const bareName = (name: string): string => name.replaceAll("_", "-")
 
-/** The same for a script whose parameters have a schema of their own: each is an option's by any of its names. */
-export const optionsFor = (
+/** The script's arguments in their order, with the declared parameter that is each one's by any of its names. */
+export const declaredArguments = (
   argparse: Argparse,
-  properties: Schema.JsonObject
-): Readonly<Record<string, ArgumentForm>> => {
+  properties: Schema.Json | undefined
+): ReadonlyArray<readonly [argument: ScriptArgument, name: string | undefined]> => {
   const known = new Map<string, ScriptArgument>()
   for (const argument of argparse.arguments) {
     for (const name of [argument.name, ...argument.aliases]) {
       if (!known.has(bareName(name))) known.set(bareName(name), argument)
     }
   }
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  return argparse.arguments.map((argument) =>
+    [argument, names.find((one) => known.get(bareName(one)) === argument)] as const
+  )
+}
+
+/** The same for a script whose parameters have a schema of their own. */
+export const optionsFor = (
+  argparse: Argparse,
+  properties: Schema.JsonObject
+): Readonly<Record<string, ArgumentForm>> => {
   const forms: Record<string, ArgumentForm> = {}
   const place = (name: string, argument: ScriptArgument): void => {
     const property = properties[name]
@@ -41,10 +53,8 @@ export const optionsFor = (
     }
     if (Object.keys(form).length > 0) forms[name] = form
   }
-  const names = Object.keys(properties)
   // Positionals in the order in which the script has them.
-  for (const argument of argparse.arguments) {
-    const name = names.find((one) => known.get(bareName(one)) === argument)
+  for (const [argument, name] of declaredArguments(argparse, properties)) {
     if (name !== undefined) place(name, argument)
   }
   return forms

@@ -197,6 +197,32 @@ export const readsBashStdin = (text: string): boolean => {
   })
 }
 
+export interface LoopOption {
+  readonly name: string
+  /** `--name`, `--name VALUE` or `--name=VALUE`. */
+  readonly form: "flag" | "words" | "value"
+}
+
+/** Long options that are the labels of a `case "$1" in`, in the order of the script. */
+export const readLoopOptions = (text: string): ReadonlyArray<LoopOption> => {
+  const code = withoutQuoted(text, true)
+  const start = /\bcase[ \t]+"?\$\{?1\b[^\n]*?[ \t]in\b/.exec(code)
+  if (start === null) return []
+  const rest = code.slice(start.index + start[0].length)
+  const arms = rest.slice(0, /\besac\b/.exec(rest)?.index).split(";;")
+  const found = new Map<string, LoopOption>()
+  for (const arm of arms) {
+    const [, labels = "", body = ""] = /^\s*\(?([^()]*)\)([^]*)$/.exec(arm) ?? []
+    for (const label of labels.split("|")) {
+      const [, name, hasValue] = /^\s*["']?--([A-Za-z][A-Za-z0-9_-]*)(=["']?\*)?["']?\s*$/.exec(label) ?? []
+      if (name === undefined || name === "help" || name === "version" || found.get(name)?.form === "value") continue
+      const form = hasValue !== undefined ? "value" : /\$\{?2\b/.test(body) ? "words" : "flag"
+      found.set(name, { name, form })
+    }
+  }
+  return [...found.values()]
+}
+
 export const readBashArguments = (text: string): BashReading => {
   const code = withoutQuoted(text)
   const { functions, parameters, uses } = readUses(code)

@@ -8,12 +8,13 @@ import { isJsonObject } from "../../../../services/schema/json.ts"
 import { compile } from "../../../../services/template/Template.ts"
 import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"
+import { declaredArguments } from "../argparse/argumentForms.ts"
 import { type Argparse, readArgparse, unreadMention } from "../argparse/readArgparse.ts"
 import type { ScriptArgument } from "../argparse/readArgument.ts"
 import { declares } from "../imports/moduleKind.ts"
 import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
-import { mayReadArguments, readBashArguments, readsBashStdin } from "./bashArguments.ts"
+import { mayReadArguments, readBashArguments, readLoopOptions, readsBashStdin } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
 import {
@@ -194,6 +195,20 @@ const suppliesOf =
     return /^.[A-Za-z0-9]$/.test(form["option"]) || isFor(form["option"].replace(/^\W+/, ""))(asked)
   }
 
+/** A positional argument that would get the place of one before it, which is not declared. */
+const gapIn = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
+  const places = declaredArguments(argparse, tool.parameters["properties"])
+    .filter(([{ flexible, form }]) => flexible !== "no" && form?.as === "positional")
+  const gap = places.findIndex(([, name]) => name === undefined)
+  const taker = gap === -1 ? undefined : places.slice(gap).find(([, name]) => name !== undefined)
+  if (taker === undefined || tool.config["args"] !== undefined) return undefined
+  const [missing, name] = [places[gap]![0].name, cut(taker[1]!, 40)]
+  return [
+    `the parameter ${name} would take the place of ${missing}, which comes before it and is not declared`,
+    `Declare ${missing}, too, or leave ${name} out`
+  ]
+}
+
 /** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
 const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const options = tool.config["options"]
@@ -212,7 +227,7 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
   }
   const asked = argparse.arguments.find((one) => one.required && !properties.some((name) => isFor(name)(one)))
   if (asked === undefined || tool.config["args"] !== undefined || properties.some(suppliesOf(tool, argparse, asked))) {
-    return undefined
+    return gapIn(tool, argparse)
   }
   return [
     `this parser requires the argument ${asked.name}, and the tool declares no such parameter`,
@@ -245,6 +260,20 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
     howTo.node(tool, reading.by, declared) + none(tool, extension, `${declared} `)
   ))
 })
+
+/** How a tool declares the options that a loop over `case "$1"` knows; `undefined` where there are none. */
+const optionLoop = (tool: Tool, text: string): string | undefined => {
+  const options = readLoopOptions(text)
+  if (options.length === 0) return undefined
+  const declared = options.map(({ form, name }) => [name, form === "flag" ? "boolean" : "string"] as const)
+  const parameters = isFolder(tool)
+    ? `Write into tool.yaml input_schema: {type: object, properties: {${
+      declared.map(([name, type]) => `${name}: {type: ${type}}`).join(", ")
+    }}}`
+    : `Write under # kiwi: parameters: [${declared.map(([name, type]) => `{name: ${name}, type: ${type}}`).join(", ")}]`
+  const words = options.filter(({ form }) => form === "words").map(({ name }) => `${name}: {as: words}`)
+  return `${parameters}, and config: {input: args${words.length === 0 ? "" : `, options: {${words.join(", ")}}`}}`
+}
 
 const checkBash = (asked: Asked): Found => {
   const { hasArguments, input, text, tool } = asked
@@ -282,7 +311,9 @@ const checkBash = (asked: Asked): Found => {
     return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
   }
   if (tool.undeclared === true) {
-    return refused(undeclared(text, positional.at, positional.by, howTo.bash(tool) + none(tool, ".sh")))
+    return refused(
+      undeclared(text, positional.at, positional.by, (optionLoop(tool, text) ?? howTo.bash(tool)) + none(tool, ".sh"))
+    )
   }
   return parameters.size > 0 || names.size === 0 ? { ...nothing, unsure } : refused(problemAt(
     text,

@@ -1,9 +1,11 @@
 // Whether each declared parameter reaches code that reads it. One that does not is lost without a word: a dry run would
 // do its work. Only where a runtime of Kiwi's runs the code, and for programs that are handed nothing at all.
+import type { Schema } from "effect"
 import { isBuiltin } from "node:module"
 import { cut, positionAt, problem } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
+import { possibleShifts } from "../../../../services/primitive/argumentPlaces.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
 import { compile } from "../../../../services/template/Template.ts"
 import { declares } from "../imports/moduleKind.ts"
@@ -34,7 +36,7 @@ const argumentsIn = ({ config }: Tool): ReadonlyArray<unknown> => Array.isArray(
 const quote = (value: unknown): string => JSON.stringify(value)
 
 /** How the config of a tool is written, in the tool's own language. */
-const configAs = (
+export const configAs = (
   tool: Tool,
   { entry, extension }: Pick<Code, "entry" | "extension">,
   members: Readonly<Record<string, unknown>>
@@ -64,11 +66,9 @@ const variableOf = (name: string): string => `KIWI_PARAM_${name.toUpperCase().re
 
 /** The options of a script that uses getopts, as far as they can be told; "" where it uses none. */
 const optionsOf = ({ getopts }: BashReading, names: ReadonlyArray<string>): Readonly<Record<string, object>> => {
-  const letters = [...getopts.replace(/^:/, "").matchAll(/([A-Za-z0-9])(:?)/g)]
+  const letters = [...getopts.matchAll(/[A-Za-z0-9]/g)].map(([letter]) => letter)
   return Object.fromEntries(names.map((name) => {
-    const letter = letters.find(([, one]) => one === name) ?? letters.find(([, one]) => one === name[0])
-    const option = `-${letter?.[1] ?? name[0]}`
-    return [name, letter?.[2] === ":" ? { as: "words", option } : { option }]
+    return [name, { option: `-${letters.find((one) => one === name) ?? name[0]}` }]
   }))
 }
 
@@ -77,8 +77,13 @@ const getoptsHint = (tool: Tool, reading: BashReading): string =>
     configAs(tool, { entry: "", extension: ".sh" }, { input: "args", options: optionsOf(reading, propertiesOf(tool)) })
   }`
 
-const place = (tool: Tool, name: string, code: Code): string =>
-  configAs(tool, code, { args: [...argumentsIn(tool), `{${name}}`] })
+const place = (tool: Tool, name: string, code: Code): string => {
+  const args = [...argumentsIn(tool), `{${name}}`] as Schema.JsonArray
+  const shifting = possibleShifts({ ...tool, config: { ...tool.config, args } }).map(({ parameter }) => parameter)
+  return `${configAs(tool, code, { args })}${
+    shifting.length === 0 ? "" : `, with ${shifting.join(", ")} required or with a default`
+  }`
+}
 
 const lostVariable = (tool: Tool, name: string, code: Code): Lost | undefined => {
   const { all, entry, extension } = code
@@ -168,7 +173,7 @@ const lostArgument = (tool: Tool, name: string, code: Code): Lost | "maybe" | un
 }
 
 /** Where a parameter is declared in the item's text, by a guess. */
-const declaredAt = (
+export const declaredAt = (
   text: string,
   name: string
 ): { readonly line: number; readonly column: number } | undefined => {

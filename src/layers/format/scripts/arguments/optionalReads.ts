@@ -92,12 +92,17 @@ const heldTo = (code: string, from: number, to: number): number => {
   return to
 }
 
+/** `while (($#))`: a loop over the arguments is there to read them. */
+const isLoop = (code: string, at: number): boolean =>
+  /(?:^|[\n;&|])[ \t]*while[ \t]*$/.test(code.slice(Math.max(0, at - 40), at))
+
 /** Ranges of a bash script in which it has arguments, and the conditions that say so. */
 export const guardedInBash = (code: string, text: string): ReadonlyArray<readonly [from: number, to: number]> => {
   // A condition on "$1" itself is an error under set -u.
   const strict = /\bset\s+-[a-z]*u|\bnounset\b/.test(text)
   const conditions = [...text.matchAll(bashCount)].flatMap(({ 0: test, index }) =>
-    code[index] === undefined || code[index] === " " || (strict && /\$[1-9]|\$\{[1-9]\}/.test(test))
+    code[index] === undefined || code[index] === " " || isLoop(code, index) ||
+      (strict && /\$[1-9]|\$\{[1-9]\}/.test(test))
       ? []
       : [[index, heldTo(code, index, index + test.length)] as const]
   )

@@ -69,6 +69,10 @@ const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem |
   return undefined
 }
 
+/** Whether a primitive takes each value of a config. */
+export const hasRightKinds = (config: Tool["config"], primitive: Primitive): boolean =>
+  wrongKind(config, primitive) === undefined
+
 /** Variables that decide what a program loads. */
 export const checkVariables = ({ config, envConfig, location }: Tool): ValueProblem | undefined => {
   if (location.tier === "system") return undefined
