@@ -16,6 +16,7 @@ import type { Trace } from "../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid, ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { isJsonObject, own } from "../services/schema/json.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
+import { TemplateUnresolved } from "../services/template/Template.ts"
 import { signerName } from "./chain.ts"
 import { standingOf } from "./itemState.ts"
 
@@ -137,6 +138,14 @@ const neverAccepted = ({ config, primitive: { tool } }: Chain): ConfigInvalid | 
   return issues.length === 0 ? undefined : new ConfigInvalid({ link: tool.location.id, issues })
 }
 
+/** Whether a call that was given nothing fails for that reason alone. */
+const isForWantOfParameters = (error: KiwiError, chain: Chain | undefined): boolean => {
+  const declared = own(chain?.leaf.tool.parameters ?? {}, "properties")
+  return error instanceof ParametersInvalid ||
+    (error instanceof TemplateUnresolved && isJsonObject(declared) &&
+      Object.hasOwn(declared, error.placeholder.replace(/^\{|\}$/g, "")))
+}
+
 /** Explains a tool by the steps that would run it; a directive or a knowledge entry by its signature. */
 export const explain = Effect.fn("explain")(function*(
   query: {
@@ -222,7 +231,7 @@ export const explain = Effect.fn("explain")(function*(
     ...explained,
     ...(Result.isSuccess(dryRun)
       ? { plan: dryRun.success.data }
-      : parameters === undefined && innermost(dryRun.failure) instanceof ParametersInvalid
+      : parameters === undefined && isForWantOfParameters(innermost(dryRun.failure), chain)
       ? { needs_parameters: true as const }
       : { ready: false, blocked: { check: "dryRun", error: toErrorObject(dryRun.failure) } })
   } satisfies Explanation as Explanation

@@ -15,6 +15,7 @@ import { type Found, nothing } from "./scripts/arguments/checkArguments.ts"
 import { checkPassed, type Code } from "./scripts/arguments/checkPassed.ts"
 import { checkScript } from "./scripts/checkScript.ts"
 import { checkConfig } from "./scripts/config/checkConfig.ts"
+import { checkPlaceholders } from "./scripts/config/checkPlaceholders.ts"
 import { checkShift } from "./scripts/config/checkShift.ts"
 import type { IsInProject, ScriptLayout } from "./scripts/imports/checkImports.ts"
 import { hasModuleSyntax, packageOf } from "./scripts/imports/moduleKind.ts"
@@ -320,9 +321,11 @@ export const checkForSigning = Effect.fnUntraced(function*(
     ? yield* checkFolder(item, snapshot, ask, exists)
     : yield* checkFile(item, snapshot, ask, exists)
   if (found.problem !== undefined) return found
+  const filled = checkPlaceholders(item, decode(snapshot.bytes))
+  if (filled.problem !== undefined) return filled
   const [text, code] = [decode(snapshot.bytes), codeOf(item, snapshot)]
   const passed = checkPassed(item, text, code)
-  return both(found, { ...passed, problem: passed.problem ?? checkShift(item, text, code) })
+  return both(both(found, filled), { ...passed, problem: passed.problem ?? checkShift(item, text, code) })
 })
 
 const codeOf = ({ entrypoint }: Tool, { bytes, files, location: { kind, path } }: ItemSnapshot): Code => {

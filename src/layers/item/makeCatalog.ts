@@ -198,12 +198,11 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
       if (reading._tag === "Id") {
         const kind = is.isFile() ? "plain" : is.isSymbolicLink() ? "link" : "special"
         entries.push({ location: locationOf(reading.id, folder.path, entry.name, "file"), kind })
-      } else if (reading._tag === "Invalid") problems.push(named(path, reading.reason))
-      else if (is.isSymbolicLink() && !entry.name.startsWith(".") && isFolder(`${absolute}/${entry.name}`)) {
+      } else if (is.isSymbolicLink() && !entry.name.startsWith(".") && isFolder(`${absolute}/${entry.name}`)) {
         problems.push(
           new ItemUnreadable({ item: show(path), issue: "escapes", detail: "links to folders are not followed" })
         )
-      }
+      } else if (reading._tag === "Invalid") problems.push(named(path, reading.reason))
     }
     for (const [name, child] of folder.children) {
       if (children.has(name)) continue

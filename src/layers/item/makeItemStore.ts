@@ -135,6 +135,26 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
   })
 
+  /** What stands in a type folder by that name without being an item. */
+  const lackingOf = Effect.fnUntraced(function*(listings: Listings, { id }: ItemRef, query: ItemQuery) {
+    for (const tier of query.tier === undefined ? tiers : [query.tier]) {
+      for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
+        const [{ byId, problems }] = yield* listings(tier, type)
+        const file = problems.find(({ item }) => /[:/]([^:/.]+)(?:\.[^/.]*)?$/.exec(item)?.[1] === id)
+        if (file?._tag === "ItemInvalid") return `A file of that name is no ${type}: ${file.issue}. ${file.hint}`
+        const isFolder = type === "tool" &&
+          [...byId.values()].some((entries) =>
+            entries.some(({ location: { category } }) => category === id || category.endsWith(`/${id}`))
+          )
+        if (isFolder) {
+          return "A folder of that name has no tool.yaml, so each file in it is an item of its own: with one (version, " +
+            "tool_type, executor_id, entrypoint), the folder is the tool"
+        }
+      }
+    }
+    return undefined
+  })
+
   const findBy = (listings: Listings) =>
     Effect.fnUntraced(function*(query: ItemQuery) {
       const ref = Option.getOrUndefined(parseItemRef(query.id))
@@ -145,11 +165,13 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       }
       const hit = hits[0]
       if (hit === undefined) {
+        const lacks = yield* lackingOf(listings, ref, query)
         return yield* new ItemNotFound({
           id: query.id,
           ...(query.type === undefined ? {} : { type: query.type }),
           ...(query.tier === undefined ? {} : { tier: query.tier }),
           near: yield* near(listings, ref, query),
+          ...(lacks === undefined ? {} : { lacks }),
           ...(Option.isNone(files.rootOf("project")) ? { projectless: true } : {})
         })
       }

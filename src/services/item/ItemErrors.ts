@@ -13,6 +13,8 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
   tier: Schema.optional(Tier),
   /** Up to three near ids. */
   near: Schema.Array(Schema.String),
+  /** What a file or a folder of that name lacks to be the item: a sentence. */
+  lacks: Schema.optional(Schema.String),
   /** No project is open, so the item may well be in the one that was meant. */
   projectless: Schema.optional(Schema.Boolean)
 }) {
@@ -23,6 +25,7 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
     }`
   }
   get remediation() {
+    if (this.lacks !== undefined) return this.lacks
     if (this.near.length > 0) return `Did you mean ${this.near.map((n) => `"${n}"`).join(", ")}?`
     if (this.projectless === true) {
       return openCall

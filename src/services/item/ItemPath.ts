@@ -34,6 +34,17 @@ const companions: ReadonlySet<string> = new Set(["README.md", "AGENTS.md", "CHAN
 
 const idHint = "Use words of a-z, 0-9, _ and -, joined by dots: send_mail.py, filesystem.read.yaml"
 
+/** A program that somebody may take for a tool: without an ending, or in a language that Kiwi does not read. */
+const isScript = (name: string): boolean =>
+  /^[a-z0-9_-]+$/.test(name) ||
+  /\.(?:rb|pl|php|lua|r|jl|tcl|awk|bash|zsh|fish|ksh|ps1|bat|cmd|go|rs|jsx|tsx|mts|cts|pyw)$/i.test(name)
+
+const unknownScript: NameIssue = {
+  issue: `no tool has such a name: Kiwi reads ${extensions.tool.join(", ")}`,
+  hint:
+    "Give it the ending of its language, or put it into a folder with a tool.yaml: version, tool_type, executor_id, entrypoint"
+}
+
 export interface NameIssue {
   readonly issue: string
   readonly hint: string
@@ -50,9 +61,11 @@ const other: NameReading = { _tag: "Other" }
 /** Reads a file's name. Names that start with `_` or `.` are no items. `further`: extensions of extractors (`.rb`). */
 export const readFileName = (type: ItemType, name: string, further: ReadonlyArray<string> = []): NameReading => {
   const dot = name.lastIndexOf(".")
-  if (dot < 1 || name.startsWith("_") || name.startsWith(".") || companions.has(name)) return other
-  const extension = name.slice(dot)
-  if (!extensions[type].includes(extension) && !further.includes(extension)) return other
+  if (name.startsWith("_") || name.startsWith(".") || companions.has(name)) return other
+  const extension = dot === -1 ? "" : name.slice(dot)
+  if (!extensions[type].includes(extension) && !further.includes(extension)) {
+    return type === "tool" && isScript(name) ? { _tag: "Invalid", reason: unknownScript } : other
+  }
   return readId(name.slice(0, dot))
 }
 

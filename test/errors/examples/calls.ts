@@ -83,8 +83,11 @@ export const examples: Examples = {
     })
   },
   TemplateUnresolved: {
-    when: "CONFIG has a placeholder for a parameter that the tool does not take",
-    produce: one("greet", { input_schema: text, config: { command: "echo", args: ["--", "{name}"] } }, { text: "a" })
+    when: "A call leaves out a parameter that is a part of an argument",
+    produce: one("greet", {
+      input_schema: { type: "object", properties: { name: { type: "string" } } },
+      config: { command: "echo", args: ["Hello {name}"] }
+    })
   },
   TemplateUnsafe: {
     when: "A file name begins like an option",

@@ -20,7 +20,8 @@ const script = (name: string, body: string) =>
 
 const http = (config: string, type = "http") =>
   checkFiles({
-    "tools/a.yaml": `tool_id: a\ntool_type: ${type}\nversion: "1.0.0"\nexecutor_id: http_client\nconfig: ${config}\n`
+    "tools/a.yaml":
+      `tool_id: a\ntool_type: ${type}\nversion: "1.0.0"\nexecutor_id: http_client\nparameters: [{name: id, type: string}]\nconfig: ${config}\n`
   })
 
 describe("before an item is signed", () => {

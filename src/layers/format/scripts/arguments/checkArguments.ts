@@ -45,7 +45,7 @@ interface Asked {
 }
 
 /** Whether every parameter that the tool may be given is named in its schema. */
-const isClosed = ({ parameters }: Tool): boolean =>
+export const isClosed = ({ parameters }: Tool): boolean =>
   !Object.keys(parameters).some((key) =>
     /^(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|propertyNames)$/.test(key)
   ) &&
