@@ -55,7 +55,7 @@ const house: House = {
     "src/layers/process/ChildProcessesNode.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
-    "src/layers/trust/HumanGateEmbedder.ts": ["process"],
+    "src/layers/trust/humanGate/HumanGateEmbedder.ts": ["process"],
     "src/layers/trust/projectFolder.ts": ["process"],
     "src/layers/workspace/ProcessLockSqlite.ts": ["process"]
   },

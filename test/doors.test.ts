@@ -22,7 +22,7 @@ const starters: Readonly<Record<string, readonly [why: string, ...doors: Readonl
   "src/layers/process/ChildProcessesMemory.ts": ["the service without processes", "ChildProcesses"],
   "src/layers/process/ChildProcessesNode.ts": ["the service", "ChildProcesses", "child_process"],
   "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "ChildProcesses"],
-  "src/layers/proxy/trustSteps.ts": ["asks which levels there are", "ChildProcesses"],
+  "src/layers/primitive/steps/isolationSteps.ts": ["asks which levels there are", "ChildProcesses"],
   "src/programs/embed.ts": ["lets a program bring engines", "ChildProcesses"],
   "src/programs/demo/agent.ts": ["the demo's agent starts a server, as agents do", "@modelcontextprotocol/client/stdio"]
 }

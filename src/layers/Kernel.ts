@@ -2,85 +2,38 @@
 // it. Every layer that takes options is made here, once, so that nothing is opened twice; every service is named with its
 // layer, so that a program can put another in its place.
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Duration, Effect, Layer } from "effect"
-import { AuditLog } from "../services/audit/AuditLog.ts"
-import { ChainResolver } from "../services/chain/ChainResolver.ts"
-import { Dependencies } from "../services/dependency/Dependencies.ts"
-import { EnvResolver } from "../services/env/EnvResolver.ts"
+import { Effect, Layer } from "effect"
 import { SafeFiles } from "../services/files/SafeFiles.ts"
-import { Extractors } from "../services/format/Extractors.ts"
-import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
-import { ItemHistory } from "../services/integrity/ItemHistory.ts"
-import { Signatures } from "../services/integrity/Signatures.ts"
-import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
-import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
 import { ItemSources } from "../services/item/ItemSources.ts"
-import { ItemStore } from "../services/item/ItemStore.ts"
-import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
-import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
-import { PermissionGate } from "../services/permission/PermissionGate.ts"
 import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
-import { Outputs } from "../services/primitive/Outputs.ts"
-import { Primitives } from "../services/primitive/Primitive.ts"
 import { ChildProcesses } from "../services/process/ChildProcesses.ts"
-import { ToolProxy } from "../services/proxy/ToolProxy.ts"
-import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
-import { ItemIndex } from "../services/search/ItemIndex.ts"
-import { Settings } from "../services/settings/Settings.ts"
-import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
-import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import type { HomeRefused } from "../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
-import { Workspace } from "../services/workspace/Workspace.ts"
 import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
-import * as AuditLogFile from "./audit/AuditLogFile.ts"
-import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
-import * as DependenciesFile from "./dependency/DependenciesFile.ts"
-import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as SafeFilesNode from "./files/SafeFilesNode.ts"
-import * as ExtractorsFile from "./format/ExtractorsFile.ts"
-import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
-import * as GitTreeProcess from "./git/GitTreeProcess.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
 import * as KeychainOs from "./identity/KeychainOs.ts"
 import * as SecretStoreKeychain from "./identity/SecretStoreKeychain.ts"
-import * as ItemHistoryFile from "./integrity/ItemHistoryFile.ts"
-import * as SignaturesFile from "./integrity/SignaturesFile.ts"
-import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
-import * as VerifierBySource from "./integrity/VerifierBySource.ts"
-import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
-import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
-import * as ItemStoreFile from "./item/ItemStoreFile.ts"
 import type { SystemItems } from "./item/system/systemItems.ts"
 import * as SystemItemsSource from "./item/system/systemItems.ts"
 import * as systemSpace from "./item/system/systemSpace.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
 import { checked, onDisk } from "./kernelOptions.ts"
-import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
-import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OutboundOnDemand from "./outbound/OutboundOnDemand.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
-import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
-import * as OutputsFile from "./primitive/OutputsFile.ts"
-import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as ChildProcessesNode from "./process/ChildProcessesNode.ts"
+import { composeProject, composeSources } from "./projectGraph.ts"
 import * as Projects from "./Projects.ts"
-import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
 import type { Choose } from "./replaceService.ts"
 import { chooseOwn, replaceServices } from "./replaceService.ts"
-import * as SchemaValidatorByOrigin from "./schema/SchemaValidatorByOrigin.ts"
-import * as ItemIndexSqlite from "./search/ItemIndexSqlite.ts"
-import * as SettingsFile from "./settings/SettingsFile.ts"
-import * as ProjectTrustFile from "./trust/ProjectTrustFile.ts"
-import * as SignerTrustFile from "./trust/SignerTrustFile.ts"
 import { withOwnLayers } from "./withOwnLayers.ts"
 import * as KiwiHomeNode from "./workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "./workspace/ProcessLockSqlite.ts"
@@ -141,64 +94,6 @@ const composeProcess = (options: ProcessOptions, choose: Choose) =>
   )))
 
 type ProcessServices = Layer.Success<ReturnType<typeof composeProcess>>
-
-const layerPrimitives = Layer.unwrap(Effect.gen(function*() {
-  const settings = yield* Settings
-  const { callsConcurrency, httpTimeout, outputInline, outputMax, subprocessTimeout } = yield* settings.current
-  return PrimitivesTable.layerWith({
-    ...PrimitivesTable.defaults,
-    output: { inline: outputInline, spill: outputMax },
-    timeout: {
-      subprocess: Duration.toMillis(subprocessTimeout),
-      http_client: Duration.toMillis(httpTimeout)
-    },
-    concurrency: { subprocess: callsConcurrency, http_client: callsConcurrency }
-  })
-}))
-
-const layerOutputs = Layer.unwrap(Effect.gen(function*() {
-  const settings = yield* Settings
-  const { outputKeep } = yield* settings.current
-  return OutputsFile.layer({ keep: outputKeep })
-}))
-
-/** Sources of items beside the files of the tiers. */
-const composeSources = (choose: Choose) => choose(ItemSources, ItemSourcesContent.layer)
-
-const composeProject = <E = never>(
-  dir: string | undefined,
-  choose: Choose,
-  sources: Layer.Layer<ItemSources, E> = composeSources(choose)
-) =>
-  choose(ToolProxy, ToolProxyPipeline.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(
-      choose(AuditLog, AuditLogFile.layer),
-      choose(ItemIndex, ItemIndexSqlite.layer),
-      choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
-      choose(PermissionGate, PermissionGateDefault.layer),
-      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
-      choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
-    )),
-    Layer.provideMerge(choose(Outputs, layerOutputs)),
-    Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
-    Layer.provideMerge(Layer.mergeAll(
-      choose(ChainResolver, ChainResolverStore.layer),
-      choose(Dependencies, DependenciesFile.layer),
-      choose(EnvResolver, EnvResolverNode.layer),
-      choose(LockfileStore, LockfileStoreFile.layer)
-    )),
-    Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
-    Layer.provideMerge(VerifierBySource.layerOver(choose(Verifier, VerifierEd25519.layer))),
-    Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),
-    Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layer)),
-    Layer.provideMerge(choose(ItemStore, ItemStoreFile.layer)),
-    Layer.provideMerge(sources),
-    Layer.provideMerge(choose(Extractors, ExtractorsFile.layer)),
-    Layer.provideMerge(choose(Settings, SettingsFile.layer)),
-    Layer.provideMerge(choose(SignerTrust, SignerTrustFile.layer)),
-    Layer.provideMerge(choose(ProjectTrust, ProjectTrustFile.layer)),
-    Layer.provideMerge(choose(Workspace, WorkspaceNode.layer(dir)))
-  )
 
 const compose = <E>(
   { project, ...options }: KernelOptions,

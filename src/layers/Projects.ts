@@ -1,49 +1,8 @@
 // One kernel per project, opened on first use and closed when it has been idle. Surfaces ask for it on every call and
 // keep nothing of it.
 import { Context, Effect, Layer, LayerMap, Scope } from "effect"
-import type { AuditLog } from "../services/audit/AuditLog.ts"
-import type { ChainResolver } from "../services/chain/ChainResolver.ts"
-import type { Dependencies } from "../services/dependency/Dependencies.ts"
-import type { EnvResolver } from "../services/env/EnvResolver.ts"
-import type { ItemParser } from "../services/format/ItemParser.ts"
-import type { Signatures } from "../services/integrity/Signatures.ts"
-import type { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
-import type { Verifier } from "../services/integrity/Verifier.ts"
-import type { ItemStore } from "../services/item/ItemStore.ts"
-import type { Lockfiles } from "../services/lockfile/Lockfiles.ts"
-import type { LockfileStore } from "../services/lockfile/LockfileStore.ts"
-import type { PermissionGate } from "../services/permission/PermissionGate.ts"
-import type { Outputs } from "../services/primitive/Outputs.ts"
-import type { ToolProxy } from "../services/proxy/ToolProxy.ts"
-import type { SchemaValidator } from "../services/schema/SchemaValidator.ts"
-import type { ItemIndex } from "../services/search/ItemIndex.ts"
-import type { Settings } from "../services/settings/Settings.ts"
-import type { ProjectTrust } from "../services/trust/ProjectTrust.ts"
-import type { SignerTrust } from "../services/trust/SignerTrust.ts"
-import type { ProjectNotFound, Workspace } from "../services/workspace/Workspace.ts"
-
-/** What a surface may ask of one project. */
-export type ProjectServices =
-  | AuditLog
-  | ChainResolver
-  | Dependencies
-  | EnvResolver
-  | ItemIndex
-  | ItemParser
-  | ItemStore
-  | Lockfiles
-  | LockfileStore
-  | Outputs
-  | PermissionGate
-  | ProjectTrust
-  | SchemaValidator
-  | Settings
-  | Signatures
-  | SignerTrust
-  | ToolProxy
-  | VerifiedCopies
-  | Verifier
-  | Workspace
+import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
+import type { ProjectServices } from "./projectGraph.ts"
 
 /** A project's real path, or "" for the kernel without a project (user and system tiers only). */
 export type ProjectKey = string

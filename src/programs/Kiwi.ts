@@ -12,7 +12,7 @@ import type {
   ValidateLocksInput
 } from "../layers/lockfile/lockUses.ts"
 import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
-import type { ProjectServices } from "../layers/Projects.ts"
+import type { ProjectServices } from "../layers/projectGraph.ts"
 import type { CallEvent } from "../services/call/CallEvents.ts"
 import { CallEvents } from "../services/call/CallEvents.ts"
 import { newCallId } from "../services/call/callId.ts"

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
+import type { ProjectServices } from "../../src/layers/projectGraph.ts"
 import * as Projects from "../../src/layers/Projects.ts"
 import { ItemStore } from "../../src/services/item/ItemStore.ts"
 import { Workspace } from "../../src/services/workspace/Workspace.ts"
@@ -25,7 +26,7 @@ const layer = Projects.layerWith((key) => {
     store,
     Layer.mock(Workspace, { project: Option.none(), state: key, cwd: key })
   )
-  return kernel as Layer.Layer<Projects.ProjectServices, never, Built>
+  return kernel as Layer.Layer<ProjectServices, never, Built>
 })
 
 const stateOf = Effect.map(ItemStore, ({ rootOf }) => Option.getOrThrow(rootOf("project")))

@@ -11,7 +11,7 @@ import type { TerminalRun } from "./terminal.ts"
 /** Milliseconds; no command of a test takes as long. */
 const hanging = 120_000
 
-const bin = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
+const built = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 
 export interface Ran {
   readonly code: number | null
@@ -27,9 +27,11 @@ interface Options {
 
 /**
  * A machine of one user: a home, and a folder `site` to work in. The user's key has a passphrase, which is in the
- * environment, so that commands are theirs without a terminal; `plain`: neither is there.
+ * environment, so that commands are theirs without a terminal; `plain`: neither is there. `bin`: another program.
  */
-export const makeMachine = ({ plain = false }: { readonly plain?: boolean } = {}) => {
+export const makeMachine = (
+  { bin = built, plain = false }: { readonly bin?: string; readonly plain?: boolean } = {}
+) => {
   const folder = mkdtempSync(join(tmpdir(), "kiwi-cli-"))
   const site = join(folder, "site")
   const home = join(folder, "home")

@@ -9,14 +9,21 @@ import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import * as DependencySteps from "./dependencySteps.ts"
-import * as EffectSteps from "./effectSteps.ts"
-import * as InputSteps from "./inputSteps.ts"
-import * as LockSteps from "./lockSteps.ts"
-import { redactError } from "./secrets.ts"
-import type { SoFar } from "./Step.ts"
-import { begin, Steps, take, takeAll } from "./Step.ts"
-import * as TrustSteps from "./trustSteps.ts"
+import { redactError } from "../call/secrets.ts"
+import type { SoFar } from "../call/Step.ts"
+import { begin, Steps, take, takeAll } from "../call/Step.ts"
+import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
+import { findPackages } from "../dependency/dependencySteps.ts"
+import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
+import { resolveSecrets } from "../identity/secretSteps.ts"
+import { pinCopies, refuseGoingBack, refuseHiding, verifyLinks } from "../integrity/integritySteps.ts"
+import { checkLock, chooseLockMode } from "../lockfile/lockSteps.ts"
+import { permit } from "../permission/permissionSteps.ts"
+import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
+import { runPrimitive, shapeResult } from "../primitive/steps/effectSteps.ts"
+import { isolate } from "../primitive/steps/isolationSteps.ts"
+import { validateParameters } from "../primitive/steps/parameterSteps.ts"
+import { requireTrustedProject } from "../trust/trustSteps.ts"
 
 const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall): Request => ({
   call: callId,
@@ -49,44 +56,40 @@ const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
 /** The tool has run, and nothing undoes that. */
 const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...result.warnings, resultLost] })
 
+/** Between the audit's two entries. */
+const steps = Steps.from
+  .traced("chooseLockMode", chooseLockMode)
+  .traced("resolveChain", resolveChain, "everything that it is built on is there")
+  .traced("requireTrustedProject", requireTrustedProject, "the project is trusted")
+  .traced(
+    "verifyLinks",
+    verifyLinks,
+    "it and all that it is built on are what was signed, or approved, by somebody who counts"
+  )
+  .traced("refuseGoingBack", refuseGoingBack, "it is not older than what ran before")
+  .traced("refuseHiding", refuseHiding, "it hides no other item unasked")
+  .traced("acceptChildren", acceptChildren, "each runtime runs such a tool")
+  .called("validateParameters", validateParameters)
+  .traced("permit", permit, "a rule lets you run it")
+  .traced("findInterpreter", findInterpreter)
+  .traced("findPackages", findPackages)
+  .traced(
+    "resolveEnvironment",
+    resolveEnvironment,
+    "its interpreter, packages, commands and variables are there"
+  )
+  .traced("checkLock", checkLock, "its lockfile does not refuse it")
+  .traced("isolate", isolate, "nobody but its signer chooses what it runs")
+  .called("resolveSecrets", resolveSecrets)
+  .called("pinCopies", pinCopies)
+  .called("renderConfig", renderConfig)
+  .called("validateConfig", validateConfig)
+  .called("runPrimitive", runPrimitive)
+  .called("shapeResult", shapeResult)
+
 export const make = Effect.gen(function*() {
   const audit = yield* AuditLog
-  const trust = yield* TrustSteps.make
-  const input = yield* InputSteps.make
-  const dependency = yield* DependencySteps.make
-  const lock = yield* LockSteps.make
-  const effect = yield* EffectSteps.make
-
-  /** Between the audit's two entries. */
-  const steps = Steps.from
-    .traced("chooseLockMode", lock.chooseLockMode)
-    .traced("resolveChain", trust.resolveChain, "everything that it is built on is there")
-    .traced("requireTrustedProject", trust.requireTrustedProject, "the project is trusted")
-    .traced(
-      "verifyLinks",
-      trust.verifyLinks,
-      "it and all that it is built on are what was signed, or approved, by somebody who counts"
-    )
-    .traced("refuseGoingBack", trust.refuseGoingBack, "it is not older than what ran before")
-    .traced("refuseHiding", trust.refuseHiding, "it hides no other item unasked")
-    .traced("acceptChildren", trust.acceptChildren, "each runtime runs such a tool")
-    .called("validateParameters", input.validateParameters)
-    .traced("permit", trust.permit, "a rule lets you run it")
-    .traced("findInterpreter", input.findInterpreter)
-    .traced("findPackages", dependency.findPackages)
-    .traced(
-      "resolveEnvironment",
-      input.resolveEnvironment,
-      "its interpreter, packages, commands and variables are there"
-    )
-    .traced("checkLock", lock.checkLock, "its lockfile does not refuse it")
-    .traced("isolate", trust.isolate, "nobody but its signer chooses what it runs")
-    .called("resolveSecrets", input.resolveSecrets)
-    .called("pinCopies", input.pinCopies)
-    .called("renderConfig", input.renderConfig)
-    .called("validateConfig", input.validateConfig)
-    .called("runPrimitive", effect.runPrimitive)
-    .called("shapeResult", effect.shapeResult)
+  const made = yield* steps.make
 
   const call = Effect.fn("ToolProxy.call")((request: ToolCall, found?: FoundItem) => {
     const facts = begin(request, found)
@@ -94,14 +97,14 @@ export const make = Effect.gen(function*() {
       audit,
       requestOf(request),
       { ending: () => endingOf(facts), lost: warn },
-      takeAll(steps, facts).pipe(Effect.mapBoth({
+      takeAll(made, facts).pipe(Effect.mapBoth({
         onFailure: (error) => redactError(error, facts.secrets),
         onSuccess: ({ result }) => result
       }))
     )
   })
 
-  const traced = steps.list.filter(({ isTraced }) => isTraced)
+  const traced = made.list.filter(({ isTraced }) => isTraced)
 
   const trace = Effect.fnUntraced(function*(
     caller: ToolCall["caller"],
@@ -142,8 +145,8 @@ export const make = Effect.gen(function*() {
   return ToolProxy.of({
     call,
     trace,
-    checks: new Map(steps.list.flatMap(({ name, says }) => says === undefined ? [] : [[name, says]])),
-    steps: ["auditRequest", ...steps.list.map((step) => step.name), "auditResult"]
+    checks: new Map(made.list.flatMap(({ name, says }) => says === undefined ? [] : [[name, says]])),
+    steps: ["auditRequest", ...made.list.map((step) => step.name), "auditResult"]
   })
 })
 

@@ -2,7 +2,7 @@
 import { ConfigProvider, Effect, Layer, type Schema } from "effect"
 import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
-import * as HumanGateNone from "../../../src/layers/trust/HumanGateNone.ts"
+import * as HumanGateNone from "../../../src/layers/trust/humanGate/HumanGateNone.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { Dependencies } from "../../../src/services/dependency/Dependencies.ts"
 import { EnvResolver } from "../../../src/services/env/EnvResolver.ts"

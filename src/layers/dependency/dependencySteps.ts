@@ -4,19 +4,19 @@ import { Effect, Result } from "effect"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
-import { blame } from "./blame.ts"
-import type { Facts } from "./Step.ts"
+import { blame } from "../call/blame.ts"
+import type { Facts } from "../call/Step.ts"
 
 /** Where the copy of a tool has to lie so that Node finds the environment's packages from it. */
 export const copiesBelow = (set: InstalledSet | undefined): string | undefined =>
   set?.ecosystem === "node" ? `envs/${set.digest}/copies` : undefined
 
-export const make = Effect.gen(function*() {
+/** For a chain that declares nothing: one look into a map. What is missing is told with everything else. */
+export const findPackages = Effect.gen(function*() {
   const dependencies = yield* Dependencies
   const lockfiles = yield* Lockfiles
 
-  /** For a chain that declares nothing: one look into a map. What is missing is told with everything else. */
-  const findPackages = Effect.fnUntraced(function*(facts: Facts<"call" | "chain" | "interpreter" | "lockMode">) {
+  return Effect.fnUntraced(function*(facts: Facts<"call" | "chain" | "interpreter" | "lockMode">) {
     const { call, chain, interpreter, lockMode } = facts
     const plan = yield* dependencies.declared(chain).pipe(
       Effect.mapError((reason) => blame(chain, reason))
@@ -35,6 +35,4 @@ export const make = Effect.gen(function*() {
     if (!call.dryRun) yield* dependencies.used(set)
     return { packages: { _tag: "Installed" as const, set } }
   })
-
-  return { findPackages }
 })

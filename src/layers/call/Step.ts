@@ -84,32 +84,54 @@ type Added<Adds> = undefined extends Adds ? never : void extends Adds ? never : 
 
 type Beginning = keyof Begun
 
+/** How a step is made: it asks for its services once, and not at every call. */
+export type MakeStep<Needs, Adds, R> = Effect.Effect<Run<Needs, Adds>, never, R>
+
+interface Planned<R> extends Omit<Step, "run"> {
+  readonly make: MakeStep<never, object | void, R>
+}
+
 /** A list that is made step by step. `Known`: what is known after all of them; `Traced`: after those of `trace`. */
-export class Steps<Known extends keyof Done, Traced extends keyof Done> {
+export class Steps<Known extends keyof Done, Traced extends keyof Done, R = never> {
   static readonly from: Steps<Beginning, Beginning> = new Steps([])
-  /** Never called: who needs a fact after all steps asks by its type. */
-  declare readonly knows: (fact: Known) => void
-  readonly list: ReadonlyArray<Step>
-  private constructor(list: ReadonlyArray<Step>) {
-    this.list = list
+  readonly #planned: ReadonlyArray<Planned<R>>
+  private constructor(planned: ReadonlyArray<Planned<R>>) {
+    this.#planned = planned
   }
 
   /** Part of `trace` and of a call. `says`: what is so once it has passed, where it checks something. */
-  traced<Adds extends Partial<Done> | void>(
+  traced<Adds extends Partial<Done> | void, R2>(
     name: string,
-    run: Run<Facts<Traced>, Adds>,
+    make: MakeStep<Facts<Traced>, Adds, R2>,
     says?: string
-  ): Steps<Known | Added<Adds>, Traced | Added<Adds>> {
-    return new Steps([...this.list, { name, isTraced: true, run, ...(says === undefined ? {} : { says }) }])
+  ): Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2> {
+    return new Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2>([
+      ...this.#planned,
+      { name, isTraced: true, make, ...(says === undefined ? {} : { says }) }
+    ])
   }
 
   /** Part of a call alone. */
-  called<Adds extends Partial<Done> | void>(
+  called<Adds extends Partial<Done> | void, R2>(
     name: string,
-    run: Run<Facts<Known>, Adds>
-  ): Steps<Known | Added<Adds>, Traced> {
-    return new Steps([...this.list, { name, isTraced: false, run }])
+    make: MakeStep<Facts<Known>, Adds, R2>
+  ): Steps<Known | Added<Adds>, Traced, R | R2> {
+    return new Steps<Known | Added<Adds>, Traced, R | R2>([...this.#planned, { name, isTraced: false, make }])
   }
+
+  /** Every step with its services. */
+  get make(): Effect.Effect<MadeSteps<Known>, never, R> {
+    return Effect.map(
+      Effect.forEach(this.#planned, ({ make, ...step }) => Effect.map(make, (run): Step => ({ ...step, run }))),
+      (list) => ({ list })
+    )
+  }
+}
+
+export interface MadeSteps<in Known extends keyof Done> {
+  readonly list: ReadonlyArray<Step>
+  /** Never there: who needs a fact after all steps asks by its type. */
+  readonly knows?: (fact: Known) => void
 }
 
 /** What is known of a call that is under way, or that stopped. */
@@ -126,7 +148,7 @@ export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallE
 
 /** Takes all of a list that ends with everything known. */
 export const takeAll = Effect.fnUntraced(function*(
-  steps: Pick<Steps<keyof Done, never>, "knows" | "list">,
+  steps: MadeSteps<keyof Done>,
   known: SoFar
 ) {
   for (const step of steps.list) yield* take(step, known)

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
-import type { Facts } from "../../../src/layers/proxy/Step.ts"
-import { begin, Steps, take } from "../../../src/layers/proxy/Step.ts"
+import { Context, Effect } from "effect"
+import type { Facts } from "../../../src/layers/call/Step.ts"
+import { begin, Steps, take } from "../../../src/layers/call/Step.ts"
 
 const call = {
   callId: "1",
@@ -11,15 +11,19 @@ const call = {
   dryRun: true
 } as const
 
-const choose = ({ call: asked }: Facts<"call">) =>
-  Effect.succeed({ lockMode: asked.dryRun ? "strict" as const : "off" as const })
-const judge = ({ lockMode }: Facts<"lockMode">) => Effect.succeed({ rule: `by ${lockMode}` })
-const look = ({ rule }: Facts<"rule">) => rule === "" ? Effect.die("no rule") : Effect.void
+class Modes extends Context.Service<Modes, { readonly dry: "off" | "strict" }>()("test/Modes") {}
+
+const choose = Effect.map(
+  Modes,
+  ({ dry }) => ({ call: asked }: Facts<"call">) => Effect.succeed({ lockMode: asked.dryRun ? dry : "off" as const })
+)
+const judge = Effect.succeed(({ lockMode }: Facts<"lockMode">) => Effect.succeed({ rule: `by ${lockMode}` }))
+const look = Effect.succeed(({ rule }: Facts<"rule">) => rule === "" ? Effect.die("no rule") : Effect.void)
 
 it.effect("a step has what those before it have added", () =>
   Effect.gen(function*() {
     const known = begin(call)
-    const steps = Steps.from.traced("choose", choose).called("judge", judge).called("look", look)
+    const steps = yield* Steps.from.traced("choose", choose).called("judge", judge).called("look", look).make
     for (const step of steps.list) yield* take(step, known)
     assert.deepStrictEqual([known.lockMode, known.rule, known.env], ["strict", "by strict", undefined])
     assert.deepStrictEqual(steps.list.map(({ isTraced, name }) => [name, isTraced]), [
@@ -27,7 +31,7 @@ it.effect("a step has what those before it have added", () =>
       ["judge", false],
       ["look", false]
     ])
-  }))
+  }).pipe(Effect.provideService(Modes, { dry: "strict" })))
 
 it("a step in a wrong place does not compile", () => {
   // @ts-expect-error: nothing has chosen the mode

@@ -1,7 +1,7 @@
 // The link that an error is about, from what the error says of itself.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { blame } from "../../../src/layers/proxy/blame.ts"
+import { blame } from "../../../src/layers/call/blame.ts"
 import { DependenciesInvalid, DependenciesMissing } from "../../../src/services/dependency/DependencyErrors.ts"
 import { EnvConfigInvalid, RequirementsMissing } from "../../../src/services/env/EnvResolver.ts"
 import { codeOf } from "../../../src/services/error/KiwiError.ts"
@@ -22,7 +22,7 @@ import type { ChainReason } from "../../../src/services/proxy/ToolProxy.ts"
 import { ConfigInvalid, HidesItem, ParametersInvalid } from "../../../src/services/proxy/ToolProxy.ts"
 import { SandboxUnavailable } from "../../../src/services/sandbox/Isolation.ts"
 import { TemplateUnresolved, TemplateUnsafe } from "../../../src/services/template/Template.ts"
-import { kernel, tool, trace } from "./calls.ts"
+import { kernel, tool, trace } from "../proxy/calls.ts"
 
 const issues = [{ field: "timeout", error: "it is wrong" }]
 

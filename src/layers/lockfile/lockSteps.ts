@@ -5,18 +5,21 @@ import { codeOf } from "../../services/error/KiwiError.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { blame } from "./blame.ts"
-import type { Facts } from "./Step.ts"
+import { blame } from "../call/blame.ts"
+import type { Facts } from "../call/Step.ts"
 
-export const make = Effect.gen(function*() {
-  const lockfiles = yield* Lockfiles
+/** The setting, or what the call asks for where that is stricter. */
+export const chooseLockMode = Effect.gen(function*() {
   const settings = yield* Settings
 
-  /** The setting, or what the call asks for where that is stricter. */
-  const chooseLockMode = ({ call }: Facts<"call">) =>
+  return ({ call }: Facts<"call">) =>
     Effect.map(settings.current, (current) => ({ lockMode: stricter(current.lockfileMode, call.lockfileMode) }))
+})
 
-  const checkLock = Effect.fnUntraced(
+export const checkLock = Effect.gen(function*() {
+  const lockfiles = yield* Lockfiles
+
+  return Effect.fnUntraced(
     function*(facts: Facts<"chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
       const { chain, dependencies, env, lockMode, warnings } = facts
       if (lockMode === "off") return
@@ -29,6 +32,4 @@ export const make = Effect.gen(function*() {
       }
     }
   )
-
-  return { chooseLockMode, checkLock }
 })

@@ -1,10 +1,10 @@
 // What a call reports while it runs, without its secrets. A chunk may end within one: what may still become a secret
 // waits for the next chunk of the same channel, or for the end.
 import { Effect } from "effect"
-import { makeRedactor, patternsOf, redactText } from "../../services/audit/redaction.ts"
-import type { Redactor } from "../../services/audit/redaction.ts"
-import type { PrimitiveEvent, PrimitiveInput } from "../../services/primitive/Primitive.ts"
-import type { Secrets } from "./secrets.ts"
+import { makeRedactor, patternsOf, redactText } from "../../../services/audit/redaction.ts"
+import type { Redactor } from "../../../services/audit/redaction.ts"
+import type { PrimitiveEvent, PrimitiveInput } from "../../../services/primitive/Primitive.ts"
+import type { Secrets } from "../../call/secrets.ts"
 
 type Channel = Extract<PrimitiveEvent, { _tag: "Chunk" }>["channel"]
 

@@ -1,6 +1,6 @@
 // Nobody can be asked: every human act is named, with the command to type.
 import { Effect, Layer } from "effect"
-import { HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
+import { HumanGate, HumanRequired } from "../../../services/trust/HumanAct.ts"
 
 export const make = Effect.succeed(HumanGate.of({
   ask: ({ command, kind, title }) =>

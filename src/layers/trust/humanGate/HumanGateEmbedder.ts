@@ -1,19 +1,19 @@
 // The program that embeds Kiwi asks its person, where there can be one: a coding agent's shell and a tool's call can start
 // such a program too. Only a plain `true` is a yes; a callback that fails has asked nobody.
 import { Effect, Layer, Option, Redacted } from "effect"
-import { Identity } from "../../services/identity/Identity.ts"
-import type { Variables } from "../../services/presence/codingAgents.ts"
-import { Lineage } from "../../services/presence/Lineage.ts"
-import { callSeen, whyNotThere } from "../../services/presence/presence.ts"
+import { Identity } from "../../../services/identity/Identity.ts"
+import type { Variables } from "../../../services/presence/codingAgents.ts"
+import { Lineage } from "../../../services/presence/Lineage.ts"
+import { callSeen, whyNotThere } from "../../../services/presence/presence.ts"
 import {
   type HumanAct,
   HumanDeclined,
   HumanGate,
   type HumanRequest,
   HumanRequired
-} from "../../services/trust/HumanAct.ts"
-import * as LineageNode from "../presence/LineageNode.ts"
-import { variable } from "../process/variable.ts"
+} from "../../../services/trust/HumanAct.ts"
+import * as LineageNode from "../../presence/LineageNode.ts"
+import { variable } from "../../process/variable.ts"
 
 export type AskPerson = (request: HumanRequest, signal: AbortSignal) => boolean | PromiseLike<boolean>
 

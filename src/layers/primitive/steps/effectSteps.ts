@@ -1,20 +1,20 @@
 // The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
 import { Effect, Option } from "effect"
-import { redactText, redactValue } from "../../services/audit/redaction.ts"
-import { CallEvents } from "../../services/call/CallEvents.ts"
-import { chainIds } from "../../services/chain/Chain.ts"
-import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
-import { isSignable } from "../../services/item/Item.ts"
-import type { PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
-import { Primitives } from "../../services/primitive/Primitive.ts"
-import type { CallMetadata } from "../../services/proxy/ToolCall.ts"
-import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { makeItALink } from "../../services/trust/ShownProgram.ts"
-import { Workspace } from "../../services/workspace/Workspace.ts"
-import { blame } from "./blame.ts"
+import { redactText, redactValue } from "../../../services/audit/redaction.ts"
+import { CallEvents } from "../../../services/call/CallEvents.ts"
+import { chainIds } from "../../../services/chain/Chain.ts"
+import { ItemHistory } from "../../../services/integrity/ItemHistory.ts"
+import { isSignable } from "../../../services/item/Item.ts"
+import type { PrimitiveError, PrimitiveInput } from "../../../services/primitive/Primitive.ts"
+import { Primitives } from "../../../services/primitive/Primitive.ts"
+import type { CallMetadata } from "../../../services/proxy/ToolCall.ts"
+import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
+import { makeItALink } from "../../../services/trust/ShownProgram.ts"
+import { Workspace } from "../../../services/workspace/Workspace.ts"
+import { blame } from "../../call/blame.ts"
+import type { Secrets } from "../../call/secrets.ts"
+import type { Done, Facts, Prepared } from "../../call/Step.ts"
 import { redactedEvents } from "./redactedEvents.ts"
-import type { Secrets } from "./secrets.ts"
-import type { Done, Facts, Prepared } from "./Step.ts"
 
 /** How much of stderr goes into a result. */
 const stderrTail = 4_096
@@ -22,7 +22,7 @@ const stderrTail = 4_096
 const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secrets) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
 
-export const make = Effect.gen(function*() {
+export const runPrimitive = Effect.gen(function*() {
   const history = yield* ItemHistory
   const primitives = yield* Primitives
   const trust = yield* ProjectTrust
@@ -65,7 +65,7 @@ export const make = Effect.gen(function*() {
     }
   )
 
-  const runPrimitive = Effect.fnUntraced(function*(run: Prepared) {
+  return Effect.fnUntraced(function*(run: Prepared) {
     const { chain } = run
     const events = redactedEvents((yield* CallEvents).emit, run.secrets)
     const input = inputOf(run, events.emit)
@@ -86,44 +86,43 @@ export const make = Effect.gen(function*() {
     }
     return { primitive: yield* Effect.mapError(events.finishing(primitives.run(id, input)), failed) }
   })
-
-  const shapeResult = (run: Omit<Done, "result">) =>
-    Effect.sync((): Facts<"result"> => {
-      const { chain } = run
-      const { tool } = chain.leaf
-      const { data, metadata } = run.primitive
-      const { secrets } = run
-      const spilled = metadata.body ?? metadata.stdout
-      const stderr = redactText(metadata.stderr?.text ?? "", secrets).slice(-stderrTail).toWellFormed()
-      const shaped: CallMetadata = {
-        call_id: run.call.callId,
-        duration_ms: metadata.duration_ms ?? 0,
-        tool: { id: tool.location.id, version: tool.version, tier: tool.location.tier, digest: tool.digest },
-        chain: chainIds(chain.links),
-        chain_digest: chain.digest,
-        isolation: run.isolation,
-        ...(metadata.exit_code === undefined ? {} : { exit_code: metadata.exit_code }),
-        ...(metadata.status_code === undefined ? {} : { status_code: metadata.status_code }),
-        ...(metadata.attempts === undefined ? {} : { attempts: metadata.attempts }),
-        ...(stderr === "" ? {} : { stderr }),
-        ...(metadata.headers === undefined ? {} : { headers: shownHeaders(metadata.headers, secrets) }),
-        ...(spilled?.spilled === undefined ? {} : {
-          output: {
-            uri: spilled.spilled,
-            bytes: spilled.bytes,
-            ...(spilled.binary === true ? { binary: true as const } : {})
-          }
-        })
-      }
-      return {
-        result: {
-          status: run.call.dryRun ? "validation_passed" : "success",
-          data: redactValue(data, secrets),
-          metadata: shaped,
-          warnings: run.warnings
-        }
-      }
-    })
-
-  return { runPrimitive, shapeResult }
 })
+
+export const shapeResult = Effect.succeed((run: Omit<Done, "result">) =>
+  Effect.sync((): Facts<"result"> => {
+    const { chain } = run
+    const { tool } = chain.leaf
+    const { data, metadata } = run.primitive
+    const { secrets } = run
+    const spilled = metadata.body ?? metadata.stdout
+    const stderr = redactText(metadata.stderr?.text ?? "", secrets).slice(-stderrTail).toWellFormed()
+    const shaped: CallMetadata = {
+      call_id: run.call.callId,
+      duration_ms: metadata.duration_ms ?? 0,
+      tool: { id: tool.location.id, version: tool.version, tier: tool.location.tier, digest: tool.digest },
+      chain: chainIds(chain.links),
+      chain_digest: chain.digest,
+      isolation: run.isolation,
+      ...(metadata.exit_code === undefined ? {} : { exit_code: metadata.exit_code }),
+      ...(metadata.status_code === undefined ? {} : { status_code: metadata.status_code }),
+      ...(metadata.attempts === undefined ? {} : { attempts: metadata.attempts }),
+      ...(stderr === "" ? {} : { stderr }),
+      ...(metadata.headers === undefined ? {} : { headers: shownHeaders(metadata.headers, secrets) }),
+      ...(spilled?.spilled === undefined ? {} : {
+        output: {
+          uri: spilled.spilled,
+          bytes: spilled.bytes,
+          ...(spilled.binary === true ? { binary: true as const } : {})
+        }
+      })
+    }
+    return {
+      result: {
+        status: run.call.dryRun ? "validation_passed" : "success",
+        data: redactValue(data, secrets),
+        metadata: shaped,
+        warnings: run.warnings
+      }
+    }
+  })
+)

@@ -1,0 +1,11 @@
+// Whether a rule lets this caller run it.
+import { Effect } from "effect"
+import { PermissionGate } from "../../services/permission/PermissionGate.ts"
+import type { Facts } from "../call/Step.ts"
+
+export const permit = Effect.gen(function*() {
+  const gate = yield* PermissionGate
+
+  return ({ call, chain, verified }: Facts<"call" | "chain" | "verified">) =>
+    gate.allow(call.caller, { _tag: "Run", chain, verified })
+})

@@ -1,0 +1,11 @@
+// Nothing of a project runs before a person has trusted it.
+import { Effect } from "effect"
+import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import type { Facts } from "../call/Step.ts"
+
+export const requireTrustedProject = Effect.gen(function*() {
+  const trust = yield* ProjectTrust
+
+  return ({ chain }: Facts<"chain">) =>
+    chain.links.some((link) => link.tool.location.tier === "project") ? trust.require : Effect.void
+})
