@@ -16,6 +16,7 @@ import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { mayReadArguments, readBashArguments, readLoopOptions, readsBashStdin } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
+import { misplacedOption } from "./misplacedOption.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
 import {
   changesCommandLine,
@@ -139,6 +140,8 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const argparse = readArgparse(tree, text, isEntry)
+  const behind = input === "args" ? misplacedOption(tool, argparse?.misplaced, text) : undefined
+  if (behind !== undefined) return refused(behind)
   const optional: Array<string> = []
   if (tool.undeclared === true && !hasArguments) {
     const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)
