@@ -18,6 +18,7 @@ import { mayReadArguments, readBashArguments, readLoopOptions, readsBashStdin } 
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
 import { misplacedOption } from "./misplacedOption.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
+import { checkParseArgs, type ParseArgs, readParseArgs, schemaOf } from "./parseArgs.ts"
 import {
   changesCommandLine,
   mayReachCommandLine,
@@ -82,10 +83,18 @@ const howTo = {
       : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
         config(tool, by)
       }`,
+  /** `by`: "" where it takes nothing without an option. */
   node: (tool: Tool, by: string, declared: "const" | "export const") =>
     isFolder(tool)
-      ? `${inManifest}, ${behind}, ${config(tool, by)}`
-      : `Write ${declared} ${schema}, ${behind}, ${declared} ${config(tool, by)}`,
+      ? `${inManifest}${by === "" ? "" : `, ${behind}, ${config(tool, by)}`}`
+      : `Write ${declared} ${schema}${by === "" ? "" : `, ${behind}, ${declared} ${config(tool, by)}`}`,
+  parseArgs: (tool: Tool, parser: ParseArgs, declared: "const" | "export const") => {
+    const own = isFolder(tool) ? "" : `${declared} `
+    const positional = parser.allowPositionals ? `, ${behind}, ${own}${config(tool, "parseArgs")}` : ""
+    return `Write ${isFolder(tool) ? "into tool.yaml input_schema: " : `${own}INPUT_SCHEMA = `}${
+      schemaOf(parser)
+    }${positional}`
+  },
   bash: (tool: Tool) =>
     `${
       isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
@@ -239,12 +248,17 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
 }
 
 const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): Effect.fn.Return<Found> {
-  const { hasArguments, text, tool } = asked
+  const { hasArguments, input, isEntry, text, tool } = asked
   const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
   if (Result.isFailure(parsed)) return nothing
   const { tree } = parsed.success
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
+  const parser = isEntry ? readParseArgs(tree, text) : undefined
+  if (parser !== undefined && tool.undeclared !== true && input === "args") {
+    const wrong = checkParseArgs(tool, parser, { entry: text, extension })
+    if (wrong !== undefined) return refused(wrong)
+  }
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
   if (reading === undefined || reading.optional === true) {
     return {
@@ -256,11 +270,15 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
     }
   }
   const declared = declares(extension, text)
+  const takesNone = reading.by === "parseArgs" && !/\b(?:allowPositionals|strict)\b/.test(text)
   return refused(undeclared(
     text,
     reading.at,
     reading.by,
-    howTo.node(tool, reading.by, declared) + none(tool, extension, `${declared} `)
+    (parser === undefined
+      ? howTo.node(tool, takesNone ? "" : reading.by, declared)
+      : howTo.parseArgs(tool, parser, declared)) +
+      none(tool, extension, `${declared} `)
   ))
 })
 
