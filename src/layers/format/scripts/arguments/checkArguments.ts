@@ -111,9 +111,22 @@ const none = (tool: Tool, extension: string, declared: string = ""): string =>
       : `${declared}INPUT_SCHEMA = {"type": "object", "properties": {}}`
   }`
 
-/** A script that may take arguments, and goes on without. */
-const mayTake = ({ by, optional }: Reading): ReadonlyArray<string> =>
-  optional === true ? [`may take arguments (${by}), and is given none: it declares no parameters`] : []
+/** A script that may take arguments, and goes on without. `placed`: how its language declares one, in a line. */
+const mayTake = ({ by, optional }: Reading, placed: string): ReadonlyArray<string> =>
+  optional === true ? [`may take arguments (${by}), and is given none: to pass one, write ${placed}`] : []
+
+/** A parameter that may be left out, as an argument without an option. */
+const onePlaced = (tool: Tool, extension: string, entry = ""): string => {
+  const placed = `{"args": ["{file}"]}`
+  if (isFolder(tool)) {
+    return `input_schema: {type: object, properties: {file: {type: string}}} and config: ${placed}`
+  }
+  if (extension === ".sh") return `parameters: [{name: file, type: string}] and config: ${placed}`
+  const properties = `INPUT_SCHEMA = {"type":"object","properties":{"file":{"type":"string"}}}`
+  return extension === ".py"
+    ? `${properties} and CONFIG = ${placed}`
+    : `${declares(extension, entry)} ${properties}, CONFIG = ${placed}`
+}
 
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
   problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
@@ -162,7 +175,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     ))
     if (problem !== undefined) return refused(problem)
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
-    if (reading?.optional === true) optional.push(...mayTake(reading))
+    if (reading?.optional === true) optional.push(...mayTake(reading, onePlaced(tool, ".py")))
     const at = reading === undefined
       ? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
       : reading.optional === true
@@ -264,7 +277,7 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
     return {
       problem: undefined,
       unsure: [
-        ...(reading === undefined ? [] : mayTake(reading)),
+        ...(reading === undefined ? [] : mayTake(reading, onePlaced(tool, extension, text))),
         ...emptyStdin(asked, readsNodeStdin(tree, text)?.by)
       ]
     }
@@ -329,7 +342,7 @@ const checkBash = (asked: Asked): Found => {
     return { ...nothing, unsure }
   }
   if (tool.undeclared === true && positional.optional === true) {
-    return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
+    return { ...nothing, unsure: [...unsure, ...mayTake(positional, onePlaced(tool, ".sh"))] }
   }
   if (tool.undeclared === true) {
     return refused(
