@@ -162,7 +162,9 @@ export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("Tool
 /** Parameters that cannot be handed over: two names for one option, a name that is no option, a NUL. */
 export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassable>()("ParametersUnpassable", {
   tool: Schema.String,
-  issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
+  issues: Schema.Array(
+    Schema.Struct({ field: Schema.String, error: Schema.String, remedy: Schema.optionalKey(Schema.String) })
+  )
 }) {
   override get message() {
     return `The parameters of ${this.tool} cannot be passed: ${
@@ -170,10 +172,11 @@ export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassabl
     }`
   }
   get remediation() {
-    return "Rename or shorten the parameter, or let the tool read its input from stdin (CONFIG input: stdin)"
+    return this.issues.find(({ remedy }) => remedy !== undefined)?.remedy ??
+      "Rename or shorten the parameter, or let the tool read its input from stdin (CONFIG input: stdin)"
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
-    return this.issues
+    return this.issues.map(({ error, field }) => ({ field, error }))
   }
 }
 

@@ -29,7 +29,8 @@ export const ArgumentForm = Schema.Struct({
 })
 export type ArgumentForm = typeof ArgumentForm.Type
 
-export type Unpassable = { readonly field: string; readonly error: string }
+/** `remedy`: what to do about this one alone. */
+export type Unpassable = { readonly field: string; readonly error: string; readonly remedy?: string }
 
 /** An argument list has to end somewhere. */
 export const maxCount = 100
@@ -59,6 +60,16 @@ const short = /^-[A-Za-z0-9]$/
 const withValue = (option: string, text: string): ReadonlyArray<string> =>
   !short.test(option) ? [`${option}=${text}`] : text.startsWith("-") ? [`${option}${text}`] : [option, text]
 
+const dashed = (option: string): string => `has a value that begins with "-", and ${option} takes it for another option`
+
+/** A value that is one word with its option is never taken for another one. */
+const withoutWords = (name: string, option: string, isList: boolean): string =>
+  isList
+    ? `Leave out of ${name} what begins with "-", or let the tool read its input from stdin (CONFIG input: stdin)`
+    : `Write options: {${name}: {option: ${option}}} into the tool's config, without as: words: it is then passed as ${
+      short.test(option) ? `${option}VALUE` : `${option}=VALUE, where the program reads that`
+    }`
+
 /** The arguments of one parameter, or what is wrong with it. */
 const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"]): ReadonlyArray<string> | string => {
   switch (as) {
@@ -73,7 +84,7 @@ const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"])
       const values = listOf(value)
       const lists = values.length > 0 && values.every(Array.isArray) ? values.map(listOf) : [values]
       return lists.flat().some((one) => typeof one === "string" && one.startsWith("-"))
-        ? `has a value that begins with "-", and ${option} takes it for another option`
+        ? dashed(option)
         : lists.flatMap((words) => [option].concat(words.map(asWord)))
     }
     case "json":
@@ -118,8 +129,13 @@ export const toArguments = (
     }
     if (value === null && form.as !== "json") continue
     const made = argumentsOf(option, value, form.as)
-    if (typeof made === "string") issues.push({ field: name, error: made })
-    else if (form.as === "positional") positionals.set(name, made)
+    if (typeof made === "string") {
+      issues.push({
+        field: name,
+        error: made,
+        ...(made === dashed(option) ? { remedy: withoutWords(name, option, Array.isArray(value)) } : {})
+      })
+    } else if (form.as === "positional") positionals.set(name, made)
     else options.push(...made)
   }
   const bare = Object.keys(forms).flatMap((name) => positionals.get(name) ?? [])

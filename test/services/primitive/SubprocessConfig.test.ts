@@ -31,6 +31,30 @@ describe("planSubprocess", () => {
     assert.deepStrictEqual(issues(planned({ command: "python3" }, { toolFile: "/v/t.py" })), ["runtime_args"])
   })
 
+  it.effect("says how a value that begins with - is passed, where it can be", () =>
+    Effect.gen(function*() {
+      const remedy = (option: string, value: Schema.Json) => {
+        const result = planned({ options: { v: { option, as: "words" } } }, { parameters: { v: value } })
+        const error = Result.isFailure(result) ? result.failure : undefined
+        assert.deepStrictEqual(error?.validationIssues, [{
+          field: "v",
+          error: `has a value that begins with "-", and ${option} takes it for another option`
+        }])
+        return error?.remediation
+      }
+      assert.include(remedy("-n", "-x"), "options: {v: {option: -n}} into the tool's config, without as: words")
+      assert.include(remedy("-n", "-x"), "as -nVALUE")
+      assert.include(remedy("--tag", "--x"), "as --tag=VALUE, where the program reads that")
+      for (const values of [["-x", "a"], [["a"], ["-x"]]]) {
+        assert.include(remedy("--tag", values), "Leave out of v what begins with \"-\"")
+      }
+      const passed = (option: string) => plan({ options: { v: { option } } }, { parameters: { v: "-x" } })
+      assert.deepStrictEqual((yield* passed("-n")).argv, ["x", "-n-x"])
+      assert.deepStrictEqual((yield* passed("--tag")).argv, ["x", "--tag=-x"])
+      const other = planned({}, { parameters: { "a b": 1 } })
+      assert.include(Result.isFailure(other) ? other.failure.remediation : "", "Rename or shorten")
+    }))
+
   it.effect("hands over each parameter as one argument", () =>
     Effect.gen(function*() {
       const { argv } = yield* plan({}, {

@@ -50,6 +50,14 @@ const refused: ReadonlyArray<readonly [text: string, line: number, issue: string
   [tool("command: ls\nenv: {DOTNET_STARTUP_HOOKS: x}"), 2, "sets DOTNET_STARTUP_HOOKS"],
   [tool("own: 1\nenv: {LD_AUDIT: x}", "my_runtime"), 2, "sets LD_AUDIT"],
   [tool("command: ls\ninput: stdin\noptions: {a: {as: words}}"), 3, "config.options says how arguments are passed"],
+  [tool("command: ls\noptions: {b: {as: positional}}"), 2, "how the parameter b is passed, and the tool declares none"],
+  [tool("command: ls\noptions:\n  a: {option: -a}\n  A: {option: -b}"), 4, "how the parameter A is passed"],
+  [tool("input: args\noptions:\n  aa: {as: words}", "bash_runtime"), 3, "how the parameter aa is passed"],
+  [
+    tool("command: ls\noptions: {b: {as: value}}").replace("properties: {a: {type: string}}", "properties: {}"),
+    2,
+    "how the parameter b is passed"
+  ],
   [tool("command: ls\ncomand: ls"), 2, "nothing reads config.comand"],
   [tool("command: ls\nlimits:\n  ram: 1GiB"), 3, "nothing reads config.limits.ram"],
   [http("method: FETCH"), 2, "config.method"],
@@ -69,6 +77,11 @@ const accepted: ReadonlyArray<string> = [
   tool("command: bash\nargs: [\"-c\", 'echo \"$1\"', _, \"{a}\"]"),
   tool("command: env\nargs: [\"LANG=C\", sort, \"{a}\"]"),
   tool("command: ls\noptions: {a: {as: positional}}\nlimits: {memory: 1GiB}"),
+  tool("command: ls\noptions: {b: {as: positional}}").replace(
+    "{type: object,",
+    "{type: object, additionalProperties: true,"
+  ),
+  tool("options: {b: {as: positional}}", "my_runtime"),
   tool("own: {timeout: abc}", "my_runtime"),
   http("method: POST\nbody: {a: \"{a}\"}\nretry: {max_attempts: 2}\nprivate_hosts: [\"localhost:1\"]"),
   http("query: {a: \"{a}\", b: null}\nauth: {type: bearer, token: \"${TOKEN}\"}")

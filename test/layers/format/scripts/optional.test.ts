@@ -81,7 +81,18 @@ describeWith(["python3"], "a script that may take arguments", () => {
       }).pipe(Effect.provide(kernelOf(project)))
       for (const [extension, code] of accepted) {
         const item = yield* checkFiles({ [`tools/x.${extension}`]: `${head[extension]}${code}\n` })
-        assert.include(item._tag === "tool" ? item.unsure?.join() : "", "may take arguments", code)
+        const doubt = item._tag === "tool" ? item.unsure?.join() ?? "" : ""
+        assert.include(doubt, "may take arguments", code)
+        // A question for a signature shows so much of it.
+        assert.isAtMost(doubt.length, 200, doubt)
+        const declared = doubt.split("to pass one, write ")[1]!
+        const [lines, margin] = extension === "sh"
+          ? [`#   ${declared.replace(" and config", "\n#   config")}\n`, /(?<=executor_id: bash_runtime\n)/]
+          : [`${declared.replace("} and CONFIG", "}\nCONFIG")}\n`, /^/]
+        const placed = yield* checkFiles({
+          [`tools/x.${extension}`]: `${head[extension]!.replace(margin, lines)}${code}\n`
+        })
+        assert.isUndefined(placed._tag === "tool" ? placed.unsure : [], `${declared}: ${code}`)
       }
     }), 120_000)
 

@@ -19,6 +19,7 @@ import {
   type Refusal,
   type ScriptArgument
 } from "./readArgument.ts"
+import { type FindMisplaced, readSubcommands } from "./subcommands.ts"
 
 export interface Argparse {
   readonly arguments: ReadonlyArray<ScriptArgument>
@@ -31,6 +32,8 @@ export interface Argparse {
   readonly knownOnly: boolean
   /** Where the parser is made. */
   readonly at: number
+  /** Absent where the script has no subcommands, or nobody can tell what they take. */
+  readonly misplaced?: FindMisplaced | undefined
 }
 
 interface AddArgument {
@@ -277,6 +280,8 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const unread = unreadMention(tree, text, argparseWords)
   if (unread !== undefined) refuse({ from: unread }, `Kiwi does not know the syntax around this, ${computed}`)
 
+  const knownOnly = parsing.some(({ method }) => method.startsWith("parse_known"))
+  const isReadable = mentions.length === 0 && unread === undefined && !knownOnly
   const [first] = problems.toSorted((a, b) => a.from - b.from)
   const flexible = found.filter((one) => one.flexible !== "no").map(({ name }) => name)
   const dependent = Object.fromEntries(flexible.slice(1).map((name, at) => [name, flexible.slice(0, at + 1)]))
@@ -292,8 +297,9 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     },
     problem: first === undefined ? undefined : problemAt(text, first.from, first.issue, first.hint),
     rest,
-    knownOnly: parsing.some(({ method }) => method.startsWith("parse_known")),
-    at: made[0]?.node.from ?? 0
+    knownOnly,
+    at: made[0]?.node.from ?? 0,
+    misplaced: isReadable ? readSubcommands(text, calls, names, added, literal) : undefined
   }
 }
 

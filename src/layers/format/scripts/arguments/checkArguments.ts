@@ -16,7 +16,9 @@ import { withoutAttributes } from "../imports/readImports.ts"
 import { usualExtension } from "../usualExtension.ts"
 import { mayReadArguments, readBashArguments, readLoopOptions, readsBashStdin } from "./bashArguments.ts"
 import { type Input, isFolder, propertiesOf, runtimeInput } from "./declared.ts"
+import { misplacedOption } from "./misplacedOption.ts"
 import { readsNodeCommandLine, readsNodeStdin } from "./nodeArguments.ts"
+import { checkParseArgs, type ParseArgs, readParseArgs, schemaOf } from "./parseArgs.ts"
 import {
   changesCommandLine,
   mayReachCommandLine,
@@ -81,10 +83,18 @@ const howTo = {
       : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
         config(tool, by)
       }`,
+  /** `by`: "" where it takes nothing without an option. */
   node: (tool: Tool, by: string, declared: "const" | "export const") =>
     isFolder(tool)
-      ? `${inManifest}, ${behind}, ${config(tool, by)}`
-      : `Write ${declared} ${schema}, ${behind}, ${declared} ${config(tool, by)}`,
+      ? `${inManifest}${by === "" ? "" : `, ${behind}, ${config(tool, by)}`}`
+      : `Write ${declared} ${schema}${by === "" ? "" : `, ${behind}, ${declared} ${config(tool, by)}`}`,
+  parseArgs: (tool: Tool, parser: ParseArgs, declared: "const" | "export const") => {
+    const own = isFolder(tool) ? "" : `${declared} `
+    const positional = parser.allowPositionals ? `, ${behind}, ${own}${config(tool, "parseArgs")}` : ""
+    return `Write ${isFolder(tool) ? "into tool.yaml input_schema: " : `${own}INPUT_SCHEMA = `}${
+      schemaOf(parser)
+    }${positional}`
+  },
   bash: (tool: Tool) =>
     `${
       isFolder(tool) ? inManifest : "Write under # kiwi: parameters: [{name: file, type: string}]"
@@ -101,9 +111,22 @@ const none = (tool: Tool, extension: string, declared: string = ""): string =>
       : `${declared}INPUT_SCHEMA = {"type": "object", "properties": {}}`
   }`
 
-/** A script that may take arguments, and goes on without. */
-const mayTake = ({ by, optional }: Reading): ReadonlyArray<string> =>
-  optional === true ? [`may take arguments (${by}), and is given none: it declares no parameters`] : []
+/** A script that may take arguments, and goes on without. `placed`: how its language declares one, in a line. */
+const mayTake = ({ by, optional }: Reading, placed: string): ReadonlyArray<string> =>
+  optional === true ? [`may take arguments (${by}), and is given none: to pass one, write ${placed}`] : []
+
+/** A parameter that may be left out, as an argument without an option. */
+const onePlaced = (tool: Tool, extension: string, entry = ""): string => {
+  const placed = `{"args": ["{file}"]}`
+  if (isFolder(tool)) {
+    return `input_schema: {type: object, properties: {file: {type: string}}} and config: ${placed}`
+  }
+  if (extension === ".sh") return `parameters: [{name: file, type: string}] and config: ${placed}`
+  const properties = `INPUT_SCHEMA = {"type":"object","properties":{"file":{"type":"string"}}}`
+  return extension === ".py"
+    ? `${properties} and CONFIG = ${placed}`
+    : `${declares(extension, entry)} ${properties}, CONFIG = ${placed}`
+}
 
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
   problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
@@ -139,6 +162,8 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const argparse = readArgparse(tree, text, isEntry)
+  const behind = input === "args" ? misplacedOption(tool, argparse?.misplaced, text) : undefined
+  if (behind !== undefined) return refused(behind)
   const optional: Array<string> = []
   if (tool.undeclared === true && !hasArguments) {
     const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)
@@ -150,7 +175,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     ))
     if (problem !== undefined) return refused(problem)
     const reading = argparse === undefined ? readsCommandLine(tree, text, isEntry) : undefined
-    if (reading?.optional === true) optional.push(...mayTake(reading))
+    if (reading?.optional === true) optional.push(...mayTake(reading, onePlaced(tool, ".py")))
     const at = reading === undefined
       ? (argparse === undefined && isEntry ? unreadMention(tree, text, argvWords) : undefined)
       : reading.optional === true
@@ -236,28 +261,37 @@ const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint:
 }
 
 const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): Effect.fn.Return<Found> {
-  const { hasArguments, text, tool } = asked
+  const { hasArguments, input, isEntry, text, tool } = asked
   const parsed = yield* parseJavascript(withoutAttributes(text), extension === ".ts")
   if (Result.isFailure(parsed)) return nothing
   const { tree } = parsed.success
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
+  const parser = isEntry ? readParseArgs(tree, text) : undefined
+  if (parser !== undefined && tool.undeclared !== true && input === "args") {
+    const wrong = checkParseArgs(tool, parser, { entry: text, extension })
+    if (wrong !== undefined) return refused(wrong)
+  }
   const reading = tool.undeclared === true && !hasArguments ? readsNodeCommandLine(tree, text) : undefined
   if (reading === undefined || reading.optional === true) {
     return {
       problem: undefined,
       unsure: [
-        ...(reading === undefined ? [] : mayTake(reading)),
+        ...(reading === undefined ? [] : mayTake(reading, onePlaced(tool, extension, text))),
         ...emptyStdin(asked, readsNodeStdin(tree, text)?.by)
       ]
     }
   }
   const declared = declares(extension, text)
+  const takesNone = reading.by === "parseArgs" && !/\b(?:allowPositionals|strict)\b/.test(text)
   return refused(undeclared(
     text,
     reading.at,
     reading.by,
-    howTo.node(tool, reading.by, declared) + none(tool, extension, `${declared} `)
+    (parser === undefined
+      ? howTo.node(tool, takesNone ? "" : reading.by, declared)
+      : howTo.parseArgs(tool, parser, declared)) +
+      none(tool, extension, `${declared} `)
   ))
 })
 
@@ -308,7 +342,7 @@ const checkBash = (asked: Asked): Found => {
     return { ...nothing, unsure }
   }
   if (tool.undeclared === true && positional.optional === true) {
-    return { ...nothing, unsure: [...unsure, ...mayTake(positional)] }
+    return { ...nothing, unsure: [...unsure, ...mayTake(positional, onePlaced(tool, ".sh"))] }
   }
   if (tool.undeclared === true) {
     return refused(

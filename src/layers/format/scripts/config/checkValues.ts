@@ -9,7 +9,10 @@ import { callerChoice } from "../../../../services/primitive/callerChoice.ts"
 import { HttpClientConfig } from "../../../../services/primitive/HttpClientConfig.ts"
 import { SubprocessConfig } from "../../../../services/primitive/SubprocessConfig.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
+import { nearest } from "../../../../services/schema/schemaIssues.ts"
 import { parseTemplate } from "../../../../services/template/templateText.ts"
+import { isClosed } from "../arguments/checkArguments.ts"
+import { propertiesOf } from "../arguments/declared.ts"
 
 /** A problem, and the keys that lead to the value: for its line. */
 export interface ValueProblem {
@@ -108,6 +111,25 @@ const chosen = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProb
   )
 }
 
+/** A form for a parameter that no call can have. */
+const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
+  const { config: { options }, positionals, undeclared } = tool
+  if (!isJsonObject(options) || !isClosed(tool) || (undeclared === true && positionals !== "argparse")) return undefined
+  const known = propertiesOf(tool)
+  const name = Object.keys(options).find((one) => !known.includes(one))
+  if (name === undefined) return undefined
+  const near = nearest(name, known.filter((one) => !Object.hasOwn(options, one)))
+  const shown = cut(name, 40)
+  return wrong(
+    ["options", name],
+    `config.options says how the parameter ${shown} is passed, and the tool declares none of that name`,
+    `${
+      near === undefined ? "Declare" : `Write ${cut(near, 40)} in its place, declare`
+    } the parameter ${shown}, or leave it out`,
+    options[name]!
+  )
+}
+
 /** `isRuntime`: whether a runtime of Kiwi's stands between the tool and its primitive. */
 export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProblem | undefined => {
   const { config } = tool
@@ -124,5 +146,6 @@ export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean
       config["options"]
     )
   }
-  return tool.toolType === "runtime" ? undefined : chosen(tool, primitive, isRuntime)
+  if (tool.toolType === "runtime") return undefined
+  return undeclaredOption(tool) ?? chosen(tool, primitive, isRuntime)
 }
