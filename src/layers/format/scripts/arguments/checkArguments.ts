@@ -162,8 +162,8 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
   const variable = wrongVariable(asked)
   if (variable !== undefined) return refused(variable)
   const argparse = readArgparse(tree, text, isEntry)
-  const behind = input === "args" ? misplacedOption(tool, argparse?.misplaced, text) : undefined
-  if (behind !== undefined) return refused(behind)
+  const misplaced = input === "args" ? misplacedOption(tool, argparse?.misplaced, text) : undefined
+  if (misplaced !== undefined) return refused(misplaced)
   const optional: Array<string> = []
   if (tool.undeclared === true && !hasArguments) {
     const changed = argparse === undefined ? undefined : changesCommandLine(tree, text)

@@ -115,10 +115,10 @@ const chosen = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProb
 const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
   const { config: { options }, positionals, undeclared } = tool
   if (!isJsonObject(options) || !isClosed(tool) || (undeclared === true && positionals !== "argparse")) return undefined
-  const known = propertiesOf(tool)
-  const name = Object.keys(options).find((one) => !known.includes(one))
+  const declared = propertiesOf(tool)
+  const name = Object.keys(options).find((one) => !declared.includes(one))
   if (name === undefined) return undefined
-  const near = nearest(name, known.filter((one) => !Object.hasOwn(options, one)))
+  const near = nearest(name, declared.filter((one) => !Object.hasOwn(options, one)))
   const shown = cut(name, 40)
   return wrong(
     ["options", name],
