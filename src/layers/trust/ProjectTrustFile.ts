@@ -233,9 +233,9 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     )
   })
 
-  const interpreter = Effect.fnUntraced(function*(place: string) {
+  const interpreter = Effect.fnUntraced(function*(place: string, afresh?: boolean) {
     const { decision, state: found } = yield* standing()
-    const now = found._tag === "Trusted" ? yield* interpreters.readAt(place) : undefined
+    const now = found._tag === "Trusted" ? yield* interpreters.readAt(place, afresh) : undefined
     return now === undefined
       ? judgeInterpreter({ path: place, files: [] }, undefined)
       : judgeInterpreter(now, decision)

@@ -11,6 +11,7 @@ import {
 } from "../../services/trust/ShownProgram.ts"
 import type { TrustDecision } from "../../services/trust/TrustDecision.ts"
 import {
+  type FileContents,
   type FoundProgram,
   makeFileContents,
   programFiles,
@@ -41,8 +42,12 @@ export const makeProjectInterpreters = (root: string, userHome: string, uvEnviro
   /** Looked for each time: a folder above may become a checkout, or be none any more. */
   const placeNow = (): ProjectPlace => ({ root, checkout: checkoutAround(root, userHome) })
 
-  const read = Effect.fnUntraced(function*({ kind, path }: InterpreterPlace, at: ProjectPlace) {
-    return { kind, path, ...(yield* programFiles(at, { kind, path }, contentOf)) }
+  const read = Effect.fnUntraced(function*(
+    { kind, path }: InterpreterPlace,
+    at: ProjectPlace,
+    contents: FileContents = contentOf
+  ) {
+    return { kind, path, ...(yield* programFiles(at, { kind, path }, contents)) }
   })
 
   /** What lies in every place of an interpreter, as a person would be shown it. */
@@ -52,11 +57,14 @@ export const makeProjectInterpreters = (root: string, userHome: string, uvEnviro
     return Effect.forEach(there, (place) => read(place, at))
   })
 
-  /** What lies in one place; `undefined` if no interpreter is looked for there. */
-  const readAt = Effect.fnUntraced(function*(path: string) {
+  /**
+   * What lies in one place; `undefined` if no interpreter is looked for there. `afresh`: by its bytes, whatever they were
+   * before. A write through a mapping of memory changes them and no time of the file.
+   */
+  const readAt = Effect.fnUntraced(function*(path: string, afresh = false) {
     const at = placeNow()
     const place = interpreterPlaces(at, uvEnvironment).find((one) => one.path === path)
-    return place === undefined ? undefined : yield* read(place, at)
+    return place === undefined ? undefined : yield* read(place, at, afresh ? makeFileContents() : contentOf)
   })
 
   /** Where a person was shown a program, and nothing is any more. */

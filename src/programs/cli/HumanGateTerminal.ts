@@ -5,7 +5,7 @@ import { Effect, type FileSystem, type Path, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
 import { Identity } from "../../services/identity/Identity.ts"
 import { Lineage } from "../../services/presence/Lineage.ts"
-import { agentSeen, callSeen, whyNotTyped } from "../../services/presence/presence.ts"
+import { agentSeen, callSeen, unreadable, whyNotTyped } from "../../services/presence/presence.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -51,7 +51,7 @@ export interface GateOptions {
 
 export const make = Effect.fnUntraced(function*(options: GateOptions) {
   const identity = yield* Identity
-  const { env, stdin, stdout } = yield* Shell
+  const { env, platform, stdin, stdout } = yield* Shell
   const device = yield* TerminalDevice
   const output = yield* Output
   const { home } = yield* KiwiHome
@@ -127,10 +127,12 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           if (opened !== undefined) {
             return { ...agreed(request, "passphrase", opened.seen), passphrase: opened.passphrase }
           }
-          if (agent === undefined) {
+          // An agent can hide what is above; on Windows it is never to be seen.
+          const doubt = agent ?? (above === undefined && platform !== "win32" ? unreadable : undefined)
+          if (doubt === undefined) {
             const isOpen = (yield* identity.opensWith(noPassphrase)) === undefined
             if (isOpen) return agreed(request, "init", "what comes with Kiwi")
-          } else if (yield* isNewHome) return { ...agreed(request, "init", agent), agent }
+          } else if (yield* isNewHome) return { ...agreed(request, "init", doubt), agent: doubt }
         }
         const why = whyNotTyped({
           env,

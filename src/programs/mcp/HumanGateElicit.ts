@@ -200,7 +200,8 @@ export const make = Effect.fnUntraced(function*(
     kind: request.kind,
     digest: request.digest,
     by: "elicitation",
-    seen
+    seen,
+    ...(presence.agent === undefined ? {} : { agent: presence.agent })
   })
   const required = ({ command, kind, title }: HumanRequest, why: string) =>
     new HumanRequired({ kind, title, command, why })

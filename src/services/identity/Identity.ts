@@ -68,8 +68,8 @@ export class Identity extends Context.Service<Identity, {
    */
   readonly storedIn: Effect.Effect<string | undefined>
   /**
-   * The public side, made on first use in a human act, and encrypted where `KIWI_PASSPHRASE` is set then. Not where an
-   * agent performs the act: it would know the passphrase, and sign by it from then on.
+   * The public side, made on first use in a human act, and encrypted where `KIWI_PASSPHRASE` is set then. Not where the
+   * act has an `agent`: it would know the passphrase, and sign by it from then on.
    */
   readonly ensure: (act?: Pick<HumanAct, "agent">) => Effect.Effect<Signer, KeyUnavailable | WriteRefused | LockError>
   /**

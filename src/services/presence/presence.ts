@@ -55,7 +55,7 @@ export const callSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | u
   return kiwi && `Kiwi itself (process ${kiwi.pid}) runs this command: it is part of a tool's call`
 }
 
-const unreadable = "it cannot be seen who started it"
+export const unreadable = "it cannot be seen who started it"
 
 interface Found {
   readonly agent: CodingAgent

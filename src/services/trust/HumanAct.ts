@@ -43,7 +43,7 @@ export interface HumanAct {
   readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "init"
   /** What was seen of the person, for the record: "answered at /dev/pts/3". */
   readonly seen?: string
-  /** What says that a coding agent performs it, where one does: then nobody was asked. */
+  /** The coding agent that performs it, or that started the server whose client's person has answered. */
   readonly agent?: string
   /** What the person typed to open their encrypted signing key. For Identity alone; recorded nowhere. */
   readonly passphrase?: Redacted.Redacted

@@ -81,9 +81,9 @@ export class ProjectTrust extends Context.Service<ProjectTrust, {
   readonly unseen: Effect.Effect<ReadonlyArray<string>>
   /**
    * Whether what lies at a place of an interpreter is what a person was shown there. Reads a file once for as long as
-   * it does not change; asked before a call and again right before its process starts.
+   * it does not change; asked before a call, and `afresh`, by the bytes in any case, right before its process starts.
    */
-  readonly interpreter: (place: string) => Effect.Effect<InterpreterStanding>
+  readonly interpreter: (place: string, afresh?: boolean) => Effect.Effect<InterpreterStanding>
   /**
    * The bytes of a control file, if the project is trusted and a person accepted exactly these bytes; `undefined`
    * if it does not exist, is not accepted, or the project is restricted.

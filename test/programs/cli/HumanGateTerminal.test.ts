@@ -94,7 +94,7 @@ const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: stri
       if (outcome._tag === "Failure") return assert.fail(outcome.failure.message)
       const { agent, passphrase, ...act } = outcome.success
       assert.deepStrictEqual(act, { kind: "sign", digest: "d1", by, seen })
-      assert.strictEqual(agent, seen.startsWith("Claude Code") ? seen : undefined)
+      assert.strictEqual(agent, /^(Claude Code|it cannot be seen)/.test(seen) ? seen : undefined)
       assert.strictEqual(passphrase !== undefined, seen.startsWith("typed"), "what opens the key, and only that")
     }))
 
@@ -364,6 +364,21 @@ describe("what comes with Kiwi", () => {
       `but an agent makes no key for a home with ${home.join()}`,
       { ...own, noKey: true, above, home, env: { KIWI_PASSPHRASE: "mine" }, answers: ["y"] },
       "Claude Code runs"
+    )
+  }
+  agrees(
+    "nor where nobody can see what is above, in a new home",
+    { ...own, noKey: true, above: "unknown" },
+    "init",
+    "it cannot be seen who started it"
+  )
+  for (
+    const options of [{}, { noKey: true, home: used }, { noKey: true, home: used, env: { KIWI_PASSPHRASE: "mine" } }]
+  ) {
+    needsPerson(
+      "but not in a home in use",
+      { ...own, ...options, above: "unknown" },
+      "it cannot be seen who started it"
     )
   }
   needsPerson("nor does a tool", { ...own, env: { KIWI_CALL: "1" } }, "KIWI_CALL is set")

@@ -79,7 +79,7 @@ describe("exactText", () => {
     assert.strictEqual(exactText("a\tb\t c"), "a\u21e5 b\u21e5  c")
     assert.strictEqual(exactText("a\u21e5 b"), "a\\u{21e5} b")
     assert.strictEqual(exactText("rm -rf /tmp\u00a0/home\u2003x"), "rm -rf /tmp\\u{a0}/home\\u{2003}x")
-    assert.strictEqual(exactText("日本\u3000語\n"), "日本\u3000語\n")
+    assert.strictEqual(exactText("echo ok\u3000# 日本"), "echo ok\\u{3000}# 日本")
   })
 
   it.prop("never shows two texts alike that differ in a blank", [pieces, pieces], ([a, b]) => {

@@ -1,7 +1,7 @@
 // Whether a file is a program that this system itself runs. What only begins like one is handed to a shell instead.
 import { arch, platform } from "node:os"
 
-/** As ELF numbers them. */
+/** As ELF numbers them; those of `narrow` are 32 bits wide. */
 const machines: Partial<Record<NodeJS.Architecture, ReadonlyArray<number>>> = {
   arm: [40],
   arm64: [183, 40],
@@ -12,6 +12,11 @@ const machines: Partial<Record<NodeJS.Architecture, ReadonlyArray<number>>> = {
   s390x: [22],
   x64: [62, 3]
 }
+
+const narrow: ReadonlySet<number> = new Set([3, 40])
+
+/** Linux takes no larger table of segments. */
+const mostSegmentBytes = 65_536
 
 /** The header of an executable for this machine, with its table of segments inside the file. */
 const isElf = (start: Buffer, size: bigint): boolean => {
@@ -24,8 +29,9 @@ const isElf = (start: Buffer, size: bigint): boolean => {
   const segments = is64 ? long(32) : BigInt(word(28))
   const [each, count] = is64 ? [short(54), short(56)] : [short(42), short(44)]
   return [2, 3].includes(short(16)) && (machines[arch() as NodeJS.Architecture]?.includes(short(18)) ?? true) &&
-    word(20) === 1 &&
-    each === (is64 ? 56 : 32) && count > 0 && segments >= (is64 ? 64n : 52n) && segments + BigInt(each * count) <= size
+    word(20) === 1 && narrow.has(short(18)) !== is64 &&
+    each === (is64 ? 56 : 32) && count > 0 && each * count <= mostSegmentBytes && segments >= (is64 ? 64n : 52n) &&
+    segments + BigInt(each * count) <= size
 }
 
 /** One architecture: 32 or 64 bits, an executable or a library; or a list of at most some. */

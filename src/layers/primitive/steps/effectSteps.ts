@@ -32,7 +32,7 @@ export const runPrimitive = Effect.gen(function*() {
   const confirmOf = ({ env }: Prepared): PrimitiveInput["confirm"] => {
     const place = env.interpreter?.place
     return place === undefined ? undefined : Effect.map(
-      trust.interpreter(place),
+      trust.interpreter(place, true),
       (standing) =>
         standing._tag === "Shown"
           ? undefined
