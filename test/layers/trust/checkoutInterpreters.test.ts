@@ -1,10 +1,13 @@
 // Interpreters of a project that lie in the checkout around it: what a person was shown of them, something then changed.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { changedProgram, goneProgram, newProgram } from "../../../src/services/trust/ShownProgram.ts"
+import { describeWith } from "../../support/realParts.ts"
 import { systemProgram } from "../../support/systemProgram.ts"
 import { temporary } from "../../support/temporary.ts"
 import { agree, decisionFile, trustProject, worldIn } from "../../support/trustWorld.ts"
@@ -382,6 +385,51 @@ describe("an interpreter in the checkout around a project", () => {
           assert.strictEqual((yield* standingOf(python))._tag, "Shown")
         }).pipe(Effect.provide(worldIn({ home: at.at("kiwi"), userHome: at.at("home"), root }).layer))
       }
+    }))
+})
+
+/** Writes through a mapping of memory: the first write moves the file's times, later ones to the same page do not. */
+const mapping = (file: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const code = `import mmap, sys
+f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 0)
+m[-1:] = m[-1:]
+for line in sys.stdin:
+    m[-1:] = line[:1].encode(); print("written", flush=True)
+`
+      const child = spawn("python3", ["-c", code, file], { stdio: ["pipe", "pipe", "inherit"] })
+      const write = (letter: string) =>
+        Effect.promise(() =>
+          new Promise<void>((resolve) => {
+            child.stdout.once("data", () => resolve())
+            child.stdin.write(`${letter}\n`)
+          })
+        )
+      return { child, write }
+    }),
+    ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+describeWith(["python3"], "an interpreter that is written to through a mapping of memory", () => {
+  it.effect("is not as it was shown, right before its process starts", () =>
+    Effect.gen(function*() {
+      const at = yield* place
+      environment("mono/packages/a/.venv", at)
+      const file = at.at("mono/packages/a/.venv/bin/python")
+      const { write } = yield* mapping(file)
+      yield* write(fs.readFileSync(file, "latin1").slice(-1))
+      yield* Effect.gen(function*() {
+        const { interpreter } = yield* ProjectTrust
+        yield* trustProject
+        // By then any later change of the file would show in its times.
+        yield* TestClock.setTime(Date.now() + 60_000)
+        assert.strictEqual((yield* interpreter(python))._tag, "Shown")
+        const { ctimeNs } = fs.statSync(file, { bigint: true })
+        yield* write("!")
+        assert.strictEqual(fs.statSync(file, { bigint: true }).ctimeNs, ctimeNs, "nothing tells of it")
+        assert.strictEqual((yield* interpreter(python, true))._tag, "Changed")
+      }).pipe(Effect.provide(layerOf(at)))
     }))
 })
 

@@ -93,9 +93,9 @@ const pnpmShim = (cygwin: string, nodePath: boolean, target = "../.pnpm/node@22.
     ...(nodePath
       ? [
         `if [ -z "$NODE_PATH" ]; then`,
-        `  export NODE_PATH="/work/p/node_modules/.pnpm/node_modules"`,
+        `  export NODE_PATH="/srv/shop/node_modules/.pnpm/node_modules"`,
         "else",
-        `  export NODE_PATH="/work/p/node_modules/.pnpm/node_modules:$NODE_PATH"`,
+        `  export NODE_PATH="/srv/shop/node_modules/.pnpm/node_modules:$NODE_PATH"`,
         "fi"
       ]
       : []),
@@ -125,8 +125,8 @@ const almost: ReadonlyArray<readonly [what: string, text: string]> = [
   ["CRLF", pnpm10.replaceAll("\n", "\r\n")],
   ["another shell", pnpm10.replace("/bin/sh", "/bin/bash")],
   ["another folder", pnpm10.replace("dirname \"$(echo", "dirname \"$(cat")],
-  ["a command in NODE_PATH", pnpm10.replaceAll("/work/p/", "$(evil)/")],
-  ["two values of NODE_PATH", pnpm10.replace("/work/p/", "/work/q/")],
+  ["a command in NODE_PATH", pnpm10.replaceAll("/srv/shop/", "$(evil)/")],
+  ["two values of NODE_PATH", pnpm10.replace("/srv/shop/", "/srv/other/")],
   ["a variable in the target", pnpmShim(now, true, "../$x/node")],
   ["a command in the target", pnpmShim(now, true, "../`evil`/node")],
   ["a quote in the target", pnpmShim(now, true, "../a\";evil;\"/node")],

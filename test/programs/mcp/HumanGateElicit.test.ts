@@ -67,6 +67,29 @@ describe("a stateless call", () => {
       assert.isUndefined(second.question)
     }))
 
+  it.effect("names the agent that started the server, whose passphrase seals no new key", () =>
+    Effect.gen(function*() {
+      const act = (agent: string | undefined) =>
+        Effect.gen(function*() {
+          const seals = yield* HumanGateElicit.makeSeals
+          const { question } = yield* round(seals, {})
+          const { gate } = yield* Effect.provideService(
+            HumanGateElicit.make(seals, "tester", { nobody: undefined, agent }),
+            McpSchema.McpRequestContext,
+            {
+              clientId: 0,
+              protocolVersion: "2026-07-28",
+              clientCapabilities: forms,
+              inputResponses: { agree: yes },
+              requestState: question?.requestState
+            }
+          )
+          return yield* gate.ask(request)
+        })
+      assert.strictEqual((yield* act("Claude Code")).agent, "Claude Code")
+      assert.isUndefined((yield* act(undefined)).agent)
+    }))
+
   const unknown = "whether a person saw it is not known"
   const refusals: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, string]> = [
     ["decline", { action: "decline" }, `the client answered that the question was declined; ${unknown}`],
