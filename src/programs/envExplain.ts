@@ -11,6 +11,7 @@ import { type ErrorObject, innermost, toErrorObject } from "../services/error/Ki
 import { SecretStore } from "../services/identity/SecretStore.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
@@ -76,7 +77,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
   const secrets = yield* SecretStore
   const workspace = yield* Workspace
   const { location } = yield* store.find({ id: query.id, type: "tool", tier: query.tier })
-  const item = location.category === "" ? location.id : `${location.category}/${location.id}`
+  const item = qualifiedId(location)
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   const { blocked, resolved } = trace
   // Nothing of a restricted project is believed, not even what it says that it needs.

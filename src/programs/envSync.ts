@@ -13,6 +13,7 @@ import type { ErrorObject, KiwiError } from "../services/error/KiwiError.ts"
 import type { Verified } from "../services/integrity/Verifier.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
@@ -52,8 +53,6 @@ export interface Synced {
   readonly error?: ErrorObject
 }
 
-const nameOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
-
 interface Ready extends Planned {
   readonly chain: Chain
   readonly verified: ReadonlyArray<Verified>
@@ -69,7 +68,7 @@ type Candidate =
 const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: Caller) {
   const proxy = yield* ToolProxy
   const dependencies = yield* Dependencies
-  const tool = nameOf(location)
+  const tool = qualifiedId(location)
   const { blocked, resolved, verified } = yield* proxy.trace(caller, { item: tool, tier: location.tier })
   if (resolved === undefined) {
     return (blocked === undefined
@@ -163,7 +162,7 @@ const record = Effect.fnUntraced(
 
 const synced = Effect.fnUntraced(
   function*(location: ItemLocation, candidate: Candidate, input: EnvSyncInput, caller: Caller) {
-    const head = { tool: nameOf(location), path: showLocation(location) }
+    const head = { tool: qualifiedId(location), path: showLocation(location) }
     if (candidate._tag === "Nothing") return { ...head, state: "nothing" } satisfies Synced as Synced
     if (candidate._tag === "Refused") {
       return { ...head, state: "refused", error: toErrorObject(candidate.error) } satisfies Synced as Synced

@@ -11,6 +11,7 @@ import { innermost, toErrorObject } from "../services/error/KiwiError.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { isSignable, showLocation } from "../services/item/Item.ts"
 import type { Tier } from "../services/item/ItemId.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid, ToolProxy } from "../services/proxy/ToolProxy.ts"
@@ -191,7 +192,7 @@ export const explain = Effect.fn("explain")(function*(
     } satisfies Explanation as Explanation
   }
   const proxy = yield* ToolProxy
-  const item = location.category === "" ? location.id : `${location.category}/${location.id}`
+  const item = qualifiedId(location)
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   let explained: Explanation = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
   if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation

@@ -8,6 +8,7 @@ import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Directive, Item, ItemLocation } from "../services/item/Item.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ParametersInvalid } from "../services/proxy/ToolProxy.ts"
+import { isJsonObject } from "../services/schema/json.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { govern } from "./govern.ts"
@@ -34,9 +35,6 @@ export const substitute = (text: string, inputs: Readonly<Record<string, Schema.
     return typeof value === "string" ? value : JSON.stringify(value)
   })
 
-const isRecord = (value: Schema.Json): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const followDirective = Effect.fnUntraced(function*(directive: Directive, parameters: Schema.JsonObject) {
   const validator = yield* SchemaValidator
   const { issues, value } = yield* validator.validate({
@@ -46,7 +44,7 @@ const followDirective = Effect.fnUntraced(function*(directive: Directive, parame
     closed: true,
     origin: { _tag: "verified", digest: directive.digest }
   })
-  if (issues.length > 0 || !isRecord(value)) {
+  if (issues.length > 0 || !isJsonObject(value)) {
     return yield* new ParametersInvalid({ tool: directive.location.id, type: "directive", issues: [...issues] })
   }
   const put = (text: string) => substitute(text, value)

@@ -1,4 +1,4 @@
-// The door that every action but the running of a tool goes through: it is recorded, what it is about is found, the
+// The door that every `Action` but `Run` and `UseSecret` goes through: it is recorded, what it is about is found, the
 // permission gate is asked, and only then it is performed. Running a tool is ToolProxy's, which does the same.
 import { Clock, Effect, Exit } from "effect"
 import type { Schema } from "effect"

@@ -6,6 +6,7 @@ import { stateOf } from "../services/error/KiwiError.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import type { Verified } from "../services/integrity/Verifier.ts"
 import type { ItemSnapshot } from "../services/item/Item.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
@@ -36,8 +37,10 @@ export const readinessOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot, c
   const standing = yield* standingOf(snapshot)
   if (standing.state !== "ok" || snapshot.location.type !== "tool") return standing
   const proxy = yield* ToolProxy
-  const { category, id, tier } = snapshot.location
-  const trace = yield* proxy.trace(caller, { item: category === "" ? id : `${category}/${id}`, tier })
+  const trace = yield* proxy.trace(caller, {
+    item: qualifiedId(snapshot.location),
+    tier: snapshot.location.tier
+  })
   if (trace.blocked === undefined) return standing
   const { error } = trace.blocked
   return { ...standing, state: stateOf(error), error } satisfies Standing as Standing

@@ -6,6 +6,7 @@ import { callSignature } from "../services/item/CallSignature.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ItemIndex } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
@@ -86,7 +87,7 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
   const hits = yield* Effect.forEach(found, (hit: IndexHit) =>
     Effect.gen(function*() {
       const { hides, location } = yield* store.find({
-        id: hit.category === "" ? hit.id : `${hit.category}/${hit.id}`,
+        id: qualifiedId(hit),
         type: hit.type,
         tier: hit.tier
       })

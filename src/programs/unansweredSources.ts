@@ -5,7 +5,9 @@ import { namedSources } from "../services/item/ItemSources.ts"
 /** Says of each named source that does not answer now that it does not; nothing where all do. */
 export const unansweredSources = Effect.gen(function*() {
   const { named } = yield* namedSources
-  const listings = yield* Effect.forEach(named.values(), ({ listing, tier }) => listing(tier, "tool"))
+  const listings = yield* Effect.forEach(named.values(), ({ listing, tier }) => listing(tier, "tool"), {
+    concurrency: "unbounded"
+  })
   const notes = listings.flatMap(({ problems }) => problems)
     .filter(({ _tag }) => _tag === "ItemUnreadable").map(({ message }) => message)
   const found: { readonly notes?: ReadonlyArray<string> } = notes.length === 0 ? {} : { notes }

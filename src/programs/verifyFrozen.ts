@@ -19,6 +19,7 @@ import { showLocation } from "../services/item/Item.ts"
 import type { ItemLocation } from "../services/item/Item.ts"
 import { ItemInvalid, withoutWords } from "../services/item/ItemErrors.ts"
 import type { ItemType } from "../services/item/ItemId.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { compareLock } from "../services/lockfile/compareLock.ts"
 import { freeze, lockCategory } from "../services/lockfile/Lockfile.ts"
@@ -163,8 +164,8 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   return { locations, problems, report, tools, verifier }
 })
 
-const queryOf = ({ location: { category, id } }: Tool) => ({
-  id: category === "" ? id : `${category}/${id}`,
+const queryOf = ({ location }: Tool) => ({
+  id: qualifiedId(location),
   tier: "project" as const
 })
 

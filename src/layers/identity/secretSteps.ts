@@ -22,13 +22,18 @@ export const resolveSecrets = Effect.gen(function*() {
     }
     const opened = new Map<string, Redacted.Redacted>()
     for (const name of env.references) {
-      const variables = [...new Set([...env.declared.values(), ...env.child.values()])]
-        .filter(({ secret }) => secret === name).map((one) => one.name)
-      const link = linkNaming(chain, variables)
-      const value = yield* Effect.mapError(secrets.get(name), (reason) => blame(facts.chain, reason, link))
-      if (value === undefined) {
-        return yield* blame(chain, new SecretMissing({ name, variables: [...new Set(variables)] }))
-      }
+      const variables = () => [
+        ...new Set(
+          [...env.declared.values(), ...env.child.values()].filter(({ secret }) => secret === name).map((one) =>
+            one.name
+          )
+        )
+      ]
+      const value = yield* Effect.mapError(
+        secrets.get(name),
+        (reason) => blame(chain, reason, linkNaming(chain, variables()))
+      )
+      if (value === undefined) return yield* blame(chain, new SecretMissing({ name, variables: variables() }))
       opened.set(name, value)
     }
     const filled = fillSecrets(env, opened)

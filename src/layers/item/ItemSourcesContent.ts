@@ -2,6 +2,7 @@
 // item's content is what has the digest that was listed, and nobody waits for it longer than a moment.
 import { Cause, Effect, Exit, Fiber, Layer, Option, Result, Stream } from "effect"
 import type { Scope } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { codeOf, isKiwiError } from "../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
@@ -38,6 +39,9 @@ export interface Content {
 const maxItems = 10_000
 const maxContent = 1024 * 1024
 
+/** What is remembered of a source. */
+const keptBytes = 64 * maxContent
+
 /** How long a source may take for an answer. */
 const maxWait = "2 seconds"
 
@@ -66,13 +70,17 @@ const makeAsk = Effect.gen(function*() {
     const late: Unanswered<E> = { detail: `it did not answer within ${maxWait}` }
     if (owed > 0) return yield* Effect.fail(late)
     const asking = yield* Effect.forkIn(question, scope, { startImmediately: true })
-    const exit = asking.pollUnsafe() ??
-      Option.getOrUndefined(yield* Effect.timeoutOption(Fiber.await(asking), maxWait))
-    if (exit === undefined) {
+    const owe = () => {
       owed++
       asking.addObserver(() => {
         owed--
       })
+    }
+    const exit = asking.pollUnsafe() ?? Option.getOrUndefined(
+      yield* Effect.timeoutOption(Fiber.await(asking), maxWait).pipe(Effect.onInterrupt(() => Effect.sync(owe)))
+    )
+    if (exit === undefined) {
+      owe()
       return yield* Effect.fail(late)
     }
     return Exit.isSuccess(exit) ? exit.value : yield* Effect.fail(unanswered(exit.cause))
@@ -82,7 +90,7 @@ const makeAsk = Effect.gen(function*() {
 export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Return<NamedSource, never, Scope.Scope> {
   const { name, tier } = content
   const ask = yield* makeAsk
-  const snapshots = new Map<string, ItemSnapshot>()
+  const snapshots = new BoundedMap<string, ItemSnapshot>(keptBytes, ({ bytes }) => bytes.length)
   let lastItems: ReadonlyArray<ContentItem> | undefined
   let lastListings: ReadonlyMap<ItemType, Listing> = new Map()
 
@@ -114,7 +122,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
       const location = locate(item)
       if (location !== undefined && !known.has(location.file)) known.set(location.file, location)
     }
-    for (const [file, { digest }] of snapshots) {
+    for (const { digest, location: { file } } of snapshots.values()) {
       if (known.get(file)?.source?.digest !== digest) snapshots.delete(file)
     }
     const left = items.length - known.size

@@ -10,6 +10,7 @@ import { isSameProgram } from "../../services/env/ResolvedInterpreter.ts"
 import type { SignedItem } from "../../services/integrity/Signatures.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
+import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { compareLock, type LockFinding, lockLosses, showFinding } from "../../services/lockfile/compareLock.ts"
 import { freeze, type Frozen, type LockedDependencies } from "../../services/lockfile/Lockfile.ts"
 import {
@@ -352,7 +353,7 @@ export const make = Effect.gen(function*() {
     const places = items.map(({ location }) => showLocation(location))
     const asSigned = new Set(places)
     const resolved = yield* chains.resolveBatch(items.map(({ location }) => ({
-      id: location.category === "" ? location.id : `${location.category}/${location.id}`,
+      id: qualifiedId(location),
       tier: location.tier
     })))
     const plans = yield* Effect.forEach(

@@ -19,7 +19,7 @@ import { sha256 } from "../identity/sha256.ts"
 
 /** A change of locks that is planned, and not done yet. */
 export interface LockChange<A, E> {
-  /** Whose locks it writes or removes, as `category/id`. */
+  /** Whose locks it writes or removes, or would without `dryRun`, as `category/id`. */
   readonly tools: ReadonlyArray<string>
   /** What a person has to agree to before. */
   readonly request: HumanRequest | undefined

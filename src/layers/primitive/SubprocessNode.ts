@@ -26,6 +26,7 @@ import {
   type SubprocessPlan
 } from "../../services/primitive/SubprocessConfig.ts"
 import { type ChildExit, ChildProcesses, type SpawnFailure } from "../../services/process/ChildProcesses.ts"
+import { isInside } from "../files/isInside.ts"
 import { type Limited, limited, makeHost, notStarted } from "../process/limits.ts"
 import { makeFindProgram, type ProgramQuery } from "../process/programFile.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
@@ -62,7 +63,7 @@ const workingDirectory: ProcessHost["folder"] = (cwd, asked) => {
       catch: () => "does not exist"
     }),
     ({ folder, isFolder, root }) =>
-      folder !== root && !folder.startsWith(root + Path.sep)
+      !isInside(root, folder)
         ? Result.fail("lies outside the project")
         : isFolder
         ? Result.succeed(folder)

@@ -13,6 +13,7 @@ import {
   type SpawnFailure,
   type TakeChunk
 } from "../../services/process/ChildProcesses.ts"
+import { errorCode } from "./errorCode.ts"
 import { endTree, isLeft, killNow, type Root } from "./processTree.ts"
 
 /** Milliseconds that a stream is read on after the exit, while something else holds it open. */
@@ -20,7 +21,7 @@ const drainGrace = 500
 
 const failure = (cause: unknown): SpawnFailure => ({
   _tag: "SpawnFailure",
-  code: typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "EUNKNOWN"
+  code: errorCode(cause) || "EUNKNOWN"
 })
 
 interface Running<E> {

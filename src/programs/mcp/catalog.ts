@@ -10,6 +10,7 @@ import { safeLine } from "../../services/error/safeText.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
 import type { Item, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
+import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -34,8 +35,7 @@ export const listMethods: ReadonlySet<string> = new Set([
   "subscriptions/listen"
 ])
 
-const refOf = ({ category, id }: ItemLocation): string => category === "" ? id : `${category}/${id}`
-const uriOf = (location: ItemLocation): string => `kiwi://${location.type}/${refOf(location)}`
+const uriOf = (location: ItemLocation): string => `kiwi://${location.type}/${qualifiedId(location)}`
 
 const mimeTypeOf = ({ kind, path, type }: ItemLocation): string =>
   type !== "tool"
@@ -84,7 +84,7 @@ const describe = ({ item }: Listed): { readonly title?: string; readonly descrip
 const resourceOf = (entry: Listed) =>
   new McpSchema.Resource({
     uri: uriOf(entry.location),
-    name: refOf(entry.location),
+    name: qualifiedId(entry.location),
     ...describe(entry),
     mimeType: mimeTypeOf(entry.location)
   })

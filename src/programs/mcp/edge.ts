@@ -204,19 +204,20 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
         return yield* run
       })
       const answer = yield* projects.use(key)(toldRun).pipe(
-        Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) }),
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
           (error) => helpWithout(error, caller)
-        )
+        ),
+        Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
       )
       return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
     }).pipe(
       Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
       Effect.catchCauseIf(
         (cause) => !Cause.hasInterrupts(cause),
-        (cause) => Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }) }))
+        (cause) =>
+          Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"

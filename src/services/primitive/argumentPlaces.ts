@@ -3,7 +3,7 @@
 // is in it: for a tool that is signed, and for each call.
 import type { Schema } from "effect"
 import type { Tool } from "../item/Item.ts"
-import { isJsonArray, isJsonObject, own } from "../schema/json.ts"
+import { isJsonArray, isJsonObject, own, propertiesIn } from "../schema/json.ts"
 import { compile } from "../template/Template.ts"
 import { parseTemplate } from "../template/templateText.ts"
 
@@ -74,14 +74,11 @@ const shiftsIn = (
     return next === undefined && option === undefined ? [] : [{ parameter, option, next }]
   })
 
-const propertiesOf = ({ parameters: { properties } }: Pick<Tool, "parameters">): Schema.JsonObject =>
-  isJsonObject(properties) ? properties : {}
-
 /** Parameters that a call may leave out: declared, not required, and without a default. */
 export const optionalParameters = (tool: Pick<Tool, "parameters">): ReadonlySet<string> => {
   const { required } = tool.parameters
   return new Set(
-    Object.entries(propertiesOf(tool)).flatMap(([name, property]) => {
+    Object.entries(propertiesIn(tool.parameters)).flatMap(([name, property]) => {
       const hasDefault = isJsonObject(property) && Object.hasOwn(property, "default")
       return hasDefault || (Array.isArray(required) && required.includes(name)) ? [] : [name]
     })
@@ -100,7 +97,7 @@ export const shiftsOf = (
   tool: Pick<Tool, "parameters" | "positionals">,
   parameters: Schema.JsonObject
 ): ReadonlyArray<Shift> => {
-  const declared = propertiesOf(tool)
+  const declared = propertiesIn(tool.parameters)
   // As `options` hands them over, `null` and an empty list are no argument.
   const isGiven: Says = (name, { path: [key] }) => {
     const value = own(parameters, name)

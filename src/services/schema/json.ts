@@ -7,6 +7,10 @@ export const isJsonObject = (value: Schema.Json | undefined): value is Schema.Js
 
 export const isJsonArray = (value: Schema.Json | undefined): value is Schema.JsonArray => Array.isArray(value)
 
+/** The properties that a JSON Schema of an object names. */
+export const propertiesIn = ({ properties }: Schema.JsonObject): Schema.JsonObject =>
+  isJsonObject(properties) ? properties : {}
+
 /** A member by its name, and nothing that is inherited. */
 export const own = (object: Schema.JsonObject, key: string): Schema.Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined

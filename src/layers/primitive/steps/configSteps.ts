@@ -8,16 +8,11 @@ import type { Tool } from "../../../services/item/Item.ts"
 import { configFields } from "../../../services/primitive/configFields.ts"
 import type { ToolCallError } from "../../../services/proxy/ToolProxy.ts"
 import { ConfigInvalid } from "../../../services/proxy/ToolProxy.ts"
-import { isJsonObject } from "../../../services/schema/json.ts"
+import { isJsonObject, propertiesIn } from "../../../services/schema/json.ts"
 import { SchemaValidator } from "../../../services/schema/SchemaValidator.ts"
 import * as Template from "../../../services/template/Template.ts"
 import { blame, setterOf } from "../../call/blame.ts"
 import type { Facts } from "../../call/Step.ts"
-
-const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject => {
-  const properties = schema["properties"]
-  return isJsonObject(properties) ? properties : {}
-}
 
 /** What `${VAR}` in config may name: what the chain declares, and the verified file. */
 const variablesOf = (
@@ -34,7 +29,7 @@ const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
 
 const inputOf = (facts: Facts<"chain" | "env" | "parameters" | "toolFile">): Template.TemplateInput => ({
   parameters: facts.parameters,
-  declared: new Set(Object.keys(propertiesOf(facts.chain.leaf.tool.parameters))),
+  declared: new Set(Object.keys(propertiesIn(facts.chain.leaf.tool.parameters))),
   variables: variablesOf(facts)
 })
 

@@ -5,7 +5,7 @@ import { callerChoice } from "../../../services/primitive/callerChoice.ts"
 import { ChildProcesses } from "../../../services/process/ChildProcesses.ts"
 import type { Isolation } from "../../../services/sandbox/Isolation.ts"
 import { SandboxUnavailable } from "../../../services/sandbox/Isolation.ts"
-import { isJsonObject } from "../../../services/schema/json.ts"
+import { propertiesIn } from "../../../services/schema/json.ts"
 import { blame } from "../../call/blame.ts"
 import type { Facts } from "../../call/Step.ts"
 
@@ -19,8 +19,7 @@ export const isolate = Effect.gen(function*() {
   const choiceIn = (chain: Chain) => {
     const known = choices.get(chain)
     if (known !== undefined) return known.field
-    const properties = chain.leaf.tool.parameters["properties"]
-    const hasParameters = isJsonObject(properties) && Object.keys(properties).length > 0
+    const hasParameters = Object.keys(propertiesIn(chain.leaf.tool.parameters)).length > 0
     const field = callerChoice(chain.primitive.tool.location.id, chain.config, hasParameters)
     choices.set(chain, { field })
     return field

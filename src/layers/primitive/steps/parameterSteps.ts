@@ -24,8 +24,9 @@ export const validateParameters = Effect.gen(function*() {
 
   const argumentLists = new WeakMap<Chain, ReadonlyArray<ArgumentPlace>>()
   const argumentsOf = (chain: Chain): ReadonlyArray<ArgumentPlace> => {
-    const isList = chain.primitive.tool.location.id === "subprocess"
-    const found = argumentLists.get(chain) ?? (isList ? argumentPlaces(chain.config) : [])
+    const known = argumentLists.get(chain)
+    if (known !== undefined) return known
+    const found = chain.primitive.tool.location.id === "subprocess" ? argumentPlaces(chain.config) : []
     argumentLists.set(chain, found)
     return found
   }

@@ -6,7 +6,7 @@ import type { Field, Problem } from "../../../../services/format/Metadata.ts"
 import { toTool } from "../../../../services/format/ToolMetadata.ts"
 import type { ItemSnapshot, Tool } from "../../../../services/item/Item.ts"
 import { SubprocessConfig } from "../../../../services/primitive/SubprocessConfig.ts"
-import { isJsonObject } from "../../../../services/schema/json.ts"
+import { isJsonObject, propertiesIn } from "../../../../services/schema/json.ts"
 import type { PythonModule } from "../../readPython.ts"
 import { hasRightKinds } from "../config/checkValues.ts"
 import { argparseOptions, declaredArguments, optionsFor } from "./argumentForms.ts"
@@ -20,12 +20,9 @@ const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Sch
     ? config
     : { ...config, options: { ...options, ...(isJsonObject(config["options"]) ? config["options"] : {}) } }
 
-const propertiesOf = (schema: Schema.JsonObject): Schema.JsonObject =>
-  isJsonObject(schema["properties"]) ? schema["properties"] : {}
-
 /** A schema in which positional arguments that argparse fills from the left need those before them. */
 const withDependent = (schema: Schema.JsonObject, argparse: Argparse): Schema.JsonObject => {
-  const flexible = declaredArguments(argparse, propertiesOf(schema)).flatMap(([argument, name]) =>
+  const flexible = declaredArguments(argparse, propertiesIn(schema)).flatMap(([argument, name]) =>
     argument.flexible === "no" || name === undefined ? [] : [name]
   )
   if (argparse.problem !== undefined || flexible.length < 2) return schema
@@ -48,7 +45,7 @@ export const withArgparse = (tool: Tool, argparse: Argparse): Tool => ({
     ? { parameters: argparse.schema, config: withOptions(tool.config, argparseOptions(argparse)) }
     : {
       parameters: withDependent(tool.parameters, argparse),
-      config: withOptions(tool.config, optionsFor(argparse, propertiesOf(tool.parameters)))
+      config: withOptions(tool.config, optionsFor(argparse, propertiesIn(tool.parameters)))
     })
 })
 

@@ -5,7 +5,7 @@ import type { Schema } from "effect"
 import { cut, problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
-import { isJsonObject } from "../../../../services/schema/json.ts"
+import { isJsonObject, propertiesIn } from "../../../../services/schema/json.ts"
 import { compile } from "../../../../services/template/Template.ts"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
 import { configAs } from "./checkPassed.ts"
@@ -206,7 +206,7 @@ export const checkParseArgs = (
   { allowNegative, allowPositionals, at, options }: ParseArgs,
   code: { readonly entry: string; readonly extension: string }
 ): Problem | undefined => {
-  const properties = isJsonObject(tool.parameters["properties"]) ? tool.parameters["properties"] : {}
+  const properties = propertiesIn(tool.parameters)
   const forms = isJsonObject(tool.config["options"]) ? tool.config["options"] : {}
   const placed = compile(tool.config, []).parameters
   const refuse = (name: string, from: number, issue: string, hint: string) =>

@@ -163,7 +163,7 @@ export const checkStandIns = Effect.fnUntraced(function*(
     return refused(
       problem(
         `${odd} is compiled code, which can run in place of the source beside it`,
-        odd.toLowerCase().endsWith("mc") ? "Remove it" : "Remove it, and every __pycache__ folder"
+        /\.py[co]$/i.test(odd) ? "Remove it, and every __pycache__ folder" : "Remove it"
       )
     )
   }
