@@ -41,7 +41,7 @@ export const findToExecute = Effect.fnUntraced(function*(
   ))
 })
 
-export const execute = Effect.fn("execute")(function*(input: ExecuteInput, caller: Caller) {
+export const execute = Effect.fnUntraced(function*(input: ExecuteInput, caller: Caller) {
   const { callId, parameters, type } = input
   const proxy = yield* ToolProxy
   const runTool = (found?: FoundItem) =>

@@ -22,12 +22,10 @@ const partsOfLock = (path: string): ReadonlyArray<string> =>
 
 const pathOf = (shown: string): string => shown.slice(shown.indexOf(":lockfiles/") + ":lockfiles/".length)
 
-type Cut = <A>(value: A) => A
-
-const nothing: Cut = (value) => value
+export type NamesCut = <A>(value: A) => A
 
 /** Cuts the names in every string of an answer, but in what is marked as `untrusted`. */
-const cutter = (names: ReadonlySet<string>): Cut => {
+const cutter = (names: ReadonlySet<string>): NamesCut => {
   const odd = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
   const inText = (text: string): string =>
     odd.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
@@ -57,10 +55,13 @@ const namesOfLocks = Effect.gen(function*() {
   return [...locks.map(({ path }) => path), ...invalid.map(({ lockfile }) => pathOf(lockfile))].flatMap(partsOfLock)
 })
 
-/** What an answer about this project goes through before an agent sees it. `locks`: whether it may name some. */
+/**
+ * What an answer about this project goes through before an agent sees it; `undefined` if nothing has to be cut.
+ * `locks`: whether the answer may name locks.
+ */
 export const namesCut = Effect.fnUntraced(function*(locks: boolean) {
   const trust = yield* ProjectTrust
-  if ((yield* trust.state)._tag !== "Restricted") return nothing
+  if ((yield* trust.state)._tag !== "Restricted") return undefined
   const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))
   const names = [
     ...items.map(({ id }) => id),

@@ -91,9 +91,9 @@ export const make = Effect.gen(function*() {
   const audit = yield* AuditLog
   const made = yield* steps.make
 
-  const call = Effect.fn("ToolProxy.call")((request: ToolCall, found?: FoundItem) => {
+  const call = (request: ToolCall, found?: FoundItem) => {
     const facts = begin(request, found)
-    return audited(
+    const done = audited(
       audit,
       requestOf(request),
       { ending: () => endingOf(facts), lost: warn },
@@ -102,7 +102,9 @@ export const make = Effect.gen(function*() {
         onSuccess: ({ result }) => result
       }))
     )
-  })
+    // A stack for each call would take longer than all of its checks of permission.
+    return Effect.withSpan(done, "ToolProxy.call", { captureStackTrace: false })
+  }
 
   const traced = made.list.filter(({ isTraced }) => isTraced)
 

@@ -1,7 +1,7 @@
 // Reaches the person behind an MCP client. A session is asked while the call waits; a stateless call is answered with
 // the question and comes again with the answer, bound by a sealed state to the act's digest, so that what was agreed to
 // is what is done. A client that cannot ask gets the command that a person types instead.
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Context, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
@@ -171,7 +171,7 @@ export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
 export interface RequestGate {
   readonly gate: HumanGate["Service"]
   /** The question that the call has to be answered with, when the gate could not wait for its answer. */
-  readonly question: Effect.Effect<InputRequired | undefined>
+  readonly question: () => InputRequired | undefined
 }
 
 /** What was seen of whoever started the server. */
@@ -182,14 +182,13 @@ export interface Presence {
   readonly agent: string | undefined
 }
 
-/** The gate of one call. `client` is the name that policy knows the caller by. */
-export const make = Effect.fnUntraced(function*(
+const makeFor = (
   seals: Seals,
   client: string,
-  presence: Presence
-): Effect.fn.Return<RequestGate, never, McpRequestContext> {
-  const context = yield* McpRequestContext
-  const session = yield* Effect.serviceOption(McpServerClient)
+  presence: Presence,
+  context: McpRequestContext["Service"],
+  session: Option.Option<McpServerClient["Service"]>
+): RequestGate => {
   let question: InputRequired | undefined
 
   const { clientInfo } = context
@@ -261,6 +260,31 @@ export const make = Effect.fnUntraced(function*(
         })
       })
     }),
-    question: Effect.sync(() => question)
+    question: () => question
   }
-})
+}
+
+/**
+ * The gate of one call. `client` is the name that policy knows the caller by. Most calls ask nobody: what asking needs is
+ * made by the first question.
+ */
+export const make = (
+  seals: Seals,
+  client: string,
+  presence: Presence
+): Effect.Effect<RequestGate, never, McpRequestContext> =>
+  Effect.contextWith((services: Context.Context<McpRequestContext>) => {
+    let made: RequestGate | undefined
+    const gateOf = () =>
+      made ??= makeFor(
+        seals,
+        client,
+        presence,
+        Context.get(services, McpRequestContext),
+        Context.getOption(services, McpServerClient)
+      )
+    return Effect.succeed({
+      gate: HumanGate.of({ ask: (request) => gateOf().gate.ask(request) }),
+      question: () => made?.question()
+    })
+  })

@@ -1,6 +1,6 @@
 // The MCP edge: arguments in, results out. Every failure that a use case declares, and every defect, leaves here as one
 // object; nothing leaves as prose, and nothing leaves the server.
-import { Cause, Effect, Option, Schema } from "effect"
+import { Cause, Context, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { sha256 } from "../../layers/identity/sha256.ts"
@@ -18,6 +18,7 @@ import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
+import type { NamesCut } from "../namesCut.ts"
 import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
 import { sign } from "../sign.ts"
@@ -71,8 +72,8 @@ const toCallToolResult = (
   outcome: Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> },
   /** Path of the project that the call was about, where it is not the server's own. */
   about?: string,
-  /** What is done to the answer before anybody sees it. */
-  tell: <A>(answer: A) => A = (answer) => answer
+  /** What is done to the answer before anybody sees it. Default: nothing. */
+  cut?: NamesCut
 ): McpSchema.CallToolResult => {
   const { warnings = [] } = outcome
   const structured = {
@@ -81,7 +82,8 @@ const toCallToolResult = (
       : { status: outcome.status, data: outcome.data, metadata: outcome.metadata }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
-  const text = JSON.stringify(tell(JSON.parse(JSON.stringify(structured))))
+  const whole = JSON.stringify(structured)
+  const text = cut === undefined ? whole : JSON.stringify(cut(JSON.parse(whole)))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
     // Only what JSON can say goes out, so the text is what is read back.
@@ -168,17 +170,17 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const process = yield* newCallId
 
   /** Everything of a caller but its label is decided here, and never by what the caller says. */
-  const callerOf = Effect.fnUntraced(function*() {
-    const { clientInfo } = yield* McpSchema.McpRequestContext
-    const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
+  const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
+    const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
+    const request = Context.getOption(services, HttpServerRequest.HttpServerRequest)
     const session = Option.isSome(request) ? request.value.headers["mcp-session-id"] : undefined
-    return {
+    return Effect.succeed<Caller>({
       surface: "mcp",
       client: options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
       // A session's own id would let whoever reads the audit end it.
       session: session === undefined ? process : sha256(session).slice(0, 32)
-    } satisfies Caller as Caller
+    })
   })
 
   /** Help also when the server's project is not there: it is where one looks to learn that. */
@@ -187,23 +189,23 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
     )
 
-  const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
+  const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     let about: string | undefined
-    let tell: <A>(answer: A) => A = (answer) => answer
+    let cut: NamesCut | undefined
     const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
-      const caller = yield* callerOf()
+      const caller = yield* callerOf
       const callId = yield* newCallId
       const { project: path, run } = yield* handlers[tool](args, { caller, callId })
       about = path
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
-      const toldRun = Effect.gen(function*() {
-        tell = yield* namesCut(tool === "execute")
+      const cutRun = Effect.gen(function*() {
+        cut = yield* namesCut(tool === "execute")
         return yield* run
       })
-      const answer = yield* projects.use(key)(toldRun).pipe(
+      const answer = yield* projects.use(key)(cutRun).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
@@ -221,12 +223,12 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? (yield* gate.question) ?? toCallToolResult(outcome, about, tell)
-      : toCallToolResult(outcome, about, tell)
+      ? gate.question() ?? toCallToolResult(outcome, about, cut)
+      : toCallToolResult(outcome, about, cut)
   })
   /** What a prompt does: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
-    const caller = yield* callerOf()
+    const caller = yield* callerOf
     return yield* projects.use(project.own)(
       execute({ id: name, type: "directive", parameters, dryRun: false, callId: yield* newCallId }, caller)
     ).pipe(

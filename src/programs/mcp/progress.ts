@@ -54,32 +54,41 @@ const makeSteps = (started: number) => {
 export const withProgress =
   (notifications: McpServer.McpServer["Service"]["notifications"]) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | McpSchema.McpRequestContext> =>
-    Effect.gen(function*() {
-      const { requestMetadata } = yield* McpSchema.McpRequestContext
+    McpSchema.McpRequestContext.use(({ requestMetadata }) => {
       const progressToken = requestMetadata?.progressToken
-      if (typeof progressToken !== "string" && typeof progressToken !== "number") return yield* call
-      const steps = makeSteps(yield* Clock.currentTimeMillis)
-      const queue = yield* Queue.make<Step, Cause.Done>({ capacity: 16, strategy: "sliding" })
-      const offer = (step: Step | undefined) =>
-        step === undefined ? Effect.void : Effect.asVoid(Queue.offer(queue, step))
-      const sender = yield* Queue.take(queue).pipe(
-        Effect.flatMap((step) => notifications["notifications/progress"]({ progressToken, ...step })),
-        Effect.forever,
-        Effect.ignore,
-        Effect.forkChild
-      )
-      const beat = yield* Clock.currentTimeMillis.pipe(
-        Effect.flatMap((now) => offer(steps.ofSilence(now))),
-        Effect.delay("1 second"),
-        Effect.forever,
-        Effect.forkChild
-      )
-      const result = yield* Effect.provideService(call, CallEvents, {
-        emit: (event) => Effect.flatMap(Clock.currentTimeMillis, (now) => offer(steps.ofEvent(event, now)))
-      })
-      yield* Fiber.interrupt(beat)
-      // What was said before the end arrives before the result.
-      yield* Queue.end(queue)
-      yield* Fiber.await(sender)
-      return result
+      return typeof progressToken === "string" || typeof progressToken === "number"
+        ? reported(notifications, progressToken, call)
+        : call
     })
+
+const reported = Effect.fnUntraced(
+  function*<A, E, R>(
+    notifications: McpServer.McpServer["Service"]["notifications"],
+    progressToken: string | number,
+    call: Effect.Effect<A, E, R>
+  ) {
+    const steps = makeSteps(yield* Clock.currentTimeMillis)
+    const queue = yield* Queue.make<Step, Cause.Done>({ capacity: 16, strategy: "sliding" })
+    const offer = (step: Step | undefined) => step === undefined ? Effect.void : Effect.asVoid(Queue.offer(queue, step))
+    const sender = yield* Queue.take(queue).pipe(
+      Effect.flatMap((step) => notifications["notifications/progress"]({ progressToken, ...step })),
+      Effect.forever,
+      Effect.ignore,
+      Effect.forkChild
+    )
+    const beat = yield* Clock.currentTimeMillis.pipe(
+      Effect.flatMap((now) => offer(steps.ofSilence(now))),
+      Effect.delay("1 second"),
+      Effect.forever,
+      Effect.forkChild
+    )
+    const result = yield* Effect.provideService(call, CallEvents, {
+      emit: (event) => Effect.flatMap(Clock.currentTimeMillis, (now) => offer(steps.ofEvent(event, now)))
+    })
+    yield* Fiber.interrupt(beat)
+    // What was said before the end arrives before the result.
+    yield* Queue.end(queue)
+    yield* Fiber.await(sender)
+    return result
+  }
+)

@@ -11,7 +11,7 @@ import * as Stdio from "./transport/stdio.ts"
 export const serveStdio = Effect.fn("serveStdio")(
   function*(options: Server.ServerOptions & Pick<Stdio.StdioOptions, "input" | "output">) {
     const { gate, registrations } = yield* Server.make(options)
-    const server = McpServer.layerStdio({ ...Server.serverInfo, protocols: stdioProtocols, registrations })
+    const server = McpServer.layer({ ...Server.serverInfo, protocols: stdioProtocols, registrations })
     yield* Stdio.serve(server, { input: options.input, output: options.output, before: gate })
   },
   Effect.provideService(Logger.LogToStderr, true)

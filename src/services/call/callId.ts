@@ -2,7 +2,7 @@
 import { Effect, Random } from "effect"
 
 /** 24 hex digits. Names a call in the audit; nothing is decided by it. */
-export const newCallId: Effect.Effect<string> = Effect.map(
-  Effect.forEach([0, 1, 2], () => Random.nextIntBetween(0, 0xffffffff)),
-  (parts) => parts.map((n) => n.toString(16).padStart(8, "0")).join("")
-)
+export const newCallId: Effect.Effect<string> = Random.Random.use((random) => {
+  const digits = () => Math.floor(random.nextDoubleUnsafe() * 0x1_0000_0000).toString(16).padStart(8, "0")
+  return Effect.succeed(digits() + digits() + digits())
+})

@@ -26,7 +26,7 @@ const ask = Effect.fnUntraced(function*(seals: HumanGateElicit.Seals, act: Human
   const result = yield* Effect.result(gate.ask(act))
   const outcome = result._tag === "Success" ? result.success.digest : result.failure._tag
   const error = result._tag === "Success" ? undefined : result.failure
-  return { outcome, error, question: yield* question }
+  return { outcome, error, question: question() }
 })
 
 /** One round of a stateless call that asks for `act`: what came of it, and the question it is answered with. */

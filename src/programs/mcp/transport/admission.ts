@@ -17,8 +17,17 @@ export interface Refusal {
   readonly id: string | number | null
 }
 
+/** A request, a notification (no id), or an answer (no method). */
+export interface Message {
+  readonly id?: string | number | null
+  readonly method?: string
+  readonly params?: object | null
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
 export type Admission =
-  | { readonly _tag: "Accepted"; readonly message: unknown }
+  | { readonly _tag: "Accepted"; readonly message: Message | ReadonlyArray<Message> }
   | { readonly _tag: "Refused"; readonly refusal: Refusal }
 
 const refused = (code: number, message: string, id: string | number | null = null): Admission => ({
@@ -97,57 +106,13 @@ export const admit = (text: string): Admission => {
   if ((text.includes("__proto__") || text.includes("\\u")) && hasPrototypeKey(message)) {
     return refused(invalidRequest, "A message may not have a key named __proto__")
   }
-  if (Array.isArray(message)) {
-    const bad = message.map(checkOne).find(Predicate.isNotUndefined)
-    return bad ?? { _tag: "Accepted", message }
-  }
-  return checkOne(message) ?? { _tag: "Accepted", message }
+  const bad = Array.isArray(message) ? message.map(checkOne).find(Predicate.isNotUndefined) : checkOne(message)
+  return bad ?? { _tag: "Accepted", message: message as Message | ReadonlyArray<Message> }
 }
 
 /** The methods of a message or batch. */
-export const methodsOf = (message: unknown): ReadonlyArray<string> =>
-  (Array.isArray(message) ? message : [message]).flatMap((one: unknown) =>
-    Predicate.hasProperty(one, "method") && typeof one.method === "string" ? [one.method] : []
-  )
-
-/** Type and value of an id: `7` and `"7"` are two. */
-export const idKey = (id: string | number): string => `${typeof id}:${id}`
-
-const each = (message: unknown): ReadonlyArray<unknown> => Array.isArray(message) ? message : [message]
-
-const idOf = (message: unknown): string | undefined =>
-  Predicate.hasProperty(message, "id") && isId(message.id) ? idKey(message.id) : undefined
-
-/** Ids of the requests of an accepted message or batch. */
-export const requestIdsOf = (message: unknown): ReadonlyArray<string> =>
-  each(message).flatMap((one) => Predicate.hasProperty(one, "method") ? idOf(one) ?? [] : [])
-
-/** Ids of the requests that a message or batch calls off. They are not answered. */
-export const cancelledIdsOf = (message: unknown): ReadonlyArray<string> =>
-  each(message).flatMap((one) =>
-    Predicate.hasProperty(one, "method") && one.method === "notifications/cancelled" &&
-      Predicate.hasProperty(one, "params") && Predicate.hasProperty(one.params, "requestId") &&
-      isId(one.params.requestId)
-      ? [idKey(one.params.requestId)]
-      : []
-  )
-
-/** Ids that an outgoing line answers. What the library writes begins with them; anything else is parsed. */
-export const answeredIdsOf = (line: string): ReadonlyArray<string> => {
-  if (line.startsWith("{\"jsonrpc\":\"2.0\",\"method\":")) return []
-  const [, id] = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,256}"|[-\d.eE+]{1,40}),"(?:result|error)":/.exec(line) ??
-    []
-  if (id !== undefined) return [idKey(JSON.parse(id))]
-  return each(JSON.parse(line)).flatMap((one) => Predicate.hasProperty(one, "method") ? [] : idOf(one) ?? [])
-}
-
-/** By the id itself it would be taken for the answer of the other request. */
-export const idTaken = (key: string): Refusal => ({
-  code: invalidRequest,
-  message: `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running: ` +
-    "every request needs an id of its own, and this one was not run",
-  id: null
-})
+export const methodsOf = (message: Message | ReadonlyArray<Message>): ReadonlyArray<string> =>
+  [message].flat().flatMap(({ method }) => method ?? [])
 
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })

@@ -1,22 +1,17 @@
-// The stdio transport under the protocol library: whole, admitted lines in; nothing but messages out; an end that is
-// noticed. The library alone would wait half a second after a broken line and lose its neighbours, would never give
-// up on a client that is gone, and ends by interrupting whoever started it.
+// The stdio transport of the protocol library: whole, admitted lines in; nothing but messages out; an end that is
+// noticed. The library's own waits half a second after a broken line and loses its neighbours, never gives up on a
+// client that is gone, and parses each message three times.
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, PlatformError, Queue, Sink, Stdio, Stream } from "effect"
+import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, Queue, Stream } from "effect"
+import type * as RpcMessage from "effect/rpc/RpcMessage"
+import * as RpcSerialization from "effect/rpc/RpcSerialization"
+import * as RpcServer from "effect/rpc/RpcServer"
 import type { Readable, Writable } from "node:stream"
-import {
-  admit,
-  answeredIdsOf,
-  cancelledIdsOf,
-  encodeRefusal,
-  idTaken,
-  invalidRequest,
-  maxMessageBytes,
-  methodsOf,
-  parseError,
-  requestIdsOf
-} from "./admission.ts"
+import { admit, encodeRefusal, invalidRequest, maxMessageBytes, methodsOf, parseError } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
+import type { Line } from "./lines.ts"
+import { makeLineReader } from "./lines.ts"
+import { makeMessages } from "./messages.ts"
 
 export interface StdioOptions {
   readonly input: Readable
@@ -28,78 +23,14 @@ export interface StdioOptions {
 /** How long calls that are running when stdin ends may still take: `printf … | kiwi serve` wants its answers. */
 const grace = "1 second"
 
-const newline = 0x0a
-
-/** Cuts a byte stream into lines, holding at most one line; a line that is too long is dropped whole. */
-const makeLineReader = () => {
-  let pending: Array<Uint8Array> = []
-  let size = 0
-  let dropping = false
-  return (chunk: Uint8Array): ReadonlyArray<Uint8Array | "too-long"> => {
-    const lines: Array<Uint8Array | "too-long"> = []
-    let from = 0
-    while (from < chunk.length) {
-      const at = chunk.indexOf(newline, from)
-      const part = chunk.subarray(from, at === -1 ? chunk.length : at)
-      if (!dropping) {
-        size += part.length
-        if (size > maxMessageBytes) {
-          dropping = true
-          pending = []
-          lines.push("too-long")
-        } else if (part.length > 0) pending.push(part)
-      }
-      if (at === -1) break
-      if (!dropping && size > 0) lines.push(pending.length === 1 ? pending[0]! : Buffer.concat(pending))
-      pending = []
-      size = 0
-      dropping = false
-      from = at + 1
-    }
-    return lines
-  }
+const refusals: Readonly<Record<Extract<Line, string>, Refusal>> = {
+  "too-long": {
+    code: invalidRequest,
+    message: `A message may be at most ${maxMessageBytes / 1024 / 1024} MiB long`,
+    id: null
+  },
+  "not-text": { code: parseError, message: "Parse error: this is not UTF-8", id: null }
 }
-
-const tooLong: Refusal = {
-  code: invalidRequest,
-  message: `A message may be at most ${maxMessageBytes / 1024 / 1024} MiB long`,
-  id: null
-}
-const notText: Refusal = { code: parseError, message: "Parse error: this is not UTF-8", id: null }
-
-const decodeText = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-/** Ids of requests that have no answer yet: the library would answer only one of two with the same id. */
-const makeRunning = () => {
-  const running = new Set<string>()
-  return {
-    /** The first id that is taken already, or `undefined` when they are all taken now. */
-    begin: (message: unknown): string | undefined => {
-      const ids = requestIdsOf(message)
-      const taken = ids.find((id, index) => running.has(id) || ids.indexOf(id) !== index)
-      if (taken !== undefined) return taken
-      for (const id of ids) running.add(id)
-      for (const id of cancelledIdsOf(message)) running.delete(id)
-      return undefined
-    },
-    answered: (data: string | Uint8Array): void => {
-      if (running.size === 0) return
-      const text = typeof data === "string" ? data : Buffer.from(data).toString("utf8")
-      for (const line of text.split("\n")) {
-        if (line !== "") { for (const id of answeredIdsOf(line)) running.delete(id) }
-      }
-    }
-  }
-}
-
-const brokenPipe = (cause: unknown) =>
-  PlatformError.systemError({ module: "Stdio", method: "stdout", _tag: "Unknown", cause })
 
 interface Ends {
   /** stdin has ended. */
@@ -108,57 +39,78 @@ interface Ends {
   readonly closed: Deferred.Deferred<void>
 }
 
-const makeStdio = ({ before, input, output }: StdioOptions, { closed, ended }: Ends): Stdio.Stdio => {
-  const write = (data: string | Uint8Array) =>
-    Effect.callback<void, PlatformError.PlatformError>((resume) => {
-      output.write(data, (error) => resume(error ? Effect.fail(brokenPipe(error)) : Effect.void))
-    })
-  const running = makeRunning()
-  const refuse = (refusal: Refusal) => Effect.ignore(write(`${encodeRefusal(refusal)}\n`))
+/** Waits until everything was handed over that has been written so far, or can no longer be. */
+const flush = (output: Writable): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (output.destroyed) resume(Effect.void)
+    else output.write("", () => resume(Effect.void))
+  })
 
-  const stdin = Stream.unwrap(Effect.gen(function*() {
-    const accepted = yield* Queue.bounded<Uint8Array, Cause.Done>(64)
+/** The only client of a server on stdio. */
+const client = 0
+
+const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }: Ends) =>
+  RpcServer.Protocol.make(Effect.fnUntraced(function*(handOn) {
+    const messages = makeMessages()
     const waiting = yield* FiberSet.make()
     const readLines = makeLineReader()
-    const takeLine = Effect.fnUntraced(function*(line: Uint8Array | "too-long") {
-      if (line === "too-long") return yield* refuse(tooLong)
-      const text = decodeText(line)
-      if (text === undefined) return yield* refuse(notText)
-      if (text.trim() === "") return
+
+    /** Waits where the client reads more slowly than it is written to. */
+    const write = (text: string | undefined): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (text === undefined || output.destroyed || output.write(`${text}\n`)) return Effect.void
+        return Effect.callback<void>((resume) => {
+          const goOn = () => resume(Effect.void)
+          output.once("drain", goOn).once("close", goOn)
+          return Effect.sync(() => output.off("drain", goOn).off("close", goOn))
+        })
+      })
+    const refuse = (refusal: Refusal) => write(encodeRefusal(refusal))
+
+    const takeLine = (line: Line): Effect.Effect<void> => {
+      if (typeof line === "string") return refuse(refusals[line])
+      const text = line.text.trim()
+      if (text === "") return Effect.void
       const admission = admit(text)
-      if (admission._tag === "Refused") return yield* refuse(admission.refusal)
-      const taken = running.begin(admission.message)
-      if (taken !== undefined) return yield* refuse(idTaken(taken))
-      const framed = new TextEncoder().encode(`${text.trim()}\n`)
-      if (!methodsOf(admission.message).some((method) => before.methods.has(method))) {
-        return yield* Queue.offer(accepted, framed)
-      }
-      yield* before.effect.pipe(Effect.andThen(Queue.offer(accepted, framed)), FiberSet.run(waiting))
-    })
+      if (admission._tag === "Refused") return refuse(admission.refusal)
+      const { message } = admission
+      const received = messages.receive(message)
+      if ("code" in received) return refuse(received)
+      // The library takes answers here too, though its type does not say so.
+      const handed = Effect.forEach(
+        received.handOn,
+        (one) => handOn(client, one as RpcMessage.FromClientEncoded),
+        { discard: true }
+      )
+      const taken = received.answers.length === 0
+        ? handed
+        : Effect.andThen(Effect.forEach(received.answers, write, { discard: true }), handed)
+      return methodsOf(message).some((method) => before.methods.has(method))
+        ? Effect.asVoid(FiberSet.run(waiting, Effect.andThen(before.effect, taken)))
+        : taken
+    }
+
     yield* NodeStream.fromReadable({ evaluate: () => input, closeOnDone: false }).pipe(
       Stream.runForEach((chunk) => Effect.forEach(readLines(chunk), takeLine, { discard: true })),
       Effect.ignore,
       Effect.andThen(Deferred.succeed(ended, undefined)),
       Effect.andThen(FiberSet.awaitEmpty(waiting)),
-      Effect.andThen(Queue.end(accepted)),
+      Effect.andThen(Effect.suspend(() => handOn(client, { _tag: "Eof" }))),
       Effect.forkScoped
     )
-    return Stream.fromQueue(accepted)
+    return {
+      disconnects: yield* Queue.make<number>(),
+      send: (_client: number, message: RpcMessage.FromServerEncoded) => write(messages.send(message)),
+      end: () => Effect.asVoid(Deferred.succeed(closed, undefined)),
+      clientIds: Effect.succeed(new Set([client])),
+      initialMessage: Effect.succeedNone,
+      supportsAck: true,
+      supportsTransferables: false,
+      supportsSpanPropagation: false,
+      supportsNotifications: true,
+      codecFor: RpcSerialization.json.codecFor
+    }
   }))
-
-  return Stdio.make({
-    args: Effect.succeed([]),
-    stdin,
-    stdout: () =>
-      Sink.forEachArray((parts: ReadonlyArray<string | Uint8Array>) =>
-        Effect.forEach(parts, (part) => {
-          running.answered(part)
-          return write(part)
-        }, { discard: true })
-      ).pipe(Sink.onExit(() => Deferred.succeed(closed, undefined))),
-    stderr: () => Sink.drain
-  })
-}
 
 /**
  * Runs a server until its client is gone, then ends it in order: calls that run on after stdin's end get a moment,
@@ -170,15 +122,15 @@ export const serve = Effect.fnUntraced(function*<A, E, R>(
 ) {
   const ended = yield* Deferred.make<void>()
   const closed = yield* Deferred.make<void>()
-  // A broken pipe is heard of twice: by the write that failed, and as an event that may come after this has ended and
-  // would end the process if nobody listened.
   options.input.on("error", () => {})
-  options.output.on("error", () => {})
+  // Nobody reads any more.
+  for (const event of ["error", "close"]) {
+    options.output.on(event, () => Deferred.doneUnsafe(closed, Effect.void))
+  }
   // An input that is still open would keep the process alive after everything has ended.
   yield* Effect.addFinalizer(() => Effect.sync(() => options.input.destroy()))
-  const stdio = Layer.succeed(Stdio.Stdio, makeStdio(options, { ended, closed }))
-  // The library interrupts the fiber that built its transport: that is this child, and never the program.
-  const running = yield* Effect.forkChild(Layer.launch(Layer.provide(server, stdio)))
+  const protocol = Layer.effect(RpcServer.Protocol, makeProtocol(options, { ended, closed }))
+  const running = yield* Effect.forkChild(Layer.launch(Layer.provide(server, protocol)))
   // Also when this program itself is interrupted, by a signal: calls end before whoever runs it goes on to its own end.
   yield* Effect.addFinalizer(() => Fiber.interrupt(running))
   const over = Effect.raceFirst(
@@ -187,5 +139,6 @@ export const serve = Effect.fnUntraced(function*<A, E, R>(
   )
   yield* Effect.raceFirst(Effect.asVoid(Fiber.await(running)), over)
   const exit = yield* Fiber.interrupt(running).pipe(Effect.andThen(Fiber.await(running)))
+  yield* Effect.timeoutOption(flush(options.output), grace)
   if (exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause)
 }, Effect.scoped)

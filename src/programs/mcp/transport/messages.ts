@@ -1,0 +1,159 @@
+// JSON-RPC messages as the protocol library has them, and back: which ids are in use, and the answers that a batch waits
+// for.
+import { Predicate } from "effect"
+import type * as RpcMessage from "effect/rpc/RpcMessage"
+import type { Message, Refusal } from "./admission.ts"
+import { invalidRequest } from "./admission.ts"
+import { stdioProtocols } from "./protocols.ts"
+
+/** The library has one type for what a client sends as a request and as an answer. */
+type FromClient = RpcMessage.FromClientEncoded | RpcMessage.ResponseExitEncoded
+
+const toRpc = (message: Message): FromClient => {
+  if (message.method !== undefined) {
+    return {
+      _tag: "Request",
+      id: message.id ?? "",
+      tag: message.method,
+      payload: message.params ?? null,
+      headers: [],
+      ...(message.id === undefined ? { isNotification: true } : {})
+    }
+  }
+  return {
+    _tag: "Exit",
+    requestId: message.id ?? "",
+    exit: message.error === undefined || message.error === null
+      ? { _tag: "Success", value: message.result }
+      : { _tag: "Failure", cause: [{ _tag: "Fail", error: message.error }] }
+  }
+}
+
+/** Type and value of an id: `7` and `"7"` are two. */
+const idKey = (id: string | number): string => `${typeof id}:${id}`
+
+/** By the id itself it would be taken for the answer of the other request. */
+const idTaken = (key: string): Refusal => ({
+  code: invalidRequest,
+  message: `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running: ` +
+    "every request needs an id of its own, and this one was not run",
+  id: null
+})
+
+const batchRefused: Refusal = {
+  code: invalidRequest,
+  message: "JSON-RPC batches are not supported in this revision of the protocol",
+  id: null
+}
+
+const internalError = { code: -32603, message: "Internal error" }
+
+type Exit = RpcMessage.ResponseExitEncoded["exit"]
+
+const errorOf = (cause: Extract<Exit, { readonly _tag: "Failure" }>["cause"]): object => {
+  const failure = cause.find(({ _tag }) => _tag === "Fail")
+  const error = failure?._tag === "Fail" ? failure.error : undefined
+  if (!Predicate.hasProperty(error, "code") || !Predicate.hasProperty(error, "message")) return internalError
+  const { code, message } = error
+  return { code, message, ...(Predicate.hasProperty(error, "data") ? { data: error.data } : {}) }
+}
+
+/** Whether the revision that was agreed on by `initialize` has batches. */
+const hasBatches = (exit: Exit): boolean => {
+  const result = exit._tag === "Success" ? exit.value : undefined
+  const agreed = Predicate.hasProperty(result, "protocolVersion") ? result.protocolVersion : undefined
+  const protocol = stdioProtocols.find(({ protocolVersion }) => protocolVersion === agreed)
+  return protocol?.runtime.transport.jsonRpc.acceptsBatches === true
+}
+
+const isList = <A>(given: A | ReadonlyArray<A>): given is ReadonlyArray<A> => Array.isArray(given)
+
+interface Batch {
+  /** Requests that have no answer yet and have not been cancelled. */
+  open: number
+  readonly answers: Array<object>
+}
+
+const isInitialize = ({ id, method }: Message) => method === "initialize" && id !== undefined
+
+const revisionKey = "io.modelcontextprotocol/protocolVersion"
+
+/** Requests that name a revision themselves are of one that has no batches. */
+const namesRevision = ({ params }: Message) =>
+  Predicate.hasProperty(params, "_meta") && Predicate.hasProperty(params._meta, revisionKey)
+
+/** What an accepted message comes to. */
+interface Received {
+  /** For the library. */
+  readonly handOn: ReadonlyArray<FromClient>
+  /** For the client: a batch whose last open request was cancelled. */
+  readonly answers: ReadonlyArray<string>
+}
+
+const cancelledKey = ({ method, params }: Message): string | undefined => {
+  if (method !== "notifications/cancelled" || !Predicate.hasProperty(params, "requestId")) return undefined
+  const { requestId } = params
+  return typeof requestId === "string" || typeof requestId === "number" ? idKey(requestId) : undefined
+}
+
+/** One connection: what it has asked and not been answered, and whether its revision has batches. */
+export const makeMessages = () => {
+  const running = new Map<string, Batch | undefined>()
+  /** Ids of `initialize`, until it is answered. */
+  const beginning = new Set<string>()
+  let takesBatches = false
+
+  /** The text of a batch that waits for nothing any more. */
+  const complete = (batch: Batch): ReadonlyArray<string> =>
+    batch.open === 0 && batch.answers.length > 0 ? [JSON.stringify(batch.answers)] : []
+
+  /** A request that was called off gets no answer. */
+  const cancel = (message: Message): ReadonlyArray<string> => {
+    const key = cancelledKey(message)
+    const batch = key === undefined ? undefined : running.get(key)
+    if (key !== undefined) running.delete(key)
+    if (batch === undefined) return []
+    batch.open--
+    return complete(batch)
+  }
+
+  const receive = (given: Message | ReadonlyArray<Message>): Received | Refusal => {
+    const isBatch = isList(given)
+    const all = isBatch ? given : [given]
+    if (isBatch && (!takesBatches || all.length === 0 || all.some(isInitialize) || all.some(namesRevision))) {
+      return batchRefused
+    }
+    const keys = all.flatMap(({ id, method }) =>
+      method === undefined || id === undefined || id === null ? [] : [idKey(id)]
+    )
+    const taken = keys.find((key, index) => running.has(key) || keys.indexOf(key) !== index)
+    if (taken !== undefined) return idTaken(taken)
+    const batch = isBatch ? { open: keys.length, answers: [] } : undefined
+    for (const key of keys) running.set(key, batch)
+    if (!isBatch && isInitialize(given) && keys[0] !== undefined) beginning.add(keys[0])
+    return { handOn: all.map(toRpc), answers: all.flatMap(cancel) }
+  }
+
+  /** The text of what the library says; `undefined` for what is not sent, or not before the rest of its batch. */
+  const send = (message: RpcMessage.FromServerEncoded): string | undefined => {
+    if (message._tag === "Request") {
+      const { id, isNotification, payload: params, tag: method } = message
+      return JSON.stringify({ jsonrpc: "2.0", method, params, ...(isNotification === true ? {} : { id }) })
+    }
+    if (message._tag !== "Exit") return undefined
+    const { exit, requestId: id } = message
+    const key = idKey(id)
+    const batch = running.get(key)
+    if (!running.delete(key)) return undefined
+    const answer = exit._tag === "Success"
+      ? { jsonrpc: "2.0", id, result: exit.value }
+      : { jsonrpc: "2.0", id, error: errorOf(exit.cause) }
+    if (beginning.delete(key)) takesBatches = hasBatches(exit)
+    if (batch === undefined) return JSON.stringify(answer)
+    batch.open--
+    batch.answers.push(answer)
+    return complete(batch)[0]
+  }
+
+  return { receive, send }
+}
