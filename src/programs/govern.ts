@@ -19,7 +19,7 @@ interface Found {
   readonly action: Action
 }
 
-export interface Governed {
+interface Governed {
   readonly caller: Caller
   /** Default: a new one. */
   readonly callId?: string | undefined
@@ -74,7 +74,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
   )
 })
 
-export interface GovernedRead<A> extends Pick<typeof AuditRead.Type, "operation" | "query"> {
+interface GovernedRead<A> extends Pick<typeof AuditRead.Type, "operation" | "query"> {
   readonly caller: Caller
   readonly filters?: Governed["parameters"]
   /** Of the answer, what the entry names: never what an item says. */

@@ -49,7 +49,7 @@ export interface DependenciesOptions {
   readonly timeout: Duration.Duration
 }
 
-export const defaults: DependenciesOptions = { timeout: Duration.minutes(15) }
+const defaults: DependenciesOptions = { timeout: Duration.minutes(15) }
 
 const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
   const { home, userHome } = yield* KiwiHome
