@@ -46,7 +46,6 @@ type Layer = "services" | "layers" | "programs"
 
 const rank: Record<Layer, number> = { services: 0, layers: 1, programs: 2 }
 
-
 const forbiddenNames = new Set(["utils", "helpers", "common", "shared", "types", "constants", "index"])
 
 const timers = new Set(["setTimeout", "setInterval", "setImmediate"])
