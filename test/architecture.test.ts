@@ -145,14 +145,6 @@ const broken: ReadonlyArray<
     "src/services/item/B.ts": `import type { c } from "./C.ts"`,
     "src/services/item/C.ts": `export { a } from "./A.ts"`
   }, "import cycle: src/services/item/A.ts → src/services/item/B.ts → src/services/item/C.ts → src/services/item/A.ts"],
-  [
-    "a folder with thirteen files",
-    "at most a dozen files a folder",
-    Object.fromEntries(
-      Array.from({ length: 13 }, (_, n) => [`src/layers/item/File${n}.ts`, ""])
-    ),
-    "src/layers/item has 13 files"
-  ],
   ["a drawer", "no file or folder with a name that says nothing", { "src/services/item/Utils.ts": "" }, `"Utils"`],
   ["a folder that is a drawer", "no file or folder with a name that says nothing", {
     "src/programs/common/a.ts": ""

@@ -14,6 +14,7 @@ import type { Tier } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { defined } from "../services/schema/defined.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 
 export interface BeatenValue {
@@ -94,43 +95,36 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     if (root === undefined || !isAbsolute(path)) return path
     return isInside(root, path) ? relative(root, path) || "." : path
   }
-  const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue => ({
-    origin,
-    ...(line === undefined ? {} : { line }),
-    value: isSecret ? mark : Redacted.value(value),
-    ...(refused === undefined ? {} : { refused })
-  })
-  const shown = ({ beat, isSecret: isHidden, reaches, variable }: ExplainedVariable) => ({
-    name: variable.name,
-    value: isHidden ? mark : shorten(Redacted.value(variable.value)),
-    secret: isHidden,
-    origin: variable.origin,
-    reaches,
-    ...(variable.secret === undefined
-      ? {}
-      : { keychain: { name: variable.secret, stored: stored.has(variable.secret) } }),
-    beat: beat.map(beaten)
-  })
+  const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue =>
+    defined({ origin, line, value: isSecret ? mark : Redacted.value(value), refused })
+  const shown = ({ beat, isSecret: isHidden, reaches, variable }: ExplainedVariable) =>
+    defined({
+      name: variable.name,
+      value: isHidden ? mark : shorten(Redacted.value(variable.value)),
+      secret: isHidden,
+      origin: variable.origin,
+      reaches,
+      keychain: variable.secret === undefined
+        ? undefined
+        : { name: variable.secret, stored: stored.has(variable.secret) },
+      beat: beat.map(beaten)
+    })
   const { interpreter } = found
   const isReady = found.problem === undefined &&
     found.variables.every(({ variable }) => variable.secret === undefined || stored.has(variable.secret))
-  return {
+  const explanation: EnvExplanation = defined({
     tool: location.id,
     path: showLocation(location),
     ready: isReady,
-    ...(interpreter === undefined ? {} : {
-      interpreter: {
-        variable: interpreter.variable,
-        path: shorten(interpreter.path),
-        kind: interpreter.kind,
-        ...(interpreter.version === undefined ? {} : { version: interpreter.version })
-      }
+    interpreter: interpreter && defined({
+      variable: interpreter.variable,
+      path: shorten(interpreter.path),
+      kind: interpreter.kind,
+      version: interpreter.version
     }),
-    looked: found.looked.map(({ outcome, path, where }) => ({
-      where,
-      ...(path === undefined ? {} : { path: shorten(path) }),
-      outcome
-    })),
+    looked: found.looked.map(({ outcome, path, where }) =>
+      defined({ where, path: path === undefined ? undefined : shorten(path), outcome })
+    ),
     variables: found.variables.map(shown),
     unset: found.unset.map(({ name, refused, required }) => ({
       name,
@@ -139,9 +133,10 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     })),
     path_skipped: found.skippedPath.map(shorten),
     warnings: found.warnings,
-    ...(found.problem === undefined ? {} : { problem: toErrorObject(found.problem) }),
-    ...(blocked === undefined || innermost(blocked.error)._tag === found.problem?._tag
-      ? {}
-      : { blocked: toErrorObject(blocked.error) })
-  } satisfies EnvExplanation as EnvExplanation
+    problem: found.problem && toErrorObject(found.problem),
+    blocked: blocked === undefined || innermost(blocked.error)._tag === found.problem?._tag
+      ? undefined
+      : toErrorObject(blocked.error)
+  })
+  return explanation
 })

@@ -9,6 +9,7 @@ import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { defined } from "../services/schema/defined.ts"
 import { follow } from "./follow.ts"
 
 export interface ExecuteInput {
@@ -30,7 +31,7 @@ export const findToExecute = Effect.fnUntraced(function*(
 ) {
   const audit = yield* AuditLog
   const store = yield* ItemStore
-  const subject = { item: id, ...(type === undefined ? {} : { type }), ...(tier === undefined ? {} : { tier }) }
+  const subject = defined({ item: id, type, tier })
   return yield* store.find({ id, type, tier }).pipe(Effect.catch((error) =>
     audited(
       audit,
@@ -45,15 +46,18 @@ export const execute = Effect.fnUntraced(function*(input: ExecuteInput, caller: 
   const { callId, parameters, type } = input
   const proxy = yield* ToolProxy
   const runTool = (found?: FoundItem) =>
-    proxy.call({
-      callId,
-      caller,
-      item: input.id,
-      ...(input.tier === undefined ? {} : { tier: input.tier }),
-      parameters,
-      dryRun: input.dryRun,
-      ...(input.lockfileMode === undefined ? {} : { lockfileMode: input.lockfileMode })
-    }, found)
+    proxy.call(
+      defined({
+        callId,
+        caller,
+        item: input.id,
+        tier: input.tier,
+        parameters,
+        dryRun: input.dryRun,
+        lockfileMode: input.lockfileMode
+      }),
+      found
+    )
   if (type === "tool") return yield* runTool()
   const found = yield* findToExecute(input, { callId, caller, parameters })
   if (found.location.type === "tool") return yield* runTool(found)

@@ -15,6 +15,7 @@ import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import type { Trace } from "../services/proxy/ToolProxy.ts"
 import { ConfigInvalid, ParametersInvalid, ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { defined } from "../services/schema/defined.ts"
 import { isJsonObject, own } from "../services/schema/json.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { TemplateUnresolved } from "../services/template/Template.ts"
@@ -68,42 +69,35 @@ export const checkWords = Effect.map(ToolProxy, ({ checks }): ReadonlyMap<string
     ["dryRun", "its parameters and settings are valid"]
   ]))
 
-const shownInterpreter = ({ kind, path, variable, version }: ResolvedInterpreter) => ({
-  variable,
-  path,
-  kind,
-  ...(version === undefined ? {} : { version })
-})
+const shownInterpreter = ({ kind, path, variable, version }: ResolvedInterpreter) =>
+  defined({ variable, path, kind, version })
 
-const fromTrace = (trace: Trace) => ({
-  checks: [
-    ...trace.passed.map((check) => ({ check, passed: true })),
-    ...(trace.blocked === undefined ? [] : [{ check: trace.blocked.step, passed: false }])
-  ],
-  ...(trace.verified[0] === undefined ? {} : { signer: signerName(trace.verified[0].by) }),
-  ...(trace.resolved === undefined ? {} : {
-    chain: trace.resolved.chain.links.map(({ tool }, index) => ({
-      id: tool.location.id,
-      version: tool.version,
-      path: showLocation(tool.location),
-      digest: tool.digest,
-      ...(trace.verified[index] === undefined ? {} : { signer: signerName(trace.verified[index].by) })
-    }))
-  }),
-  ...(trace.rule === undefined ? {} : { rule: trace.rule }),
-  ...(trace.isolation === undefined ? {} : { isolation: trace.isolation }),
-  ...(trace.env?.interpreter === undefined ? {} : { interpreter: shownInterpreter(trace.env.interpreter) }),
-  ...(trace.dependencies === undefined ? {} : {
-    packages: trace.dependencies.packages.map(({ name, version }) => `${name} ${version}`)
-  }),
-  ...(trace.env === undefined ? {} : {
-    environment: [...trace.env.child.values()].map(({ name, origin }) => ({ name, origin }))
-  }),
-  ...(trace.warnings.length === 0 ? {} : { warnings: trace.warnings }),
-  ...(trace.blocked === undefined ? {} : {
-    blocked: { check: trace.blocked.step, error: toErrorObject(trace.blocked.error) }
+const fromTrace = ({ blocked, dependencies, env, isolation, passed, resolved, rule, verified, warnings }: Trace) => {
+  const signers = verified.map(({ by }) => signerName(by))
+  return defined({
+    checks: [
+      ...passed.map((check) => ({ check, passed: true })),
+      ...(blocked === undefined ? [] : [{ check: blocked.step, passed: false }])
+    ],
+    signer: signers[0],
+    chain: resolved?.chain.links.map(({ tool }, index) =>
+      defined({
+        id: tool.location.id,
+        version: tool.version,
+        path: showLocation(tool.location),
+        digest: tool.digest,
+        signer: signers[index]
+      })
+    ),
+    rule,
+    isolation,
+    interpreter: env?.interpreter && shownInterpreter(env.interpreter),
+    packages: dependencies?.packages.map(({ name, version }) => `${name} ${version}`),
+    environment: env && [...env.child.values()].map(({ name, origin }) => ({ name, origin })),
+    warnings: warnings.length === 0 ? undefined : warnings,
+    blocked: blocked && { check: blocked.step, error: toErrorObject(blocked.error) }
   })
-})
+}
 
 /** A default that the schema itself refuses: then no call can leave the parameter out. */
 const refusedDefault = Effect.fnUntraced(function*({ tool }: ChainLink) {
@@ -179,7 +173,7 @@ export const explain = Effect.fn("explain")(function*(
       : error === undefined
       ? undefined
       : { check: "verify", error: toErrorObject(error) }
-    return {
+    const ofFile: Explanation = defined({
       ...head,
       ready: blocked === undefined,
       checks: parsed === undefined
@@ -187,15 +181,16 @@ export const explain = Effect.fn("explain")(function*(
         : Result.isFailure(parsed)
         ? [{ check: "parse", passed: false }]
         : [{ check: "parse", passed: true }, verified],
-      ...(believed === undefined ? {} : { signer: signerName(believed.by) }),
-      ...(blocked === undefined ? {} : { blocked })
-    } satisfies Explanation as Explanation
+      signer: believed && signerName(believed.by),
+      blocked
+    })
+    return ofFile
   }
   const proxy = yield* ToolProxy
   const item = qualifiedId(location)
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   let explained: Explanation = { ...head, ...fromTrace(trace), ready: trace.blocked === undefined }
-  if (trace.blocked !== undefined) return explained satisfies Explanation as Explanation
+  if (trace.blocked !== undefined) return explained
   const refusedBy = (check: string, error: KiwiError): Explanation => ({
     ...explained,
     ready: false,

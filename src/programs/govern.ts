@@ -1,6 +1,6 @@
 // The door that every `Action` but `Run` and `UseSecret` goes through: it is recorded, what it is about is found, the
 // permission gate is asked, and only then it is performed. Running a tool is ToolProxy's, which does the same.
-import { Clock, Effect, Exit } from "effect"
+import { Clock, Effect, Exit, Predicate, Record as Rec } from "effect"
 import type { Schema } from "effect"
 import { audited, resultLost } from "../services/audit/audited.ts"
 import type { AuditRead, AuditSubject } from "../services/audit/AuditEntry.ts"
@@ -19,7 +19,7 @@ interface Found {
   readonly action: Action
 }
 
-export interface Governed {
+interface Governed {
   readonly caller: Caller
   /** Default: a new one. */
   readonly callId?: string | undefined
@@ -34,9 +34,6 @@ export interface Governed {
 
 /** `about` adds to the subject of the result, also where the action fails later. */
 type About = (more: Partial<typeof AuditSubject.Type>) => void
-
-const definedOf = (values: Governed["parameters"]): Schema.JsonObject =>
-  Object.fromEntries(Object.entries(values).flatMap(([key, value]) => value === undefined ? [] : [[key, value]]))
 
 /** An action that does something, or hands over what is acted by: a request before it and a result after it. */
 export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends KiwiError, R, E2 extends KiwiError, R2>(
@@ -57,7 +54,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       caller,
       operation,
       subject,
-      parameters: definedOf(parameters)
+      parameters: Rec.filter(parameters, Predicate.isNotUndefined)
     },
     {
       ending: () => ({ subject, rule }),
@@ -74,7 +71,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
   )
 })
 
-export interface GovernedRead<A> extends Pick<typeof AuditRead.Type, "operation" | "query"> {
+interface GovernedRead<A> extends Pick<typeof AuditRead.Type, "operation" | "query"> {
   readonly caller: Caller
   readonly filters?: Governed["parameters"]
   /** Of the answer, what the entry names: never what an item says. */
@@ -107,7 +104,7 @@ export const governRead = Effect.fnUntraced(
           caller,
           operation,
           query,
-          ...(filters === undefined ? {} : { filters: definedOf(filters) }),
+          ...(filters === undefined ? {} : { filters: Rec.filter(filters, Predicate.isNotUndefined) }),
           shown: Exit.isSuccess(exit) ? shown(exit.value) : [],
           ...(rule === undefined ? {} : { rule }),
           ...outcome,

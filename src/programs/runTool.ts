@@ -6,6 +6,7 @@ import type { Tier } from "../services/item/ItemId.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
 import type { ToolResult } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { defined } from "../services/schema/defined.ts"
 
 /** The tool answered, but not with what the caller's schema says. */
 export class ResultUnexpected extends Schema.TaggedError<ResultUnexpected>()("ResultUnexpected", {
@@ -46,15 +47,15 @@ export const runTool = Effect.fn("runTool")(function*(
 ) {
   const proxy = yield* ToolProxy
   const callId = yield* newCallId
-  return yield* proxy.call({
+  return yield* proxy.call(defined({
     callId,
     caller: embedder(options.client, options.session ?? callId),
     item: tool,
-    ...(options.tier === undefined ? {} : { tier: options.tier }),
+    tier: options.tier,
     parameters,
     dryRun: options.dryRun ?? false,
-    ...(options.lockfileMode === undefined ? {} : { lockfileMode: options.lockfileMode })
-  })
+    lockfileMode: options.lockfileMode
+  }))
 })
 
 /** Runs a tool and decodes what it answered. */

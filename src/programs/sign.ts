@@ -16,6 +16,7 @@ import { showFinding } from "../services/lockfile/compareLock.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import type { SignedLocks } from "../services/lockfile/Lockfiles.ts"
 import { showLock } from "../services/lockfile/lockReport.ts"
+import { defined } from "../services/schema/defined.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
@@ -191,7 +192,7 @@ export const sign = Effect.fn("sign")((input: SignInput, caller: Caller) => {
     {
       caller,
       operation: "sign",
-      subject: { item: id, ...(type === undefined ? {} : { type }), ...(tier === undefined ? {} : { tier }) },
+      subject: defined({ item: id, type, tier }),
       parameters,
       lost: "warn"
     },

@@ -1,6 +1,6 @@
 // `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
 // For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
-import { Effect, Option, Result } from "effect"
+import { Effect, Option, Order, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
@@ -255,8 +255,8 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values(), ...unsignable(true), ...brought.problems].toSorted((a, b) =>
-      a.item < b.item ? -1 : a.item > b.item ? 1 : 0
+    problems: [...problems.values(), ...unsignable(true), ...brought.problems].toSorted(
+      Order.mapInput(Order.String, (problem) => problem.item)
     ),
     warnings: [
       ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({

@@ -10,13 +10,13 @@ import { afterAll, afterEach, beforeAll } from "vitest"
 import { start } from "../conformance/suite.ts"
 import { kiwi, makeWorld } from "../support/mcp/project.ts"
 import type { World } from "../support/mcp/project.ts"
-import { fakeServer, listen } from "../support/mcp/start.ts"
+import { compileCache, fakeServer, listen } from "../support/mcp/start.ts"
 import { questionText } from "../support/questionText.ts"
 import { describeWith } from "../support/realParts.ts"
 
 const names = ["search", "load", "execute", "sign", "help"]
 const info = { name: "e2e", version: "1.0.0" }
-const stdio = { command: process.execPath, args: [fakeServer, "stdio"], stderr: "ignore" as const }
+const stdio = { command: process.execPath, args: [fakeServer, "stdio"], env: compileCache, stderr: "ignore" as const }
 
 const closing: Array<() => Promise<unknown>> = []
 afterEach(async () => {
@@ -24,10 +24,6 @@ afterEach(async () => {
 })
 
 let http: Awaited<ReturnType<typeof listen>>
-beforeAll(async () => {
-  http = await listen({ noAuth: true })
-})
-afterAll(() => http.close())
 
 type Answer = "yes" | "no" | "decline" | "cancel" | "cannot"
 
@@ -55,6 +51,13 @@ const connect = async (mode: "legacy" | "auto", transport: "stdio" | "http", ans
 for (const mode of ["legacy", "auto"] as const) {
   for (const transport of ["stdio", "http"] as const) {
     describe(`@modelcontextprotocol/client, ${mode}, over ${transport}`, () => {
+      if (transport === "http") {
+        beforeAll(async () => {
+          http = await listen({ noAuth: true })
+        })
+        afterAll(() => http.close())
+      }
+
       it("lists the tools and runs one", async () => {
         const { client } = await connect(mode, transport)
         assert.strictEqual(client.getProtocolEra(), mode === "legacy" ? "legacy" : "modern")
@@ -73,7 +76,7 @@ for (const mode of ["legacy", "auto"] as const) {
       it("hears progress, and stops a call by cancelling it", async () => {
         const { client } = await connect(mode, transport)
         const heard: Array<number> = []
-        await client.callTool({ name: "execute", arguments: { item_id: "slow" } }, {
+        await client.callTool({ name: "execute", arguments: { item_id: "slow", parameters: { wait: 50 } } }, {
           onprogress: ({ progress }) => heard.push(progress)
         })
         // The client forgets who listens as soon as it reads the answer, and with it what came in the same read.
@@ -94,19 +97,20 @@ for (const mode of ["legacy", "auto"] as const) {
         const { resources } = await client.listResources()
         assert.include(resources.map((r) => r.uri), "kiwi://tool/math/add")
         const { contents } = await client.readResource({ uri: "kiwi://tool/math/add" })
-        assert.deepInclude(contents[0], { text: "Add two numbers." })
+        assert.include(JSON.stringify(contents[0]), "Add two numbers.")
         const { prompts } = await client.listPrompts()
-        assert.deepStrictEqual(prompts.map((p) => p.name), ["deploy"])
+        assert.include(prompts.map((p) => p.name), "deploy")
         const got = await client.getPrompt({ name: "deploy", arguments: { where: "mars" } })
         assert.include(JSON.stringify(got.messages), "Ship to mars")
       })
 
+      // Over HTTP it is one project for all of them: what was signed is not asked about again.
       const answers = [
-        ["yes", "success", undefined],
         ["no", "error", "HUMAN_DECLINED"],
         ["decline", "error", "HUMAN_DECLINED"],
         ["cancel", "error", "HUMAN_DECLINED"],
-        ["cannot", "error", "HUMAN_REQUIRED"]
+        ["cannot", "error", "HUMAN_REQUIRED"],
+        ["yes", "success", undefined]
       ] as const
       for (const [answer, status, code] of answers) {
         it(`asks the person to sign: ${answer}`, async () => {

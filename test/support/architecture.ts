@@ -46,8 +46,6 @@ type Layer = "services" | "layers" | "programs"
 
 const rank: Record<Layer, number> = { services: 0, layers: 1, programs: 2 }
 
-const maxFiles = 12
-
 const forbiddenNames = new Set(["utils", "helpers", "common", "shared", "types", "constants", "index"])
 
 const timers = new Set(["setTimeout", "setInterval", "setImmediate"])
@@ -248,19 +246,6 @@ const noCycles: Rule = (modules) => {
   return cycles
 }
 
-/** A sub-folder that is named by what it holds counts for itself. */
-const foldersAreSmall: Rule = (modules) => {
-  const folders = new Map<string, number>()
-  for (const { domain, path } of modules) {
-    if (domain === undefined) continue
-    const folder = path.slice(0, path.lastIndexOf("/"))
-    folders.set(folder, (folders.get(folder) ?? 0) + 1)
-  }
-  return [...folders].flatMap(([folder, count]) =>
-    count > maxFiles ? [`${folder} has ${count} files: give it sub-folders that are named by what they hold`] : []
-  )
-}
-
 const namesSaySomething: Rule = (modules) =>
   modules.flatMap(({ path }) => {
     const name = path.split("/").map((part) => part.replace(/\..*$/, "")).find((part) =>
@@ -344,7 +329,6 @@ export const rules = {
   "the kernel does not know the harness": kernelKnowsNoHarness,
   "domains that must not know each other do not": strangersStayStrangers,
   "no import cycles": noCycles,
-  "at most a dozen files a folder": foldersAreSmall,
   "no file or folder with a name that says nothing": namesSaySomething,
   "clock, randomness, process, console, timers, promises and runs stay at the edge": ambientStaysOutside,
   "one file imports node:sqlite": oneDoorToSqlite,

@@ -1,5 +1,5 @@
 // The newest entries that match, over all sessions' files that the list of heads names. Holds as much as it returns.
-import { Effect, Option, Predicate, Schema } from "effect"
+import { Effect, Option, Order, Predicate, Schema } from "effect"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
 import { statOf } from "../files/believe.ts"
@@ -42,7 +42,7 @@ interface Kept {
   readonly text: string
 }
 
-const byTime = (a: Kept, b: Kept): number => a.at < b.at ? -1 : a.at > b.at ? 1 : a.n - b.n
+const byTime = Order.Struct({ at: Order.String, n: Order.Number })
 
 /** The newest of both, as many as may be kept. */
 const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {

@@ -2,7 +2,7 @@
 // settled once, under the lock; the reading itself holds up nobody, and what is written meanwhile does no harm to it.
 import { Effect, Option, Result } from "effect"
 import { type AuditHead, parseHead, parseLink, zeros } from "../../services/audit/AuditEntry.ts"
-import type { AuditProblem, AuditReport } from "../../services/audit/AuditLog.ts"
+import type { AuditProblem } from "../../services/audit/AuditLog.ts"
 import { checkLines } from "../../services/audit/checkLines.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { newestHead, openHeads, type Tail } from "./headsFile.ts"
@@ -177,7 +177,7 @@ const checkFile = Effect.fnUntraced(function*(fd: number, file: string, known: K
     }
     check.line({ line: number, hash, entry: link && { n: link.n, prev: link.prev, last: link.kind === "sealed" } })
   })
-  return { entries, bytes, problems: [...check.end(ended), ...problems] } satisfies Checked as Checked
+  return { entries, bytes, problems: [...check.end(ended), ...problems] }
 })
 
 /** One file, whatever stands in its place; `undefined` when nothing does. */
@@ -255,5 +255,5 @@ export const verifyAudit = Effect.fnUntraced(function*(
     )
   }
   if (told > mostTold) problems.push(problem(".", 0, "inserted", `${told - mostTold} more files like these`))
-  return { ...report, problems } satisfies AuditReport as AuditReport
+  return { ...report, problems }
 })

@@ -3,6 +3,7 @@
 // looks at the folders once and at each link again, which is cheap when nothing has changed; only what is computed from
 // the links is remembered.
 import { Effect, Layer, Option, Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import {
   type Chain,
   chainIds,
@@ -41,7 +42,7 @@ import { isInRange } from "../../services/item/VersionRange.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 const maxLinks = 10
-/** Chains that are remembered at once; the oldest goes first. */
+/** Chains that are remembered at once. */
 const maxRemembered = 10_000
 
 /** Answers of a batch between two chances for other fibers. */
@@ -86,7 +87,7 @@ const defectOf = (links: Links, link: ChainLink): string | undefined => {
 export const make = Effect.gen(function*() {
   const store = yield* ItemStore
   const parser = yield* ItemParser
-  const remembered = new Map<string, ResolvedChain>()
+  const remembered = new BoundedMap<string, ResolvedChain>(maxRemembered)
 
   const load = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
@@ -188,10 +189,7 @@ export const make = Effect.gen(function*() {
   })
 
   const remember = (key: string, answer: ResolvedChain) => {
-    remembered.delete(key)
     remembered.set(key, answer)
-    const oldest = remembered.keys().next()
-    if (remembered.size > maxRemembered && oldest.done !== true) remembered.delete(oldest.value)
     return answer
   }
 

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { arch, platform } from "node:os"
 import * as Path from "node:path"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { type Declared, declaredBy } from "../../services/dependency/declaredDependencies.ts"
 import {
@@ -49,7 +50,7 @@ export interface DependenciesOptions {
   readonly timeout: Duration.Duration
 }
 
-export const defaults: DependenciesOptions = { timeout: Duration.minutes(15) }
+const defaults: DependenciesOptions = { timeout: Duration.minutes(15) }
 
 const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
   const { home, userHome } = yield* KiwiHome
@@ -156,7 +157,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     return plan === undefined ? undefined : digestOf(plan, interpreter, pins)
   })
 
-  const noted = new Map<string, number>()
+  const noted = new BoundedMap<string, number>(1_000)
   const used = (set: InstalledSet) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Effect.sync(() => {

@@ -37,7 +37,7 @@ const baseOf = Effect.fnUntraced(function*(bench: Workbench, interpreter: string
   if (said.code !== 0) return yield* failed
   const { path, version } = yield* Effect.mapError(decodePython(said.stdout), () => failed)
   const stamp = stampOfProgram(path)
-  return stamp === undefined ? yield* failed : ({ path, version, stamp } satisfies Base as Base)
+  return stamp === undefined ? yield* failed : { path, version, stamp }
 })
 
 const nodeBase = (interpreter: string | undefined): Base | undefined => {

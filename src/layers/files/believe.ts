@@ -41,7 +41,7 @@ interface Reading<A> {
   readonly value: A
 }
 
-export interface ReadingsOptions {
+interface ReadingsOptions {
   /** What all files may take together, by `sizeOf`. Default: 1,000 files. */
   readonly most?: number
   readonly sizeOf?: (stat: BigIntStats) => number

@@ -9,7 +9,7 @@ import { isAbsent, refusalOf, Refused } from "./refused.ts"
 
 export type Unread = "absent" | "not-a-file" | "too-large" | "unreadable"
 
-export interface Bounds {
+interface Bounds {
   readonly maxBytes: number
   /** Whether links may lead to it. If not, the path has to be its real one: no folder on the way is a link either. */
   readonly follow: boolean
@@ -17,7 +17,7 @@ export interface Bounds {
   readonly own?: boolean
 }
 
-export interface OpenFile {
+interface OpenFile {
   readonly descriptor: number
   /** From when it was opened. */
   readonly stat: Fs.BigIntStats

@@ -122,7 +122,7 @@ export const make = Effect.gen(function*() {
         within: patience,
         most
       }).pipe(Effect.mapError(({ issue }) => whyNot[issue](refuse)))
-      return { code, stdout, stderr: stderr.toString("utf8") } satisfies Said as Said
+      return { code, stdout, stderr: stderr.toString("utf8") }
     })
 
     const explain = ({ stderr }: Said): GitRefUnreadable =>

@@ -79,16 +79,17 @@ export const make = Effect.gen(function*() {
   const signers = yield* SignerTrust
   const othersOf = yield* OthersVersion.make
 
-  const before = Effect.fnUntraced(function*({ kind, path }: ItemLocation, digest: string | undefined) {
-    if (digest === undefined) return { _tag: "None" } satisfies Plan.Before as Plan.Before
+  const before = Effect.fnUntraced(function*(
+    { kind, path }: ItemLocation,
+    digest: string | undefined
+  ): Effect.fn.Return<Plan.Before> {
+    if (digest === undefined) return { _tag: "None" }
     if (kind === "folder") {
       const kept = yield* copies.recallFolder(digest)
-      return (kept === undefined
-        ? { _tag: "None" }
-        : { _tag: "Folder", files: kept }) satisfies Plan.Before as Plan.Before
+      return kept === undefined ? { _tag: "None" } : { _tag: "Folder", files: kept }
     }
     const bytes = yield* copies.recall(digest, path.slice(path.lastIndexOf("/") + 1))
-    return (bytes === undefined ? { _tag: "None" } : { _tag: "File", bytes }) satisfies Plan.Before as Plan.Before
+    return bytes === undefined ? { _tag: "None" } : { _tag: "File", bytes }
   })
 
   /** Whether what that key signs runs as yours does. What has run was signed by a person. */

@@ -1,6 +1,6 @@
 // Read-only copies below `$KIWI_HOME/verified`. A folder there holds exactly one item and nothing else, since an
 // interpreter would import whatever lies beside its script; a copy is believed for as long as no stat in it changes.
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option, Order } from "effect"
 import { randomUUID } from "node:crypto"
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import type { BigIntStats } from "node:fs"
@@ -313,7 +313,7 @@ export const make = Effect.gen(function*() {
   const recallFolder = Effect.fn("VerifiedCopies.recallFolder")(function*(digest: string) {
     const found = yield* surveyed(digest)
     if (found === undefined) return undefined
-    const files = [...found.files.values()].toSorted((a, b) => a.path < b.path ? -1 : 1)
+    const files = [...found.files.values()].toSorted(Order.mapInput(Order.String, (file) => file.path))
     return folderDigest(files) === digest ? files : undefined
   })
 

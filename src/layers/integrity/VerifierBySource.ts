@@ -26,7 +26,7 @@ export const make = Effect.gen(function*() {
     }
     yield* source.believe(snapshot)
     const by = source.tier === "system" ? { _tag: "System" as const } : { _tag: "Source" as const, name }
-    return { snapshot, by } satisfies Verified as Verified
+    return { snapshot, by }
   })
 
   const verify: Verifier["Service"]["verify"] = (snapshot) => {

@@ -70,7 +70,7 @@ export const make = Effect.gen(function*() {
     return {
       before: beforeOf(snapshot),
       name: `${whose} version ${item.version}`
-    } satisfies OthersVersion as OthersVersion
+    }
   })
 
   /** What the item's own signature was made for, as it was kept when it ran here. */
@@ -116,6 +116,6 @@ export const make = Effect.gen(function*() {
       const snapshot = yield* committedAt(location)
       return snapshot?.digest === digest ? beforeOf(snapshot) : undefined
     })
-    return { version, committed } satisfies FindOthers as FindOthers
+    return { version, committed }
   })
 })

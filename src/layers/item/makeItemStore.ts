@@ -17,6 +17,7 @@ import type { Entry, ItemSource, ItemSources, Listing } from "../../services/ite
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import type { FoundItem, ItemQuery } from "../../services/item/ItemStore.ts"
 import { nearIds } from "../../services/item/nearIds.ts"
+import { defined } from "../../services/schema/defined.ts"
 
 /** The files of the tiers. */
 export interface Backend extends ItemSource {
@@ -166,14 +167,14 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       const hit = hits[0]
       if (hit === undefined) {
         const lacks = yield* lackingOf(listings, ref, query)
-        return yield* new ItemNotFound({
+        return yield* new ItemNotFound(defined({
           id: query.id,
-          ...(query.type === undefined ? {} : { type: query.type }),
-          ...(query.tier === undefined ? {} : { tier: query.tier }),
+          type: query.type,
+          tier: query.tier,
           near: yield* near(listings, ref, query),
-          ...(lacks === undefined ? {} : { lacks }),
-          ...(Option.isNone(files.rootOf("project")) ? { projectless: true } : {})
-        })
+          lacks,
+          projectless: Option.isNone(files.rootOf("project")) || undefined
+        }))
       }
       if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
       const location = yield* Effect.fromResult(resolve(hit))

@@ -1,5 +1,5 @@
 // From the bytes of an item to its snapshot, the same for every store.
-import { Result } from "effect"
+import { Order, Result } from "effect"
 import { isLeftOut, isProgram } from "../../services/item/folder/folderFiles.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation } from "../../services/item/Item.ts"
@@ -78,7 +78,7 @@ export const fileSnapshot = (location: ItemLocation, source: {
 }
 
 /** Compares by UTF-16 code units, as RFC 8785 sorts keys. */
-const byPath = (a: FolderFile, b: FolderFile): number => a.path < b.path ? -1 : 1
+const byPath = Order.mapInput(Order.String, (file: FolderFile) => file.path)
 
 /** What a folder's signature is over: the RFC 8785 JSON of the sorted list of [path, sha256, executable]. */
 export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>

@@ -117,8 +117,8 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
 
   const fill = Effect.fnUntraced(function*(plan: HttpClientPlan, input: PrimitiveInput) {
     const { body } = plan
-    if (body === undefined) return { bytes: undefined, headers: plan.headers } satisfies Content as Content
-    if (body._tag === "Bytes") return { bytes: body.bytes, headers: plan.headers } satisfies Content as Content
+    if (body === undefined) return { bytes: undefined, headers: plan.headers }
+    if (body._tag === "Bytes") return { bytes: body.bytes, headers: plan.headers }
     const filled: Array<FilledPart> = []
     let left = maxUpload
     for (const part of body.parts) {
@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
     }
     const boundary = yield* Effect.sync(() => `kiwi-${randomBytes(18).toString("hex")}`)
     const headers = { ...plan.headers, "content-type": `multipart/form-data; boundary=${boundary}` }
-    return { bytes: writeParts(filled, boundary), headers } satisfies Content as Content
+    return { bytes: writeParts(filled, boundary), headers }
   })
 
   const attempt = (

@@ -1,7 +1,7 @@
 // The compiling validator behind one door, so that it is loaded on first use and its types stay here.
 import { Ajv } from "ajv"
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js"
-import { Result, type Schema } from "effect"
+import { JsonPointer, Result, type Schema } from "effect"
 import { isJsonObject } from "../../services/schema/json.ts"
 import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
 import { type PreparedSchema } from "../../services/schema/schemaText.ts"
@@ -67,8 +67,7 @@ const reachable = (schema: unknown, prepared: PreparedSchema): ReadonlySet<unkno
   return seen
 }
 
-const keyPointer = (pointer: string, key: unknown) =>
-  `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+const keyPointer = (pointer: string, key: unknown) => `${pointer}/${JsonPointer.escapeToken(String(key))}`
 
 /** Ajv reports alternatives after everything that their branches said; here it is put back below them. */
 const failuresOf = (errors: ReadonlyArray<ErrorObject>, prepared: PreparedSchema): ReadonlyArray<SchemaFailure> => {

@@ -2,8 +2,8 @@
 // a small schema can make it work for years. So it gets a copy in which patterns are tests of a linear engine, formats
 // are annotations, and every subschema that is evaluated counts.
 import { dereference, format, type OutputUnit, type Schema as ForeignSchema, validate } from "@cfworker/json-schema"
-import { Result, type Schema } from "effect"
-import { isJsonObject, own } from "../../services/schema/json.ts"
+import { JsonPointer, Result, type Schema } from "effect"
+import { isJsonObject, own, pointerKeys } from "../../services/schema/json.ts"
 import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
 import {
   atPointer,
@@ -233,25 +233,25 @@ const follow = (
   let inContains = false
   let schemaNext = true
   let keyword = ""
-  for (const segment of location.split("/").slice(1).map((s) => s.replaceAll("~1", "/").replaceAll("~0", "~"))) {
+  for (const segment of pointerKeys(location)) {
     const current: Schema.Json | undefined = constraint
     if (schemaNext) {
       holder = { keyword, schema: parent }
       parent = isJsonObject(current) ? current : undefined
       keyword = segment
       const ref: Schema.Json | undefined = segment === "$ref" && parent !== undefined ? own(parent, "$ref") : undefined
-      constraint = typeof ref === "string" ? resolve(ref) : atPointer(current ?? null, `/${escape(segment)}`)
+      constraint = typeof ref === "string"
+        ? resolve(ref)
+        : atPointer(current ?? null, `/${JsonPointer.escapeToken(segment)}`)
       inContains ||= segment === "contains" && location.endsWith("/contains") === false
       schemaNext = !(Array.isArray(constraint) || mapKeywords.has(segment))
     } else {
-      constraint = atPointer(current ?? null, `/${escape(segment)}`)
+      constraint = atPointer(current ?? null, `/${JsonPointer.escapeToken(segment)}`)
       schemaNext = true
     }
   }
   return { constraint, parent, holder, inContains }
 }
-
-const escape = (segment: string) => segment.replaceAll("~", "~0").replaceAll("/", "~1")
 
 const collect = (errors: ReadonlyArray<OutputUnit>, copy: Copy): ReadonlyArray<SchemaFailure> => {
   const resolve = makeResolve(copy.root)

@@ -3,6 +3,7 @@
 // word is frequent, rows that have them in their names are looked at first.
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { isItemId, type ItemType, type Tier } from "../../services/item/ItemId.ts"
 import type { SearchQuery } from "../../services/search/ItemIndex.ts"
 import { tolerance } from "../../services/search/near.ts"
@@ -97,13 +98,13 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
   // Statistics hold for one version of the file.
   let version: number | undefined
   let items = 0
-  const having = new Map<string, number>()
+  let having = new BoundedMap<string, number>(10_000)
 
   const statistics = Effect.gen(function*() {
     const now = yield* database.version
     if (now === version) return
     const rows = yield* database.rows("SELECT count(*) FROM items")
-    having.clear()
+    having = new BoundedMap(10_000)
     items = Number(rows[0]![0])
     version = now
   })
@@ -114,7 +115,6 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     if (known !== undefined) return known
     const rows = yield* database.rows("SELECT count(*) FROM words WHERE words MATCH ?", [match])
     const count = Number(rows[0]![0])
-    if (having.size >= 10_000) having.clear()
     having.set(match, count)
     return count
   })

@@ -46,7 +46,7 @@ interface SqliteConnection extends Connection {
 const uniqueViolations: ReadonlySet<number> = new Set([1555, 2579])
 
 /** What SQLite answered (an extended result code), where `cause` is an error of `node:sqlite`. */
-export const resultCode = (cause: unknown): number | undefined =>
+const resultCode = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
 
 const sqlError = (operation: string) => (cause: unknown) => {

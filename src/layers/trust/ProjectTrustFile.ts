@@ -1,7 +1,7 @@
 // Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It is believed only if this user wrote it and nobody else
 // could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
 // files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
-import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Order, Result, Schema } from "effect"
 import { join, relative } from "node:path"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
@@ -219,7 +219,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       now: undefined,
       accepted: file.names
     }))
-    return [...present, ...removed].toSorted((a, b) => a.file.path < b.file.path ? -1 : 1)
+    return [...present, ...removed].toSorted(Order.mapInput(Order.String, ({ file }) => file.path))
   })
 
   const withCopies = Effect.fnUntraced(function*(decision: TrustDecision | undefined, all: ReadonlyArray<Compared>) {

@@ -1,7 +1,7 @@
 // What trust rests on, as it lies on disk: the folders (not somebody else's, not open to everyone, not a link, still
 // the folder that was accepted) and the control files in them. The folders cost a few stats, since they are asked about
 // on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
-import { Effect, Result } from "effect"
+import { Effect, Order, Result } from "effect"
 import type { BigIntStats, Stats } from "node:fs"
 import { lstatSync } from "node:fs"
 import { platform } from "node:os"
@@ -228,7 +228,7 @@ export const findControlFiles = Effect.fnUntraced(function*(files: SafeFiles["Se
     names,
     (name) => typeof name === "string" ? readControlFile(files, root, name) : Effect.succeed(name)
   )
-  return found.filter((file) => file !== undefined).toSorted((a, b) => a.path < b.path ? -1 : a.path > b.path ? 1 : 0)
+  return found.filter((file) => file !== undefined).toSorted(Order.mapInput(Order.String, (file) => file.path))
 })
 
 export const readControlFile = Effect.fnUntraced(function*(files: SafeFiles["Service"], root: string, path: string) {

@@ -1,7 +1,7 @@
 // Values that a person gave Kiwi by name: secrets of tools today. Each lies where `slots.ts` puts it. A list in
 // `$KIWI_HOME` has names and places alone, since a keychain cannot be asked what it holds, and asking it is a process:
 // what it answered is remembered for some minutes, until the list changes.
-import { Clock, Data, Effect, type Redacted, Schema } from "effect"
+import { Clock, Data, Effect, Order, type Redacted, Schema } from "effect"
 import { type ReadRefused, SafeFiles } from "../../services/files/SafeFiles.ts"
 import { isInKeychain, VaultPlace } from "../../services/vault/VaultPlace.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -76,7 +76,7 @@ export const make = Effect.fnUntraced(function*(options: {
   }).pipe(Effect.mapError((cause) => new ListUnreadable({ cause })))
 
   const write = Effect.fnUntraced(function*(before: typeof Listed.Type, entries: ReadonlyArray<Entry>) {
-    const secrets = entries.toSorted((a, b) => a.name < b.name ? -1 : 1)
+    const secrets = entries.toSorted(Order.mapInput(Order.String, (entry) => entry.name))
     const list: typeof Listed.Type = { version: 1, revision: before.revision + 1, secrets }
     yield* files.write(home, listPath, `${encodeList(list)}\n`, { mode: 0o600 })
     return list

@@ -9,7 +9,7 @@ import { definitions, indented, wrap } from "./text.ts"
 import type { Paint } from "./text.ts"
 
 /** What to look at next, for the end of a command's help: a command and what it does. */
-export class Next extends Context.Reference<ReadonlyArray<readonly [command: string, why: string]>>(
+class Next extends Context.Reference<ReadonlyArray<readonly [command: string, why: string]>>(
   "kiwi/programs/cli/Next",
   { defaultValue: () => [] }
 ) {}
@@ -39,13 +39,13 @@ const usage = (doc: HelpDoc): string => {
   ].join(" ")
 }
 
-export interface Section {
+interface Section {
   readonly title: string
   readonly rows: ReadonlyArray<readonly [left: string, right: string]>
 }
 
 /** Everything but description, usage and examples, as titled lists. */
-export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => {
+const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => {
   // What is the root's own, every command inherits.
   const isRoot = (doc.commandPath ?? []).length < 2
   const shared = isRoot ? doc.flags : doc.inheritedFlags ?? []
@@ -64,7 +64,7 @@ export const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => {
   ].filter(({ rows }) => rows.length > 0)
 }
 
-export const formatHelp = (doc: HelpDoc, paint: Paint, width: number): string => {
+const formatHelp = (doc: HelpDoc, paint: Paint, width: number): string => {
   const room = Math.min(width, 90)
   const title = (name: string) => paint.bold(name)
   return [

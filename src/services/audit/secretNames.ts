@@ -1,5 +1,6 @@
 // Which keys of a JSON value name a secret. Case and separators do not count (`X-Api-Key`, `apiKey`, `APIKEY`); what
 // merely counts or describes a secret (`max_tokens`, `token_count`) is none.
+import { BoundedMap } from "../cache/BoundedMap.ts"
 
 /** What a key ends with. */
 const endings = [
@@ -60,7 +61,7 @@ const decide = (key: string): boolean => {
   return false
 }
 
-const known = new Map<string, boolean>()
+const known = new BoundedMap<string, boolean>(2_048)
 
 /** Remembers short keys: the same few come with every call. */
 export const isSecretKey = (key: string): boolean => {
@@ -68,7 +69,6 @@ export const isSecretKey = (key: string): boolean => {
   if (found !== undefined) return found
   const decided = decide(key.length > 256 ? key.slice(-256) : key)
   if (key.length > 64) return decided
-  if (known.size >= 2_048) known.clear()
   known.set(key, decided)
   return decided
 }

@@ -1,5 +1,5 @@
 // What is installed, as an installer tells it and as a lock keeps it, and whether the two are one.
-import { Schema } from "effect"
+import { Order, Schema } from "effect"
 
 export const Ecosystem = Schema.Literals(["python", "node"])
 export type Ecosystem = typeof Ecosystem.Type
@@ -42,7 +42,7 @@ const list = (packages: ReadonlyArray<InstalledPackage>): ReadonlyMap<string, In
 
 /** Sorted as an InstalledSet has them. Without repeats. */
 export const sortPackages = (packages: ReadonlyArray<InstalledPackage>): ReadonlyArray<InstalledPackage> =>
-  [...list(packages).values()].toSorted((a, b) => keyOf(a) < keyOf(b) ? -1 : 1)
+  [...list(packages).values()].toSorted(Order.mapInput(Order.String, keyOf))
 
 /** One line for each package that is not as it is pinned; a hash that either side does not know says nothing. */
 export const differencesFrom = (

@@ -1,6 +1,7 @@
 // The one shape in which a failure reaches a caller (MCP, CLI, embedding). Every failure is a Schema.TaggedError;
 // its code is derived from its tag, so a code can neither be forgotten nor disagree with the class.
 import { Schema } from "effect"
+import { defined } from "../schema/defined.ts"
 
 /** One thing that is wrong in a value: where (a JSON-pointer-like path, "" for the whole), what, and the value. */
 export interface ValidationIssue {
@@ -122,19 +123,17 @@ export const toErrorObject = (error: KiwiError): ErrorObject => {
   const failedAt = error.failedAt ?? inner.failedAt
   const chain = error.chain ?? inner.chain
   const remediation = error.remediation ?? inner.remediation
-  return {
+  return defined({
     code: codeOf(inner),
     message: error.message,
-    ...(chain === undefined ? {} : { chain }),
-    ...(failedAt === undefined ? {} : {
-      failed_at: {
-        tool_id: failedAt.toolId,
-        config_path: failedAt.configPath,
-        validation_errors: failedAt.validationErrors
-      }
-    }),
+    chain,
+    failed_at: failedAt && {
+      tool_id: failedAt.toolId,
+      config_path: failedAt.configPath,
+      validation_errors: failedAt.validationErrors
+    },
     ...causeOf(inner, maxCauses),
     retryable: error.retryable ?? inner.retryable ?? false,
-    ...(remediation === undefined ? {} : { remediation })
-  }
+    remediation
+  })
 }

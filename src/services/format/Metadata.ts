@@ -83,7 +83,7 @@ export const firstParagraph = (text: string): string => {
 }
 
 /** Whether a parsed JSON text stays within the limits of metadata and has no key that records treat specially. */
-export const checkJson = (value: Schema.Json): string | undefined => {
+const checkJson = (value: Schema.Json): string | undefined => {
   let nodes = 0
   const visit = (at: Schema.Json, depth: number): string | undefined => {
     if (++nodes > maxNodes) return `more than ${maxNodes} values`

@@ -120,7 +120,7 @@ export const diffItem = (before: Before, { bytes, files, location }: ItemSnapsho
   }
   const old = new Map(before._tag === "Folder" ? before.files.map((file) => [file.path, file]) : [])
   const now = new Map(files.map((file) => [file.path, file]))
-  return [...new Set([...old.keys(), ...now.keys()])].toSorted((a, b) => a < b ? -1 : 1).reduce((all, path) => {
+  return [...new Set([...old.keys(), ...now.keys()])].toSorted().reduce((all, path) => {
     const [was, is, name] = [old.get(path), now.get(path), `${location.path}/${path}`]
     const one = was?.digest === is?.digest ? noDiff : diffContent(was, is, name)
     return {

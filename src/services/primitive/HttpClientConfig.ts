@@ -13,7 +13,7 @@ const hostPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[1-9][0-9]{0,4}$/
 /** Milliseconds. */
 export const longestWait = 30_000
 
-export const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const
+const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const
 
 export const HttpClientConfig = Schema.Struct({
   url: Schema.NonEmptyString,

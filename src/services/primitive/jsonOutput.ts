@@ -1,6 +1,6 @@
 // Reads what a tool or a server says is JSON. Depth is bounded before parsing, since what is read here is walked by
 // recursion later.
-import { Result, type Schema } from "effect"
+import { JsonPointer, Result, type Schema } from "effect"
 
 const maxJsonDepth = 128
 
@@ -61,7 +61,7 @@ export const parsePath = (text: string): Result.Result<ReadonlyArray<string>, st
   const keys = text.slice(1).split("/")
   return keys.some((key) => /~(?![01])/.test(key))
     ? Result.fail("has a ~ that is neither ~0 nor ~1")
-    : Result.succeed(keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")))
+    : Result.succeed(keys.map(JsonPointer.unescapeToken))
 }
 
 export interface PathMissing {
@@ -88,7 +88,7 @@ export const pick = (value: Schema.Json, keys: ReadonlyArray<string>): Result.Re
       (Array.isArray(here) ? /^(?:0|[1-9][0-9]{0,9})$/.test(key) : true) && Object.hasOwn(here, key)
     const next: Schema.Json | undefined = isPlace ? Object(here)[key] : undefined
     if (next === undefined) {
-      const at = keys.slice(0, depth).map((k) => `/${k.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+      const at = keys.slice(0, depth).map((k) => `/${JsonPointer.escapeToken(k)}`).join("")
       return Result.fail({ at, found: describe(here) })
     }
     here = next

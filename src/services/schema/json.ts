@@ -1,6 +1,6 @@
 // Kinds of JSON values, told apart: for values that are known to be JSON, whose types are narrower than `unknown`; and
 // whether a value is JSON at all.
-import type { Schema } from "effect"
+import { JsonPointer, type Schema } from "effect"
 
 export const isJsonObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -14,6 +14,18 @@ export const propertiesIn = ({ properties }: Schema.JsonObject): Schema.JsonObje
 /** A member by its name, and nothing that is inherited. */
 export const own = (object: Schema.JsonObject, key: string): Schema.Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
+
+/** Every text in a value, at any depth; keys are none. */
+export const textsIn = (value: Schema.Json | undefined): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? [value]
+    : typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(textsIn)
+    : []
+
+/** The keys of a JSON pointer: `a/b` and `0` of `/a~1b/0`. */
+export const pointerKeys = (pointer: string): ReadonlyArray<string> =>
+  pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
 
 const mostLevels = 128
 

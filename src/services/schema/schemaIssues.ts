@@ -1,9 +1,9 @@
 // From what a validator found to sentences for people: what was expected, what came instead, and what was probably
 // meant. Both validators are brought to one form first, so that they say the same about the same mistake.
-import type { Schema } from "effect"
+import { JsonPointer, type Schema } from "effect"
 import { editDistance } from "../error/editDistance.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
-import { isJsonObject } from "./json.ts"
+import { isJsonObject, pointerKeys } from "./json.ts"
 import { atPointer } from "./schemaText.ts"
 
 export interface SchemaFailure {
@@ -26,7 +26,7 @@ const maxListed = 12
 export const fieldOf = (root: Schema.Json, pointer: string): string => {
   let field = ""
   let current: Schema.Json | undefined = root
-  for (const segment of pointer.split("/").slice(1).map((s) => s.replaceAll("~1", "/").replaceAll("~0", "~"))) {
+  for (const segment of pointerKeys(pointer)) {
     if (Array.isArray(current)) {
       field += `[${segment}]`
       current = current[Number(segment)]
@@ -116,7 +116,7 @@ interface Explaining {
 
 const isSecret = (pointer: string, { secrets }: Explaining): boolean =>
   secrets.size > 0 &&
-  pointer.split("/").slice(1).some((s) => secrets.has(s.replaceAll("~1", "/").replaceAll("~0", "~")))
+  pointerKeys(pointer).some((key) => secrets.has(key))
 
 const issue = (pointer: string, error: string, context: Explaining): ValidationIssue => {
   const value = atPointer(context.root, pointer)
@@ -142,7 +142,7 @@ const keysOf = (schema: Schema.JsonObject | undefined): ReadonlyArray<string> =>
   return isJsonObject(properties) ? Object.keys(properties) : []
 }
 
-const below = (pointer: string, key: string) => `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
+const below = (pointer: string, key: string) => `${pointer}/${JsonPointer.escapeToken(key)}`
 
 const strings = (value: Schema.Json | undefined): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((v: Schema.Json): v is string => typeof v === "string") : []
@@ -230,7 +230,7 @@ const explain = (failure: SchemaFailure, context: Explaining): ReadonlyArray<Val
         : one("lacks a key that another one needs")
     case "additionalProperties":
     case "unevaluatedProperties": {
-      const key = pointer.slice(pointer.lastIndexOf("/") + 1).replaceAll("~1", "/").replaceAll("~0", "~")
+      const key = pointerKeys(pointer).at(-1) ?? ""
       return one(unknownKey(key, keysOf(parent)))
     }
     case "additionalItems":

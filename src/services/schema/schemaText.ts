@@ -1,7 +1,7 @@
 // What both validators need to know of a schema before they touch it: that it is bounded, local, and of a known draft.
 // A schema is data from a file; nothing here trusts its shape.
 import { Result, type Schema } from "effect"
-import { isJsonArray, isJsonObject, own } from "./json.ts"
+import { isJsonArray, isJsonObject, own, pointerKeys } from "./json.ts"
 import { SchemaUnusable } from "./SchemaValidator.ts"
 
 export type Draft = "2020-12" | "draft-07"
@@ -91,14 +91,12 @@ const first = <A>(items: ReadonlyArray<A>, of: (item: A) => string | undefined):
   return undefined
 }
 
-const unescape = (segment: string) => segment.replaceAll("~1", "/").replaceAll("~0", "~")
-
 const decode = (text: string): string => Result.getOrElse(Result.try(() => decodeURIComponent(text)), () => text)
 
 /** The value at a JSON pointer without its `#`. */
 export const atPointer = (root: Schema.Json, pointer: string): Schema.Json | undefined => {
   let current: Schema.Json | undefined = root
-  for (const segment of pointer.split("/").slice(1).map(unescape)) {
+  for (const segment of pointerKeys(pointer)) {
     if (Array.isArray(current)) current = current[Number(segment)]
     else if (isJsonObject(current)) current = own(current, segment)
     else return undefined

@@ -1,7 +1,8 @@
 // One pass over config text, before any data is in it; substituted data is never looked at again. So a parameter that
 // holds `${SECRET}` stays the text `${SECRET}`. What a place means (a URL, a header, an argument) is the primitive's
 // to say; the rules that keep data from being more than data there are these.
-import { Redacted, Result, Schema } from "effect"
+import { JsonPointer, Redacted, Result, Schema } from "effect"
+import { pointerKeys } from "../schema/json.ts"
 import { parseTemplate, type Part } from "./templateText.ts"
 import { authorityComplete, encodeForUrl, unsafeSegment, unsafeUrlStart } from "./urlText.ts"
 
@@ -86,7 +87,7 @@ export interface Rendered {
   readonly substituted: ReadonlyArray<{ readonly name: string; readonly text: Redacted.Redacted<string> }>
 }
 
-const pointer = (at: string, key: string | number) => `${at}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+const pointer = (at: string, key: string | number) => `${at}/${JsonPointer.escapeToken(String(key))}`
 
 interface ActiveField {
   readonly segments: ReadonlyArray<string>
@@ -132,7 +133,7 @@ export const compile = (config: Schema.JsonObject, fields: ReadonlyArray<ConfigF
     config,
     "",
     fields.map((p) => ({
-      segments: p.at.split("/").slice(1).map((s) => s.replaceAll("~1", "/").replaceAll("~0", "~")),
+      segments: pointerKeys(p.at),
       mode: p.mode
     }))
   )

@@ -12,7 +12,7 @@ import { serveHttp } from "../../../src/programs/mcp/serve.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
 import { runCli } from "../../programs/cli/runCli.ts"
-import * as Fake from "../../programs/mcp/fakeProject.ts"
+import * as MemoryProject from "../../programs/mcp/memoryProject.ts"
 import { project } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 import { kernelOfSurfaces } from "../surfaces.ts"
@@ -28,7 +28,7 @@ const command = (args: ReadonlyArray<string>) =>
 
 const http = (options: { readonly host?: string; readonly port?: number; readonly token?: string }) =>
   Effect.gen(function*() {
-    const fake = yield* Fake.make
+    const inMemory = yield* MemoryProject.make
     const { host = "127.0.0.1", port = 0, token } = options
     return yield* Effect.flip(
       serveHttp({
@@ -41,7 +41,7 @@ const http = (options: { readonly host?: string; readonly port?: number; readonl
         token: token === undefined ? undefined : Redacted.make(token),
         noAuth: token === undefined,
         user: "you"
-      }).pipe(Effect.provide(Layer.merge(fake.layer, OutboundMemory.layer)))
+      }).pipe(Effect.provide(Layer.merge(inMemory.layer, OutboundMemory.layer)))
     )
   })
 
@@ -63,17 +63,18 @@ export const examples: Examples = {
   InternalError: {
     when: "A part of the server fails as it should never do",
     produce: Effect.gen(function*() {
-      const fake = yield* Fake.make
+      const inMemory = yield* MemoryProject.make
+      inMemory.disk = "broken"
       const { registrations } = yield* Server.make({
         project: "",
         client: "tester",
         presence: { nobody: undefined, agent: undefined }
       })
-      const client = yield* McpTest.makeClient(Layer.provide(registrations, fake.layer), {
+      const client = yield* McpTest.makeClient(Layer.provide(registrations, inMemory.layer), {
         protocols: stdioProtocols,
         protocolVersion: "2025-11-25"
       })
-      const { structuredContent } = yield* client.callTool({ name: "execute", arguments: { item_id: "broken" } })
+      const { structuredContent } = yield* client.callTool({ name: "execute", arguments: { item_id: "add" } })
       return JSON.parse(JSON.stringify(structuredContent)).error
     })
   },

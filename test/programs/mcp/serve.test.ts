@@ -3,11 +3,11 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
 import { serveHttp } from "../../../src/programs/mcp/serve.ts"
 import { Outbound } from "../../../src/services/outbound/Outbound.ts"
-import * as Fake from "./fakeProject.ts"
+import * as MemoryProject from "./memoryProject.ts"
 
 it.live("no tool reaches the port that it serves, whatever its config grants", () =>
   Effect.gen(function*() {
-    const project = yield* Fake.make
+    const project = yield* MemoryProject.make
     const outbound = yield* OutboundNode.make({})
     const reserved = yield* Deferred.make<number>()
     const watched = Outbound.of({

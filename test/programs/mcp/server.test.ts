@@ -7,8 +7,12 @@ import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import * as Projects from "../../../src/layers/Projects.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
+import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import { Outputs } from "../../../src/services/primitive/Outputs.ts"
+import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
 import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
-import * as Fake from "./fakeProject.ts"
+import { knowledge } from "../items.ts"
+import * as MemoryProject from "./memoryProject.ts"
 
 const Structured = Schema.Struct({
   status: Schema.String,
@@ -26,10 +30,9 @@ const Structured = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Unknown)
 })
 
-const decodeCaller = Schema.decodeUnknownEffect(
-  Schema.Struct({ caller: Schema.Record(Schema.String, Schema.String) })
-)
 const decodeRecord = Schema.decodeUnknownEffect(Schema.Record(Schema.String, Schema.Unknown))
+
+const restrict = Effect.flatMap(ProjectTrust, (trust) => trust.revoke)
 
 /** The structured answer, which must be exactly what the text says. */
 const structured = (result: McpSchema.CallToolResult) => {
@@ -43,7 +46,7 @@ const connect = Effect.fnUntraced(function*(
   protocolVersion: McpProtocol.ProtocolVersion,
   clientCapabilities: McpSchema.ClientCapabilities = new McpSchema.ClientCapabilities({})
 ) {
-  const project = yield* Fake.make
+  const project = yield* MemoryProject.make
   const { gate, registrations } = yield* Server.make({
     project: "",
     client: "tester",
@@ -55,14 +58,15 @@ const connect = Effect.fnUntraced(function*(
     clientCapabilities
   })
   const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args })
-  return { project, client, gate, call }
+  const audit = project.use(Effect.flatMap(AuditLog, (log) => log.read({ limit: 1000 })))
+  return { project, client, gate, call, audit }
 })
 
 for (const version of ["2025-11-25", "2026-07-28"] as const) {
   describe(`the server in ${version}`, () => {
     it.effect("answers search, load and help while nothing can be recorded, with a warning, and does nothing else", () =>
       Effect.gen(function*() {
-        const { call, project } = yield* connect(version)
+        const { audit, call, project } = yield* connect(version)
         const look = [
           ["search", { query: "add" }],
           ["load", { item_id: "add" }],
@@ -71,19 +75,18 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         ] as const
         for (const [name, args] of look) {
           assert.isUndefined(structured(yield* call(name, args)).warnings)
-          assert.deepInclude(project.audit.at(-1), { kind: "read", operation: name })
+          assert.deepInclude((yield* audit).at(-1), { kind: "read", operation: name })
         }
-        project.isDiskFull = true
+        project.disk = "full"
         for (const [name, args] of look) {
           assert.deepStrictEqual(structured(yield* call(name, args)).warnings, [{
             code: "AUDIT_READ_LOST",
             message: "That this was shown could not be recorded: the disk is full"
           }])
         }
-        for (const [name, item_id] of [["execute", "deploy"], ["execute", "none"], ["sign", "add"]] as const) {
+        for (const [name, item_id] of [["execute", "deploy"], ["execute", "none"], ["sign", "rogue"]] as const) {
           assert.strictEqual(structured(yield* call(name, { item_id })).error?.code, "AUDIT_UNAVAILABLE")
         }
-        assert.deepStrictEqual(project.signed, [])
       }).pipe(Effect.scoped))
 
     it.effect("offers the five tools in order, and opens no project for it", () =>
@@ -104,18 +107,17 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         const { call, project } = yield* connect(version)
         const found = structured(yield* call("search", { query: "add" }))
         assert.strictEqual(found.status, "success")
-        assert.deepInclude(found.data, {
-          results: [{
-            id: "add",
-            type: "tool",
-            tier: "project",
-            category: "math",
-            path: "project:tools/math/add.py",
-            state: "ok",
-            version: "1.0.0",
-            description: "Add two numbers.",
-            call: "add()"
-          }]
+        const { results } = yield* decodeRecord(found.data)
+        assert.deepStrictEqual(Array.isArray(results) ? results[0] : undefined, {
+          id: "add",
+          type: "tool",
+          tier: "project",
+          category: "math",
+          path: "project:tools/math/add.py",
+          state: "ok",
+          version: "1.0.0",
+          description: "Add two numbers.",
+          call: "add(a?: number, b?: number)"
         })
         assert.strictEqual(structured(yield* call("load", { item_id: "add" })).status, "success")
         const ran = yield* call("execute", { item_id: "add", parameters: { a: 1, b: 2 } })
@@ -129,10 +131,14 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
 
     it.effect("says who calls by what it knows, and only labels it by what the client says", () =>
       Effect.gen(function*() {
-        const { call } = yield* connect(version)
-        const { data } = structured(yield* call("execute", { item_id: "add" }))
-        const { caller } = yield* decodeCaller(data)
-        assert.deepInclude(caller, { surface: "mcp", client: "tester", label: "McpTest 1.0.0" })
+        const { audit, call } = yield* connect(version)
+        yield* call("execute", { item_id: "add" })
+        const request = (yield* audit).findLast(({ kind }) => kind === "request")
+        assert.deepInclude(request?.kind === "request" ? request.caller : {}, {
+          surface: "mcp",
+          client: "tester",
+          label: "McpTest 1.0.0"
+        })
       }))
 
     it.effect("gives no free text of what is not believed in search, and marks it in load", () =>
@@ -194,7 +200,7 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
           failed_at: {
             tool_id: "add",
             config_path: "project:tools/math/add.py",
-            validation_errors: [{ field: "a", error: "must be number" }]
+            validation_errors: [{ field: "a", error: "expected a number, got \"1\"", value: "1" }]
           },
           retryable: false
         })
@@ -202,9 +208,11 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
 
     it.effect("turns a defect into an error that tells nothing, and goes on", () =>
       Effect.gen(function*() {
-        const { call } = yield* connect(version)
-        const result = yield* call("execute", { item_id: "broken" })
+        const { call, project } = yield* connect(version)
+        project.disk = "broken"
+        const result = yield* call("execute", { item_id: "add" })
         const text = JSON.stringify(result)
+        project.disk = "free"
         assert.strictEqual(structured(result).error?.code, "INTERNAL_ERROR")
         assert.notInclude(text, "secret internals")
         assert.notInclude(text, "/home/")
@@ -216,7 +224,7 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         const { call, project } = yield* connect(version)
         const ran = yield* call("execute", { item_id: "add", project_path: "/somewhere/else" })
         assert.strictEqual(structured(ran).status, "success")
-        project.trust = "Restricted"
+        yield* project.use(restrict)
         for (const path of ["/somewhere/strange", "relative", "../up", "\u0000"]) {
           const { error } = structured(yield* call("execute", { item_id: "add", project_path: path }))
           assert.strictEqual(error?.code, "PROJECT_RESTRICTED", path)
@@ -225,18 +233,18 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
 
     it.effect("asks a client that cannot ask for the command to be typed", () =>
       Effect.gen(function*() {
-        const { call, project } = yield* connect(version)
+        const { call } = yield* connect(version)
         const result = yield* call("sign", { item_id: "rogue" })
         assert.deepInclude(structured(result).error, {
           code: "HUMAN_REQUIRED",
           remediation: "Ask the person to type: kiwi sign tool rogue"
         })
-        assert.deepStrictEqual(project.signed, [])
+        assert.strictEqual(structured(yield* call("execute", { item_id: "rogue" })).error?.code, "UNSIGNED")
       }))
 
     it.effect("shows trusted items as resources and trusted directives as prompts", () =>
       Effect.gen(function*() {
-        const { client, gate, project } = yield* connect(version)
+        const { audit, client, gate } = yield* connect(version)
         yield* gate.effect
         const { resources } = yield* client.listResources()
         assert.includeMembers(resources.map((r) => r.uri), [
@@ -246,23 +254,29 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         ])
         assert.isFalse(resources.some((r) => r.uri.includes("rogue") || r.uri.includes("trap")))
         const read = yield* client.readResource({ uri: "kiwi://tool/math/add" })
-        assert.deepInclude(read.contents[0], { text: "Add two numbers.", mimeType: "text/plain" })
+        const [content] = read.contents
+        assert.strictEqual(content?.mimeType, "text/plain")
+        assert.match(content !== undefined && "text" in content ? content.text : "", /^"""Add two numbers/)
         const templates = yield* client.listResourceTemplates()
         assert.deepStrictEqual(templates.resourceTemplates.map((t) => t.uriTemplate), [
           "kiwi://output/{id}{?offset,length}",
           "kiwi://{type}/{+id}"
         ])
         const { prompts } = yield* client.listPrompts()
-        assert.deepStrictEqual(prompts.map((p) => p.name), ["deploy"])
-        assert.deepStrictEqual(prompts[0]?.arguments?.map((a) => [a.name, a.required]), [
-          ["where", true],
-          ["count", false]
-        ])
+        const names = prompts.map((p) => p.name)
+        assert.isFalse(names.includes("trap"), names.join())
+        assert.deepStrictEqual(
+          prompts.find(({ name }) => name === "deploy")?.arguments?.map((a) => [a.name, a.required]),
+          [
+            ["where", true],
+            ["count", false]
+          ]
+        )
         const got = yield* client.getPrompt({ name: "deploy", arguments: { where: "mars", count: "3" } })
         const [message] = got.messages
         assert.strictEqual(message?.role, "user")
         assert.include(message?.content.type === "text" ? message.content.text : "", "Ship to mars 3")
-        assert.isTrue(project.audit.some((a) => a.kind === "request" && a.operation === "follow"))
+        assert.isTrue((yield* audit).some((a) => a.kind === "request" && a.operation === "follow"))
       }))
 
     it.effect("reads what is not trusted, or not there, as nothing that exists", () =>
@@ -287,10 +301,12 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
 
     it.effect("reads kept output in ranges", () =>
       Effect.gen(function*() {
-        const { client } = yield* connect(version)
-        const whole = yield* client.readResource({ uri: "kiwi://output/known" })
+        const { client, project } = yield* connect(version)
+        const output = yield* project.use(Effect.flatMap(Outputs, (outputs) => outputs.create)).pipe(Effect.scoped)
+        yield* output.append(new TextEncoder().encode("0123456789"))
+        const whole = yield* client.readResource({ uri: output.uri })
         assert.deepInclude(whole.contents[0], { text: "0123456789" })
-        const part = yield* client.readResource({ uri: "kiwi://output/known?offset=2&length=3" })
+        const part = yield* client.readResource({ uri: `${output.uri}?offset=2&length=3` })
         assert.deepInclude(part.contents[0], { text: "234" })
         assert.deepInclude(part._meta, { offset: 2, length: 3, total: 10 })
       }))
@@ -300,13 +316,13 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         const { client, gate, project } = yield* connect(version)
         yield* gate.effect
         assert.isAbove((yield* client.listResources()).resources.length, 0)
-        project.trust = "Restricted"
+        yield* project.use(restrict)
         yield* gate.effect
         assert.deepStrictEqual((yield* client.listResources()).resources, [])
         assert.deepStrictEqual((yield* client.listPrompts()).prompts, [])
         yield* Effect.flip(client.readResource({ uri: "kiwi://tool/math/add" }))
         yield* Effect.flip(client.getPrompt({ name: "deploy", arguments: { where: "x" } }))
-        project.trust = "Trusted"
+        yield* project.trust
         yield* gate.effect
         assert.isAbove((yield* client.listPrompts()).prompts.length, 0)
       }))
@@ -314,18 +330,12 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
     it.effect("lists at most fifty resources and reads the fifty-first", () =>
       Effect.gen(function*() {
         const { client, gate, project } = yield* connect(version)
-        project.items = Array.from({ length: 80 }, (_, n): Fake.FakeItem => ({
-          type: "knowledge",
-          tier: "project",
-          category: "many",
-          id: `n${n}`,
-          text: `Number ${n}`,
-          trusted: true
-        }))
+        for (let n = 0; n < 80; n++) project.files.set(`knowledge/many/n${n}.md`, knowledge(`n${n}`, `Number ${n}`))
+        yield* project.signAll
         yield* gate.effect
         assert.strictEqual((yield* client.listResources()).resources.length, 50)
         const read = yield* client.readResource({ uri: "kiwi://knowledge/many/n79" })
-        assert.deepInclude(read.contents[0], { text: "Number 79" })
+        assert.include(JSON.stringify(read.contents[0]), "Number 79")
       }))
 
     it.effect("reports progress by growing numbers, escaped, before the result", () =>
@@ -371,12 +381,12 @@ it.effect("tells a session of a change on disk, also when something was only rem
       for (let i = 0; i < 500; i++) yield* Effect.yieldNow
       return [first, ...(yield* Queue.clear(client.notifications))].map((n) => n.method)
     })
-    const before = project.items
-    project.items = before.filter(({ id }) => id !== "add")
+    const add = project.files.get("tools/math/add.py")!
+    project.files.delete("tools/math/add.py")
     assert.deepStrictEqual(yield* next, ["notifications/resources/list_changed"])
-    project.items = before
+    project.files.set("tools/math/add.py", add)
     assert.include(yield* next, "notifications/resources/list_changed")
-    project.items = before.filter(({ type }) => type !== "directive")
+    project.files.delete("directives/deploy.md")
     assert.includeMembers(yield* next, [
       "notifications/resources/list_changed",
       "notifications/prompts/list_changed"

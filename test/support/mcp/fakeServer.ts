@@ -1,16 +1,16 @@
-// A process that serves the fake project, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
+// A process that serves the project in memory, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Config, Console, Effect, Layer, Option } from "effect"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import { serveHttp, serveStdio } from "../../../src/programs/mcp/serve.ts"
 import { reserveStdout } from "../../../src/programs/mcp/transport/reserveStdout.ts"
-import * as Fake from "../../programs/mcp/fakeProject.ts"
+import * as MemoryProject from "../../programs/mcp/memoryProject.ts"
 
 const [, , transport] = process.argv
 const believed = { nobody: undefined, agent: undefined }
 
 const program = Effect.gen(function*() {
-  const project = yield* Fake.make
+  const project = yield* MemoryProject.make
   project.onInterrupt = () => console.error("INTERRUPTED")
   if (transport === "stdio") {
     const output = reserveStdout(process)
@@ -36,4 +36,4 @@ const program = Effect.gen(function*() {
   }).pipe(Effect.provide(Layer.merge(project.layer, OutboundMemory.layer)))
 })
 
-NodeRuntime.runMain(program)
+NodeRuntime.runMain(Effect.scoped(program))

@@ -1,6 +1,6 @@
 // The folder of the system tier: the package's own where it is there, else one in $KIWI_HOME that is written from the
 // program itself, since a bundle has no package around it.
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Order } from "effect"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { SafeFiles } from "../../../services/files/SafeFiles.ts"
@@ -22,8 +22,8 @@ export const systemFiles = Effect.map(
 const write = Effect.fnUntraced(function*(home: string) {
   const files = yield* SafeFiles
   const all = yield* systemFiles
-  const digests = [...all].map(([path, bytes]) => [path, sha256(bytes)]).toSorted(([a = ""], [b = ""]) =>
-    a < b ? -1 : 1
+  const digests = [...all].map(([path, bytes]) => [path, sha256(bytes)]).toSorted(
+    Order.mapInput(Order.String, ([path = ""]) => path)
   )
   const folder = `system/items-${sha256(JSON.stringify(digests)).slice(0, 16)}`
   yield* Effect.forEach(all, ([path, bytes]) =>

@@ -31,7 +31,7 @@ export const typeArgument = Argument.Literals("type", ItemType.literals).pipe(
   Argument.withDescription("What kind of item: directive, tool or knowledge")
 )
 
-export const paintState = (state: ItemState, paint: Paint): string =>
+const paintState = (state: ItemState, paint: Paint): string =>
   state === "ok" ? paint.green(state) : state === "tampered" ? paint.red(state) : paint.yellow(state)
 
 const hitLines = (hit: SearchHit, paint: Paint, width: number): string => {

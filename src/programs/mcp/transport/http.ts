@@ -19,7 +19,7 @@ import { answersTo, bracketed, isLoopback, namesOf } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
 
-export const path = "/mcp"
+const path = "/mcp"
 
 /** The token that HTTP was given is too easy to guess. */
 export class HttpTokenWeak extends Schema.TaggedError<HttpTokenWeak>()("HttpTokenWeak", {}) {
@@ -90,7 +90,7 @@ const tooLong = HttpServerResponse.setHeader(
   "close"
 )
 
-export interface SecurityOptions {
+interface SecurityOptions {
   /** Whether a request may name this server so. */
   readonly answersTo: (host: string) => boolean
   /** As a browser sends them. */
@@ -101,7 +101,7 @@ export interface SecurityOptions {
 }
 
 /** Applies to every route, also to those that do not exist. */
-export const security = (options: SecurityOptions) =>
+const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
       const authorized = makeAuthorized(options.token)
@@ -190,7 +190,7 @@ const unavailable = ({ host, port }: HttpOptions) => (error: { readonly cause?: 
 }
 
 /** What is served: protocols, registrations, and the gate before their lists. */
-export interface Served<RE, RR> {
+interface Served<RE, RR> {
   readonly info: { readonly name: string; readonly version: string; readonly instructions?: string }
   readonly protocols: Arr.NonEmptyReadonlyArray<McpProtocol.ProtocolAdapter>
   readonly registrations: Layer.Layer<never, RE, RR>

@@ -1,24 +1,15 @@
 // Placeholders that no call can fill, and those that only some calls can: a tool with one is signed and never runs.
-import { Result, type Schema } from "effect"
+import { Result } from "effect"
 import { cut, positionAt, problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
 import { addressKind } from "../../../../services/outbound/Address.ts"
 import { optionalParameters } from "../../../../services/primitive/argumentPlaces.ts"
-import { isJsonArray, isJsonObject } from "../../../../services/schema/json.ts"
+import { textsIn } from "../../../../services/schema/json.ts"
 import { nearest } from "../../../../services/schema/schemaIssues.ts"
 import { compile } from "../../../../services/template/Template.ts"
 import { parseTemplate } from "../../../../services/template/templateText.ts"
 import { type Found, isClosed, nothing } from "../arguments/checkArguments.ts"
 import { propertiesOf } from "../arguments/declared.ts"
-
-const textsIn = (value: Schema.Json): ReadonlyArray<string> =>
-  typeof value === "string"
-    ? [value]
-    : isJsonArray(value)
-    ? value.flatMap(textsIn)
-    : isJsonObject(value)
-    ? Object.values(value).flatMap(textsIn)
-    : []
 
 const refuse = (text: string, placeholder: string, hint: string): Found => {
   const at = text.indexOf(placeholder)

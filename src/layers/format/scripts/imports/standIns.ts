@@ -5,7 +5,7 @@ import { problem, problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
 import { isData } from "../../../../services/item/text/toolText.ts"
-import { isJsonObject } from "../../../../services/schema/json.ts"
+import { isJsonObject, textsIn } from "../../../../services/schema/json.ts"
 import { isSystemProgram } from "../../../env/programs/systemProgram.ts"
 import { parseJavascript } from "../../readJavascript.ts"
 import { type Found, nothing } from "../arguments/checkArguments.ts"
@@ -68,18 +68,11 @@ const runsData = (file: File, text: string, at: number, path: string): Problem =
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
-const stringsIn = (value: Schema.Json | undefined): ReadonlyArray<string> =>
-  typeof value === "string"
-    ? [value]
-    : typeof value === "object" && value !== null
-    ? Object.values(value).flatMap(stringsIn)
-    : []
-
 /** Where a package.json says that code lies. */
 const entriesOf = (text: string): ReadonlyArray<string> => {
   const manifest = Option.getOrUndefined(decodeJson(text))
   return isJsonObject(manifest)
-    ? ["main", "module", "browser", "bin", "exports", "imports"].flatMap((key) => stringsIn(manifest[key]))
+    ? ["main", "module", "browser", "bin", "exports", "imports"].flatMap((key) => textsIn(manifest[key]))
     : []
 }
 
