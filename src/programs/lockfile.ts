@@ -1,7 +1,12 @@
 // What is done to locks on the surfaces that can reach a person: what loosens one is a person's act, and is recorded.
 import { Effect } from "effect"
-import type { FreezeLocksInput, LockChange, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/lockUses.ts"
-import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/lockUses.ts"
+import type {
+  FreezeLocksInput,
+  LockChange,
+  PruneLocksInput,
+  UpdateLocksInput
+} from "../layers/lockfile/uses/changeLocks.ts"
+import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/uses/changeLocks.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import { govern } from "./govern.ts"

@@ -26,6 +26,7 @@ import { freeze, lockCategory } from "../services/lockfile/Lockfile.ts"
 import { LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import type { LockListing, StoredLock } from "../services/lockfile/LockfileStore.ts"
+import { showLock } from "../services/lockfile/lockName.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
@@ -96,25 +97,13 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
 const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
   `${root.category}/${root.tool_id}@${root.version}`
 
-/** The locks of a scope by what they are for. */
-const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyArray<StoredLock>> => {
-  const map = new Map<string, Array<StoredLock>>()
-  for (const lock of locks) {
-    const key = keyOf(lock.lockfile.root)
-    const known = map.get(key)
-    if (known === undefined) map.set(key, [lock])
-    else known.push(lock)
-  }
-  return map
-}
-
-/** What is wrong with a tool's lock. What runs on this machine is not compared: that is the machine's, not the checkout's. */
+/** What is wrong with a tool's lock. Interpreter and packages are not compared: they are the machine's, not the checkout's. */
 const lockProblem = (
   chain: Chain,
   locks: ReadonlyMap<string, ReadonlyArray<StoredLock>>,
   invalid: LockListing["invalid"]
 ): LockMissing | LockMismatch | undefined => {
-  const now = freeze({ chain, interpreter: undefined, dependencies: null }, sha256)
+  const now = freeze(chain, sha256)
   const { tool_id: tool, version } = now.root
   const own = (locks.get(keyOf(now.root)) ?? [])
     .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
@@ -127,7 +116,7 @@ const lockProblem = (
   const link = chain.links[first.findings[0]?.link ?? 0] ?? chain.leaf
   return new LockMismatch({
     tool,
-    lockfile: `${first.lock.scope}:lockfiles/${first.lock.path}`,
+    lockfile: showLock(first.lock),
     configPath: showLocation(link.tool.location),
     findings: first.findings
   })
@@ -213,7 +202,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const { locations, problems, report, tools, verifier } = yield* verifyItems(signedBy)
   const { invalid, locks } = yield* store.list({ scope: "project" })
   for (const lock of invalid) report(lock.lockfile, lock)
-  const known = byKey(locks)
+  const known = Map.groupBy(locks, ({ lockfile }) => keyOf(lockfile.root))
   const resolved = yield* chains.resolveBatch(tools.map(queryOf))
   for (const [index, result] of resolved.entries()) {
     const tool = showLocation(tools[index]!.location)
@@ -259,11 +248,12 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
       a.item < b.item ? -1 : a.item > b.item ? 1 : 0
     ),
     warnings: [
-      ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
-        item: `project:lockfiles/${path}`,
+      ...orphans.map((lock): FrozenProblem => ({
+        item: showLock(lock),
         problem: "no tool",
         code: "LOCK_WITHOUT_TOOL",
-        message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
+        message:
+          `There is no tool ${lock.lockfile.root.tool_id} ${lock.lockfile.root.version} here that this lock could be for`,
         remediation: "Delete the file, or bring the tool back"
       })),
       ...unsignable(false),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { lockPath, nameFits, parseLockPath, variantPath } from "../../../src/services/lockfile/lockName.ts"
+import { lockPath, nameFits, parseLockPath } from "../../../src/services/lockfile/lockName.ts"
 import { lockfile } from "../../layers/lockfile/locks.ts"
 import { frozenOf } from "../../layers/lockfile/locks.ts"
 import { Category, categoryOf, Id, idOf, Links, linksOf, Version, versionOf } from "./seeds.ts"
@@ -18,7 +18,7 @@ describe("names of lockfiles", () => {
           key
         )
         const lock = { ...lockfile(), ...frozen, chain_hash }
-        const [plain, variant] = [lockPath(key)!, variantPath(key, chain_hash)!]
+        const [plain, variant] = [lockPath(key)!, lockPath(key, chain_hash)!]
         assert.strictEqual(plain, `${key.category}/${key.toolId}@${key.version}.lock.json`)
         const [parsed, parsedVariant] = [parseLockPath(plain)!, parseLockPath(variant)!]
         assert.deepStrictEqual(parsed, { category: key.category, toolId: key.toolId, tail: key.version })
@@ -50,7 +50,7 @@ describe("names of lockfiles", () => {
       assert.isUndefined(lockPath({ ...key, version }), JSON.stringify(version))
     }
     for (const hash of [...hostile, "abcdef01234", "ABCDEF012345", "abcdef0123456"]) {
-      assert.isUndefined(variantPath(key, hash), JSON.stringify(hash))
+      assert.isUndefined(lockPath(key, hash), JSON.stringify(hash))
     }
   })
 

@@ -2,8 +2,8 @@
 import { Effect, Option, Path } from "effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import type { LockDifference } from "../../../layers/lockfile/lockDiff.ts"
-import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../../../layers/lockfile/lockUses.ts"
+import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../../../layers/lockfile/uses/checkLocks.ts"
+import type { LockDifference } from "../../../layers/lockfile/uses/diffLock.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { LockScopeMissing } from "../../../services/lockfile/LockfileStore.ts"
 import type { LockStanding, VerifiedStanding } from "../../../services/lockfile/lockReport.ts"
@@ -173,7 +173,7 @@ export const lockfileDiffCommand = Command.make("diff", {
     const shell = yield* Shell
     const path = yield* Path.Path
     const against = Option.getOrUndefined(input.against)
-    const { diffLock } = yield* Effect.promise(() => import("../../../layers/lockfile/lockDiff.ts"))
+    const { diffLock } = yield* Effect.promise(() => import("../../../layers/lockfile/uses/diffLock.ts"))
     const found = yield* inProject(() =>
       diffLock({
         id: input.tool,
