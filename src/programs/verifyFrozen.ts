@@ -21,9 +21,9 @@ import { ItemInvalid, withoutWords } from "../services/item/ItemErrors.ts"
 import type { ItemType } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { compareLock } from "../services/lockfile/compareLock.ts"
+import { checkChain } from "../services/lockfile/checkChain.ts"
 import { freeze, lockCategory } from "../services/lockfile/Lockfile.ts"
-import { LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
+import { type LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import type { LockListing, StoredLock } from "../services/lockfile/LockfileStore.ts"
 import { showLock } from "../services/lockfile/lockName.ts"
@@ -107,19 +107,9 @@ const lockProblem = (
   const { tool_id: tool, version } = now.root
   const own = (locks.get(keyOf(now.root)) ?? [])
     .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
-    .map((lock) => ({ lock, findings: compareLock(lock.lockfile, now) }))
-  if (own.some(({ findings }) => findings.length === 0)) return undefined
-  const [first] = own
-  if (first === undefined) {
-    return invalid.some((lock) => lock.tool === tool) ? undefined : new LockMissing({ tool, version })
-  }
-  const link = chain.links[first.findings[0]?.link ?? 0] ?? chain.leaf
-  return new LockMismatch({
-    tool,
-    lockfile: showLock(first.lock),
-    configPath: showLocation(link.tool.location),
-    findings: first.findings
-  })
+  const found = checkChain(chain, now, own)
+  if (found !== undefined) return "_tag" in found ? found : undefined
+  return invalid.some((lock) => lock.tool === tool) ? undefined : new LockMissing({ tool, version })
 }
 
 const verifyItems = Effect.fnUntraced(function*(signedBy: string) {

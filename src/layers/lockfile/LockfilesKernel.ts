@@ -2,27 +2,19 @@
 // removing old locks. A lock that lets something else run than before needs a person's consent.
 import { Duration, Effect, Layer } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
-import { showLocation } from "../../services/item/Item.ts"
-import { compareLock, compareReplaced, type LockFinding, showFinding } from "../../services/lockfile/compareLock.ts"
+import { checkChain } from "../../services/lockfile/checkChain.ts"
+import { compareReplaced, showFinding } from "../../services/lockfile/compareLock.ts"
 import { type Frozen, showLink, withMachine } from "../../services/lockfile/Lockfile.ts"
 import {
   type FreezePlan,
   type FreezeQuery,
   type LockCheck,
   Lockfiles,
-  LockMismatch,
   LockMissing,
   type LockQuery,
   type PruneQuery
 } from "../../services/lockfile/Lockfiles.ts"
-import {
-  LockfileStore,
-  type LockFilter,
-  LockInvalid,
-  type LockScope,
-  type ScopeLocks,
-  type StoredLock
-} from "../../services/lockfile/LockfileStore.ts"
+import { LockfileStore, type LockFilter, LockInvalid, type LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { showLock } from "../../services/lockfile/lockName.ts"
 import { quoteAll } from "../../services/lockfile/lockQuote.ts"
 import { Settings } from "../../services/settings/Settings.ts"
@@ -34,38 +26,21 @@ import * as LockSigned from "./lockSigned.ts"
 
 const isBuiltIn = (chain: Chain): boolean => chain.links.every(({ tool }) => tool.location.tier === "system")
 
-const mismatch = (chain: Chain, lock: StoredLock, findings: ReadonlyArray<LockFinding>): LockMismatch =>
-  new LockMismatch({
-    tool: chain.leaf.tool.location.id,
-    lockfile: showLock(lock),
-    configPath: showLocation((chain.links[findings[0]?.link ?? 0] ?? chain.leaf).tool.location),
-    findings: [...findings]
-  })
-
-/** Compares a chain with the locks of one scope; undefined if there are none. */
-const checkScope = (chain: Chain, now: Frozen, { invalid, locks }: ScopeLocks): LockCheck | undefined => {
-  if (invalid[0] !== undefined) return { _tag: "Problem", problem: invalid[0] }
-  let nearest: { readonly lock: StoredLock; readonly findings: ReadonlyArray<LockFinding> } | undefined
-  for (const lock of locks) {
-    const findings = compareLock(lock.lockfile, now)
-    if (findings.length === 0) return { _tag: "Locked", lock }
-    if (nearest === undefined || findings.length < nearest.findings.length) nearest = { lock, findings }
-  }
-  return nearest && { _tag: "Problem", problem: mismatch(chain, nearest.lock, nearest.findings) }
-}
-
 export const make = Effect.gen(function*() {
   const settings = yield* Settings
   const store = yield* LockfileStore
   const tools = yield* CurrentTools.make
   const { forEachTool, freezeChain, isRestricted, locksFor, packagesOf } = tools
 
-  const checkChain = Effect.fnUntraced(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
+  /** The first scope that has locks decides. */
+  const check = Effect.fnUntraced(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
     if (isBuiltIn(chain)) return { _tag: "Built-in" }
-    for (const scope of yield* locksFor(now)) {
-      const found = checkScope(chain, now, scope)
-      if (found?._tag === "Locked") yield* store.markValidated(found.lock)
-      if (found !== undefined) return found
+    for (const { invalid, locks } of yield* locksFor(now)) {
+      const found = invalid[0] ?? checkChain(chain, now, locks)
+      if (found === undefined) continue
+      if ("_tag" in found) return { _tag: "Problem", problem: found }
+      yield* store.markValidated(found)
+      return { _tag: "Locked", lock: found }
     }
     return { _tag: "Problem", problem: new LockMissing({ tool: now.root.tool_id, version: now.root.version }) }
   })
@@ -73,7 +48,7 @@ export const make = Effect.gen(function*() {
   const validateAll = Effect.fn("Lockfiles.validate")(function*(queries: ReadonlyArray<LockQuery>) {
     return yield* forEachTool(
       queries,
-      ({ chain, now }) => Effect.map(checkChain(chain, now), (check) => ({ chain, now, check }))
+      ({ chain, now }) => Effect.map(check(chain, now), (found) => ({ chain, now, check: found }))
     )
   })
 
@@ -160,7 +135,7 @@ export const make = Effect.gen(function*() {
   })
 
   return Lockfiles.of({
-    check: (chain, env, installed) => checkChain(chain, withMachine(freezeChain(chain), env?.interpreter, installed)),
+    check: (chain, env, installed) => check(chain, withMachine(freezeChain(chain), env?.interpreter, installed)),
     packagesOf,
     validate: (query) => Effect.flatMap(validateAll([query]), ([state]) => Effect.fromResult(state!)),
     validateAll,

@@ -5,6 +5,7 @@ import * as Fs from "node:fs"
 import { join } from "node:path"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
+import { attempt } from "../files/attempt.ts"
 import { statOf } from "../files/believe.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { readAll, withRegular } from "../files/readRegular.ts"
@@ -30,13 +31,8 @@ const scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const decodeText = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
+/** Undefined if it is not UTF-8. */
+const decodeText = (bytes: Uint8Array): string | undefined => attempt(() => utf8.decode(bytes))
 
 /** One lockfile; undefined if there is no such file. */
 export const readLock = ({ root, scope }: Tree, path: string): Found | undefined => {

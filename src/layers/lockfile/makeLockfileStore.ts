@@ -110,24 +110,14 @@ const draft = (
   variant: boolean,
   now: DateTime.Utc
 ): Result.Result<Draft, LockInvalid> => {
-  const { chain_hash, dependencies, resolved_chain, root, runtime } = frozen
   const key = keyOf(frozen)
-  const path = lockPath(key, variant ? chain_hash : undefined)
+  const path = lockPath(key, variant ? frozen.chain_hash : undefined)
   if (path === undefined) {
     const wanted = `${key.category}/${key.toolId}@${key.version}`
     return Result.fail(lockInvalid(scope, wanted, "its category, id and version make no name of a file"))
   }
   const generated_at = DateTime.formatIso(now)
-  const text = printLockfile({
-    lockfile_version: 1,
-    generated_at,
-    root,
-    resolved_chain,
-    chain_hash,
-    runtime,
-    dependencies,
-    registry: null
-  })
+  const text = printLockfile({ ...frozen, lockfile_version: 1, generated_at, registry: null })
   return Result.map(readStored(scope, path, text), (stored) => ({ stored, text }))
 }
 

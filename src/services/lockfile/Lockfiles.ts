@@ -11,17 +11,9 @@ import type { VerifyError } from "../integrity/Verifier.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
-import { type LockFinding, showFindings } from "./compareLock.ts"
+import { LockFinding, showFindings } from "./compareLock.ts"
 import type { Frozen } from "./Lockfile.ts"
 import type { LockFilter, LockInvalid, LockListing, LockScope, LockWriteError, StoredLock } from "./LockfileStore.ts"
-
-const Finding = Schema.Struct({
-  link: Schema.UndefinedOr(Schema.Int),
-  field: Schema.String,
-  tool: Schema.String,
-  locked: Schema.String,
-  now: Schema.String
-})
 
 /** There is no lock for this version of the tool. */
 export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing", {
@@ -47,7 +39,7 @@ export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing"
 /** The list is part of every answer, so it has to be short. */
 const mostIssues = 20
 
-const issuesOf = (findings: ReadonlyArray<typeof Finding.Type>): ReadonlyArray<ValidationIssue> =>
+const issuesOf = (findings: ReadonlyArray<LockFinding>): ReadonlyArray<ValidationIssue> =>
   findings.slice(0, mostIssues).map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
 
 /** The chain is not the one that was locked. */
@@ -56,10 +48,10 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
   lockfile: Schema.String,
   /** The file of the first link that differs: "project:tools/math/add.py". */
   configPath: Schema.String,
-  findings: Schema.Array(Finding)
+  findings: Schema.Array(LockFinding)
 }) {
   override get message() {
-    return `${this.tool} is not as ${this.lockfile} has it: ${showFindings(this.findings as Array<LockFinding>)}`
+    return `${this.tool} is not as ${this.lockfile} has it: ${showFindings(this.findings)}`
   }
   get remediation() {
     return `kiwi lockfile diff ${this.tool}`

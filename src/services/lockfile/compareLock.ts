@@ -1,5 +1,5 @@
 // The differences between what was locked and what is there now: all of them, in the order of the chain.
-import { Order } from "effect"
+import { Order, Schema } from "effect"
 import type { InstalledPackage } from "../dependency/InstalledPackage.ts"
 import { type InterpreterFile, isSameProgram } from "../env/ResolvedInterpreter.ts"
 import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
@@ -9,26 +9,28 @@ import { type Quote, quoteKnown } from "./lockQuote.ts"
  * One difference. `locked` and `now` are short texts; hashes are cut to 12 digits. A text of a lock that may not be quoted
  * is replaced by "another path", "another version".
  */
-export interface LockFinding {
+export const LockFinding = Schema.Struct({
   /** Index of the link, leaf first; undefined if the difference is not of a single link. */
-  readonly link: number | undefined
-  readonly field:
-    | "chain-length"
-    | "tool_id"
-    | "version"
-    | "integrity"
-    | "executor"
-    | "tier"
-    | "path"
-    | "category"
-    | "interpreter"
-    | "commands"
-    | "variables"
-    | "dependencies"
-  readonly tool: string
-  readonly locked: string
-  readonly now: string
-}
+  link: Schema.UndefinedOr(Schema.Int),
+  field: Schema.Literals([
+    "chain-length",
+    "tool_id",
+    "version",
+    "integrity",
+    "executor",
+    "tier",
+    "path",
+    "category",
+    "interpreter",
+    "commands",
+    "variables",
+    "dependencies"
+  ]),
+  tool: Schema.String,
+  locked: Schema.String,
+  now: Schema.String
+})
+export type LockFinding = typeof LockFinding.Type
 
 const short = (hash: string): string => hash.slice(0, 12)
 

@@ -39,10 +39,12 @@ export interface LockSummary {
   readonly path: string
 }
 
-export const summaryOf = ({ lockfile: { root }, path, scope }: StoredLock): LockSummary => ({
-  tool_id: root.tool_id,
-  version: root.version,
-  category: root.category,
+export const summaryOf = (
+  { lockfile: { root: { category, tool_id, version } }, path, scope }: StoredLock
+): LockSummary => ({
+  tool_id,
+  version,
+  category,
   scope,
   path
 })
@@ -74,20 +76,11 @@ export const validated = ({ check, now }: LockState): ValidatedLock => {
   if (check._tag === "Locked") return { ...base, state: "locked", lockfile: showLock(check.lock) }
   const { problem } = check
   const error = toErrorObject(problem)
-  switch (problem._tag) {
-    case "LockMissing":
-      return { ...base, state: "missing", error }
-    case "LockInvalid":
-      return { ...base, state: "invalid", lockfile: problem.lockfile, error }
-    case "LockMismatch":
-      return {
-        ...base,
-        state: "changed",
-        lockfile: problem.lockfile,
-        differences: problem.findings.map((finding) => showFinding(finding as LockFinding)),
-        error
-      }
-  }
+  if (problem._tag === "LockMissing") return { ...base, state: "missing", error }
+  const { lockfile } = problem
+  return problem._tag === "LockInvalid"
+    ? { ...base, state: "invalid", lockfile, error }
+    : { ...base, state: "changed", lockfile, differences: problem.findings.map(showFinding), error }
 }
 
 export const notValidated = (tool: string, error: KiwiError): ValidatedLock => ({

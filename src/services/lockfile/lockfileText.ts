@@ -40,30 +40,11 @@ export const readLockfile = (text: string, sha256: (text: string) => string): Re
 }
 
 /** Indented by two; the keys of the format's first version first, then those that Kiwi adds; no newline at the end. */
-export const printLockfile = (lockfile: Lockfile): string =>
+export const printLockfile = (
+  { chain_hash, dependencies, generated_at, lockfile_version, registry, resolved_chain, root, runtime }: Lockfile
+): string =>
   JSON.stringify(
-    {
-      lockfile_version: lockfile.lockfile_version,
-      generated_at: lockfile.generated_at,
-      root: {
-        tool_id: lockfile.root.tool_id,
-        version: lockfile.root.version,
-        integrity: lockfile.root.integrity,
-        category: lockfile.root.category
-      },
-      resolved_chain: lockfile.resolved_chain.map((link) => ({
-        tool_id: link.tool_id,
-        version: link.version,
-        integrity: link.integrity,
-        executor: link.executor,
-        tier: link.tier,
-        path: link.path
-      })),
-      registry: lockfile.registry,
-      chain_hash: lockfile.chain_hash,
-      runtime: lockfile.runtime,
-      dependencies: lockfile.dependencies
-    },
+    { lockfile_version, generated_at, root, resolved_chain, registry, chain_hash, runtime, dependencies },
     null,
     2
   )
