@@ -185,7 +185,7 @@ export type {
   FrozenLocks,
   ListedLock,
   ListedLocks,
-  LockStanding,
+  LockStatus,
   LockSummary,
   OutdatedLock,
   OutdatedLocks,
@@ -194,7 +194,7 @@ export type {
   ValidatedLocks,
   VerifiedLock,
   VerifiedLocks,
-  VerifiedStanding
+  VerifiedStatus
 } from "../services/lockfile/lockReport.ts"
 
 // What stands under a call.

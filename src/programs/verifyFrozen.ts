@@ -1,5 +1,5 @@
-// `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
-// For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
+// `kiwi lockfile verify --frozen`: whether everything below `.ai` is signed by a trusted key, locked and unchanged. It is
+// for a fresh clone in CI: it needs no key and no trust on the machine, and runs nothing.
 import { Effect, Option, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
@@ -58,7 +58,7 @@ export interface FrozenProblem {
 export interface VerifiedFrozen {
   readonly ok: boolean
   readonly trust: {
-    /** Where the signers come from. `checkout`: then the answer proves that it is consistent, and no more. */
+    /** Where the signers come from. `checkout`: the answer proves only that the checkout agrees with itself. */
     readonly from: "file" | "checkout"
     readonly file?: string
     readonly signers: ReadonlyArray<{
@@ -69,12 +69,12 @@ export interface VerifiedFrozen {
   }
   readonly checked: Readonly<Record<ItemType | "lock", number>>
   readonly problems: ReadonlyArray<FrozenProblem>
-  /** What is no reason to refuse: a lock without its tool, what is no item. */
+  /** Findings that do not make it fail: a lock without its tool, a file that is not an item. */
   readonly warnings: ReadonlyArray<FrozenProblem>
   readonly base?: ChangedSince
 }
 
-/** What the checkout's files say is not repeated: they are named. */
+/** The checkout's files are named, but not quoted. */
 const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
@@ -118,7 +118,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const parser = yield* ItemParser
   const problems = new Map<string, FrozenProblem>()
   const tools: Array<Tool> = []
-  /** Of a link that many chains share, one row. */
+  /** A link that many chains share gets one row. */
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
@@ -257,7 +257,7 @@ const addTo = {
   checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
 }
 
-/** Runs nothing of the project, and reads no decision of this machine's about it. */
+/** Runs nothing of the project, and reads nothing that this machine has decided about it. */
 export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project, trust }: VerifyFrozenInput) {
   const signers: ReadonlyArray<Signer> | undefined = trust === undefined
     ? undefined

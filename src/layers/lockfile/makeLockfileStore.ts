@@ -18,7 +18,7 @@ import type {
 } from "../../services/lockfile/LockfileStore.ts"
 import { printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
 import { instantOf, later } from "../../services/lockfile/LockIndex.ts"
-import { keyOf, lockPath, nameFits, parseLockPath, showLock } from "../../services/lockfile/lockName.ts"
+import { keyOf, lockPath, showLock, toolOfPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -52,21 +52,20 @@ export interface ScopeBackend {
 }
 
 export const lockInvalid = (scope: LockScope, path: string, issue: string): LockInvalid =>
-  new LockInvalid({ lockfile: showLock({ scope, path }), issue, tool: parseLockPath(path)?.toolId ?? "" })
+  new LockInvalid({ lockfile: showLock({ scope, path }), issue, tool: toolOfPath(path) ?? "" })
 
 /** The lock that the text of a file gives. */
 export const readStored = (scope: LockScope, path: string, text: string): Found => {
-  const name = parseLockPath(path)
-  if (name === undefined) {
+  if (toolOfPath(path) === undefined) {
     return Result.fail(lockInvalid(scope, path, "it is not called <category>/<id>@<version>.lock.json"))
   }
   const read = readLockfile(text, sha256)
   if (Result.isFailure(read)) return Result.fail(lockInvalid(scope, path, read.failure))
   const lockfile = read.success
-  const fits = nameFits(name, lockfile)
-  return fits === undefined
-    ? Result.fail(lockInvalid(scope, path, "it says that it is of another tool, version, category or chain"))
-    : Result.succeed({ lockfile, scope, path, variant: fits === "variant" })
+  const key = keyOf(lockfile)
+  if (path === lockPath(key)) return Result.succeed({ lockfile, scope, path, variant: false })
+  if (path === lockPath(key, lockfile.chain_hash)) return Result.succeed({ lockfile, scope, path, variant: true })
+  return Result.fail(lockInvalid(scope, path, "it says that it is of another tool, version, category or chain"))
 }
 
 const isFor = (lock: StoredLock, key: LockKey, variant: boolean): boolean => {
@@ -229,7 +228,7 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
 
   const remove = Effect.fn("LockfileStore.remove")(function*({ path, scope }: Pick<StoredLock, "scope" | "path">) {
     const backend = yield* backendOf(scope)
-    if (parseLockPath(path) === undefined) {
+    if (toolOfPath(path) === undefined) {
       const detail = "it is not called as a lockfile is"
       return yield* new WriteRefused({ path: `lockfiles/${path}`, issue: "outside", detail })
     }

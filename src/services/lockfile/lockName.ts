@@ -29,21 +29,14 @@ export const lockPath = ({ category, toolId, version }: LockKey, chainHash?: str
 /** "project:lockfiles/math/add@1.0.0.lock.json" */
 export const showLock = ({ path, scope }: Pick<StoredLock, "path" | "scope">): string => `${scope}:lockfiles/${path}`
 
-export interface LockName {
-  readonly category: string
-  readonly toolId: string
-  /** The version; of a variant, `<version>.<chain hash>`. */
-  readonly tail: string
-}
-
-/** The parts of a path; undefined if it is not the name of a lockfile. */
-export const parseLockPath = (path: string): LockName | undefined => {
+/** The id of the tool that a path names; undefined if it is not the path of a lockfile. */
+export const toolOfPath = (path: string): string | undefined => {
   const slash = path.lastIndexOf("/")
   const [category, name] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)]
   const at = name.indexOf("@")
   if (at === -1 || !name.endsWith(lockSuffix) || name.length > maxName || !isFolder(category)) return undefined
-  const [toolId, tail] = [name.slice(0, at), name.slice(at + 1, -lockSuffix.length)]
-  return isItemId(toolId) && versionText.test(tail) ? { category, toolId, tail } : undefined
+  const [toolId, rest] = [name.slice(0, at), name.slice(at + 1, -lockSuffix.length)]
+  return isItemId(toolId) && versionText.test(rest) ? toolId : undefined
 }
 
 export const keyOf = ({ root }: Pick<Lockfile, "root">): LockKey => ({
@@ -51,11 +44,3 @@ export const keyOf = ({ root }: Pick<Lockfile, "root">): LockKey => ({
   version: root.version,
   category: root.category
 })
-
-/** Which kind of name a lockfile has; undefined if the name is not its own. */
-export const nameFits = (name: LockName, lockfile: Lockfile): "version" | "variant" | undefined => {
-  const { root } = lockfile
-  if (name.category !== root.category || name.toolId !== root.tool_id) return undefined
-  if (name.tail === root.version) return "version"
-  return name.tail === `${root.version}.${lockfile.chain_hash}` ? "variant" : undefined
-}

@@ -50,13 +50,13 @@ export const summaryOf = (
 })
 
 /** `locked`: as it was locked. `built-in`: it came with Kiwi and needs no lock. */
-export type LockStanding = "locked" | "built-in" | "missing" | "changed" | "invalid" | "error"
+export type LockStatus = "locked" | "built-in" | "missing" | "changed" | "invalid" | "error"
 
 export interface ValidatedLock {
   readonly tool_id: string
   /** Of the tool as it is now; "" if it cannot be resolved. */
   readonly version: string
-  readonly state: LockStanding
+  readonly state: LockStatus
   /** "project:lockfiles/math/add@1.0.0.lock.json"; absent if there is none. */
   readonly lockfile?: string
   /** One sentence each: what was locked, and what is there. */
@@ -132,11 +132,11 @@ export const invalidOf = ({ issue, lockfile, remediation }: LockInvalid): Invali
 })
 
 /** `held`: the tool is as this lock says. `other chain`: this lock is of another chain of that version. */
-export type VerifiedStanding = "held" | "other chain" | "changed" | "invalid" | "no tool" | "other version" | "error"
+export type VerifiedStatus = "held" | "other chain" | "changed" | "invalid" | "no tool" | "other version" | "error"
 
 export interface VerifiedLock {
   readonly lockfile: string
-  readonly state: VerifiedStanding
+  readonly state: VerifiedStatus
   readonly differences: ReadonlyArray<string>
   readonly error?: ErrorObject
 }

@@ -7,7 +7,7 @@ import type { LockDifference } from "../../../layers/lockfile/uses/diffLock.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { LockScopeMissing } from "../../../services/lockfile/LockfileStore.ts"
 import { showLock } from "../../../services/lockfile/lockName.ts"
-import type { LockStanding, VerifiedStanding } from "../../../services/lockfile/lockReport.ts"
+import type { LockStatus, VerifiedStatus } from "../../../services/lockfile/lockReport.ts"
 import type { FrozenProblem, VerifiedFrozen } from "../../verifyFrozen.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
@@ -18,14 +18,14 @@ import type { Paint } from "../text.ts"
 import { tierFlag } from "./find.ts"
 import { categoryFlag, scopeFlag, toolArgument, usage } from "./lockfile.ts"
 
-const fine: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["locked", "built-in", "held"])
-const harmless: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["other chain", "no tool", "other version"])
+const fine: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["locked", "built-in", "held"])
+const harmless: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["other chain", "no tool", "other version"])
 
-const stateText = (state: LockStanding | VerifiedStanding, paint: Paint): string =>
+const stateText = (state: LockStatus | VerifiedStatus, paint: Paint): string =>
   fine.has(state) ? paint.green(state) : harmless.has(state) ? paint.dim(state) : paint.red(state)
 
 interface Row {
-  readonly state: LockStanding | VerifiedStanding
+  readonly state: LockStatus | VerifiedStatus
   readonly name: ReadonlyArray<string>
   readonly differences: ReadonlyArray<string>
   readonly error?: { readonly message: string; readonly remediation?: string } | undefined
