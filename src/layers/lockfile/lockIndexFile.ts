@@ -1,5 +1,5 @@
 // `.index.json` beside the lockfiles of one scope. When a lock held is kept in memory and written in the background, at
-// most once a day for a lock that does not change: no call waits for it, and a checkout that cannot be written loses
+// most once a day for a lock: no call waits for it, and a checkout that cannot be written loses
 // nothing but these times.
 import { Clock, DateTime, Effect, Result, Schedule, Scope } from "effect"
 import * as Fs from "node:fs"
@@ -62,11 +62,17 @@ export const make = Effect.fnUntraced(function*(options: {
     return later(validatedAt(index?.get(lock.path), lock), validatedAt(inMemory, lock))
   }
 
-  /** Writes what is known now; `anew`: from all lockfiles. The caller holds the scope's lock. */
+  /** Locks whose time in the file is a day behind. */
+  const behindIn = (index: LockIndex | undefined) =>
+    [...validated.values()].filter(({ at, lock }) =>
+      at - (instantOf(validatedAt(index?.get(lock.path), lock) ?? "") ?? -Infinity) >= day
+    )
+
+  /** Writes what changed and what is behind; `anew`: from all lockfiles. The caller holds the scope's lock. */
   const write = Effect.fnUntraced(function*(anew: boolean) {
     const old = yield* read
-    const times = [...validated]
-    const paths = new Set([...touched, ...validated.keys()])
+    const behind = behindIn(old)
+    const paths = new Set([...touched, ...behind.map(({ lock }) => lock.path)])
     const entries = new Map(anew ? undefined : old)
     const locks = anew || old === undefined
       ? yield* walkLocks(tree, undefined)
@@ -79,15 +85,10 @@ export const make = Effect.fnUntraced(function*(options: {
     const now = yield* Clock.currentTimeMillis
     yield* files.write(root, `${folder}/${file}`, printIndex(entries, iso(now)))
     for (const path of paths) touched.delete(path)
-    for (const [path, time] of times) if (validated.get(path) === time) validated.delete(path)
+    for (const time of behind) if (validated.get(time.lock.path) === time) validated.delete(time.lock.path)
   })
 
-  /** Whether a lockfile changed, or a time in the file is a day behind. */
-  const isDue = Effect.map(read, (index) => {
-    const isBehind = ({ at, lock }: { readonly lock: StoredLock; readonly at: number }) =>
-      at - (instantOf(validatedAt(index?.get(lock.path), lock) ?? "") ?? -Infinity) >= day
-    return touched.size > 0 || validated.values().some(isBehind)
-  })
+  const isDue = Effect.map(read, (index) => touched.size > 0 || behindIn(index).length > 0)
 
   const writeIfDue = Effect.flatMap(isDue, (due) => due ? write(false) : Effect.void)
 
