@@ -2,16 +2,11 @@
 // errors that the Effect API has. The kernel below is whoever's: the real one, or one in memory.
 import { Cause, Effect, Exit, ManagedRuntime, Option, Record, Schema } from "effect"
 import type { Layer } from "effect"
-import type { DiffLockInput, LockDifference } from "../layers/lockfile/lockDiff.ts"
-import { diffLock } from "../layers/lockfile/lockDiff.ts"
-import type {
-  FreezeLocksInput,
-  OutdatedLocksInput,
-  PruneLocksInput,
-  UpdateLocksInput,
-  ValidateLocksInput
-} from "../layers/lockfile/lockUses.ts"
-import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
+import type { FreezeLocksInput, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/uses/changeLocks.ts"
+import type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/uses/checkLocks.ts"
+import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
+import type { DiffLockInput, LockDifference } from "../layers/lockfile/uses/diffLock.ts"
+import { diffLock } from "../layers/lockfile/uses/diffLock.ts"
 import type { ProjectServices } from "../layers/projectGraph.ts"
 import type { CallEvent } from "../services/call/CallEvents.ts"
 import { CallEvents } from "../services/call/CallEvents.ts"

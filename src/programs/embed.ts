@@ -17,16 +17,11 @@ export * as HumanGateEmbedder from "../layers/trust/humanGate/HumanGateEmbedder.
 export * as HumanGateNone from "../layers/trust/humanGate/HumanGateNone.ts"
 
 // Use cases: the same that the command line and the MCP server have.
-export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/lockDiff.ts"
-export { diffLock } from "../layers/lockfile/lockDiff.ts"
-export type {
-  FreezeLocksInput,
-  OutdatedLocksInput,
-  PruneLocksInput,
-  UpdateLocksInput,
-  ValidateLocksInput
-} from "../layers/lockfile/lockUses.ts"
-export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/lockUses.ts"
+export type { FreezeLocksInput, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/uses/changeLocks.ts"
+export type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/uses/checkLocks.ts"
+export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
+export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/uses/diffLock.ts"
+export { diffLock } from "../layers/lockfile/uses/diffLock.ts"
 export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
 export { chain } from "./chain.ts"
 export type { ChangedFile, ChangedSince } from "./changedSince.ts"
@@ -190,7 +185,7 @@ export type {
   FrozenLocks,
   ListedLock,
   ListedLocks,
-  LockStanding,
+  LockStatus,
   LockSummary,
   OutdatedLock,
   OutdatedLocks,
@@ -199,7 +194,7 @@ export type {
   ValidatedLocks,
   VerifiedLock,
   VerifiedLocks,
-  VerifiedStanding
+  VerifiedStatus
 } from "../services/lockfile/lockReport.ts"
 
 // What stands under a call.

@@ -1,13 +1,18 @@
-// What is done to locks on the surfaces that can reach a person: what loosens one is a person's act, and is recorded.
+// The lock commands of surfaces that can ask a person. Each is recorded; one that lets something else run than before asks.
 import { Effect } from "effect"
-import type { FreezeLocksInput, LockChange, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/lockUses.ts"
-import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/lockUses.ts"
+import type {
+  FreezeLocksInput,
+  LockChange,
+  PruneLocksInput,
+  UpdateLocksInput
+} from "../layers/lockfile/uses/changeLocks.ts"
+import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/uses/changeLocks.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
-/** Asks the person behind the surface's HumanGate where one has to agree. */
+/** Asks the person behind the surface's HumanGate for consent, if the change needs it. */
 export const performChange = <A, E>({ perform, request }: LockChange<A, E>, caller: Caller) =>
   request === undefined ? perform(undefined) : asHuman(request, caller, perform)
 

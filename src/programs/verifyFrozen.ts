@@ -1,5 +1,5 @@
-// `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
-// For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
+// `kiwi lockfile verify --frozen`: whether everything below `.ai` is signed by a trusted key, locked and unchanged. It is
+// for a fresh clone in CI: it needs no key and no trust on the machine, and runs nothing.
 import { Effect, Option, Order, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
@@ -21,11 +21,12 @@ import { ItemInvalid, withoutWords } from "../services/item/ItemErrors.ts"
 import type { ItemType } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { compareLock } from "../services/lockfile/compareLock.ts"
+import { checkChain } from "../services/lockfile/checkChain.ts"
 import { freeze, lockCategory } from "../services/lockfile/Lockfile.ts"
-import { LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
+import { type LockMismatch, LockMissing } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import type { LockListing, StoredLock } from "../services/lockfile/LockfileStore.ts"
+import { showLock } from "../services/lockfile/lockName.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
@@ -57,7 +58,7 @@ export interface FrozenProblem {
 export interface VerifiedFrozen {
   readonly ok: boolean
   readonly trust: {
-    /** Where the signers come from. `checkout`: then the answer proves that it is consistent, and no more. */
+    /** Where the signers come from. `checkout`: the answer proves only that the checkout agrees with itself. */
     readonly from: "file" | "checkout"
     readonly file?: string
     readonly signers: ReadonlyArray<{
@@ -68,12 +69,12 @@ export interface VerifiedFrozen {
   }
   readonly checked: Readonly<Record<ItemType | "lock", number>>
   readonly problems: ReadonlyArray<FrozenProblem>
-  /** What is no reason to refuse: a lock without its tool, what is no item. */
+  /** Findings that do not make it fail: a lock without its tool, a file that is not an item. */
   readonly warnings: ReadonlyArray<FrozenProblem>
   readonly base?: ChangedSince
 }
 
-/** What the checkout's files say is not repeated: they are named. */
+/** The checkout's files are named, but not quoted. */
 const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
@@ -96,41 +97,19 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
 const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
   `${root.category}/${root.tool_id}@${root.version}`
 
-/** The locks of a scope by what they are for. */
-const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyArray<StoredLock>> => {
-  const map = new Map<string, Array<StoredLock>>()
-  for (const lock of locks) {
-    const key = keyOf(lock.lockfile.root)
-    const known = map.get(key)
-    if (known === undefined) map.set(key, [lock])
-    else known.push(lock)
-  }
-  return map
-}
-
-/** What is wrong with a tool's lock. What runs on this machine is not compared: that is the machine's, not the checkout's. */
+/** What is wrong with a tool's lock. Interpreter and packages are not compared: they are the machine's, not the checkout's. */
 const lockProblem = (
   chain: Chain,
   locks: ReadonlyMap<string, ReadonlyArray<StoredLock>>,
   invalid: LockListing["invalid"]
 ): LockMissing | LockMismatch | undefined => {
-  const now = freeze({ chain, interpreter: undefined, dependencies: null }, sha256)
+  const now = freeze(chain, sha256)
   const { tool_id: tool, version } = now.root
   const own = (locks.get(keyOf(now.root)) ?? [])
     .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
-    .map((lock) => ({ lock, findings: compareLock(lock.lockfile, now) }))
-  if (own.some(({ findings }) => findings.length === 0)) return undefined
-  const [first] = own
-  if (first === undefined) {
-    return invalid.some((lock) => lock.tool === tool) ? undefined : new LockMissing({ tool, version })
-  }
-  const link = chain.links[first.findings[0]?.link ?? 0] ?? chain.leaf
-  return new LockMismatch({
-    tool,
-    lockfile: `${first.lock.scope}:lockfiles/${first.lock.path}`,
-    configPath: showLocation(link.tool.location),
-    findings: first.findings
-  })
+  const found = checkChain(chain, now, own)
+  if (found !== undefined) return "_tag" in found ? found : undefined
+  return invalid.some((lock) => lock.tool === tool) ? undefined : new LockMissing({ tool, version })
 }
 
 const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
@@ -139,7 +118,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const parser = yield* ItemParser
   const problems = new Map<string, FrozenProblem>()
   const tools: Array<Tool> = []
-  /** Of a link that many chains share, one row. */
+  /** A link that many chains share gets one row. */
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
@@ -213,7 +192,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const { locations, problems, report, tools, verifier } = yield* verifyItems(signedBy)
   const { invalid, locks } = yield* store.list({ scope: "project" })
   for (const lock of invalid) report(lock.lockfile, lock)
-  const known = byKey(locks)
+  const known = Map.groupBy(locks, ({ lockfile }) => keyOf(lockfile.root))
   const resolved = yield* chains.resolveBatch(tools.map(queryOf))
   for (const [index, result] of resolved.entries()) {
     const tool = showLocation(tools[index]!.location)
@@ -259,11 +238,12 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
       Order.mapInput(Order.String, (problem) => problem.item)
     ),
     warnings: [
-      ...orphans.map(({ lockfile: { root }, path }): FrozenProblem => ({
-        item: `project:lockfiles/${path}`,
+      ...orphans.map((lock): FrozenProblem => ({
+        item: showLock(lock),
         problem: "no tool",
         code: "LOCK_WITHOUT_TOOL",
-        message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
+        message:
+          `There is no tool ${lock.lockfile.root.tool_id} ${lock.lockfile.root.version} here that this lock could be for`,
         remediation: "Delete the file, or bring the tool back"
       })),
       ...unsignable(false),
@@ -277,7 +257,7 @@ const addTo = {
   checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
 }
 
-/** Runs nothing of the project, and reads no decision of this machine's about it. */
+/** Runs nothing of the project, and reads nothing that this machine has decided about it. */
 export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project, trust }: VerifyFrozenInput) {
   const signers: ReadonlyArray<Signer> | undefined = trust === undefined
     ? undefined

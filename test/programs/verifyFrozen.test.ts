@@ -65,7 +65,7 @@ const signAndLock = (machine: Machine, root: string) =>
       const locks = yield* LockfileStore
       for (const location of yield* store.list({ type: "tool", tier: "project" })) {
         const { chain } = yield* chains.resolve({ id: qualifiedId(location), tier: "project" })
-        yield* locks.save(freeze({ chain, interpreter: undefined, dependencies: null }, sha256), { scope: "project" })
+        yield* locks.save(freeze(chain, sha256), { scope: "project" })
       }
     }).pipe(Effect.provide(Checkout.layer({ root, signers: undefined })))
     return yield* Effect.flatMap(Identity, (identity) => identity.current)

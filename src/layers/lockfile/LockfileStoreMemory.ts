@@ -1,8 +1,8 @@
-// Lockfiles that are texts in a map, held for as long as the layer lives. Whoever made the maps may write into them.
+// Lockfiles as texts in maps, kept for as long as the layer lives. Whoever made the maps may write into them.
 import { Clock, DateTime, Effect, Layer, Option, Result, Semaphore } from "effect"
 import { LockfileStore } from "../../services/lockfile/LockfileStore.ts"
-import type { LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
-import { indexEntry } from "../../services/lockfile/LockIndex.ts"
+import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
+import { indexEntry, validatedAt } from "../../services/lockfile/LockIndex.ts"
 import type { IndexEntry } from "../../services/lockfile/LockIndex.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -11,51 +11,56 @@ import * as MakeLockfileStore from "./makeLockfileStore.ts"
 /** Texts by path below the lockfiles folder: "math/add@1.0.0.lock.json". */
 export type MemoryLockfiles = Readonly<Record<LockScope, Map<string, string>>>
 
-export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
-  const { project } = yield* Workspace
-  const one = yield* Semaphore.make(1)
-  const indexes: Readonly<Record<LockScope, Map<string, IndexEntry>>> = { project: new Map(), user: new Map() }
-
-  const read: MakeLockfileStore.Backend["read"] = (scope, path) => {
-    const text = files[scope].get(path)
-    return text === undefined ? undefined : MakeLockfileStore.readStored(scope, path, text)
-  }
-
+const makeBackend = (
+  scope: LockScope,
+  texts: Map<string, string>,
+  exclusively: MakeLockfileStore.ScopeBackend["exclusively"]
+): MakeLockfileStore.ScopeBackend => {
+  const index = new Map<string, IndexEntry>()
   const isLockfile = (path: string, category: string | undefined): boolean =>
     path.endsWith(lockSuffix) && (category === undefined || path.startsWith(`${category}/`))
-
-  const held = Effect.fnUntraced(function*(lock: StoredLock) {
-    const now = DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
-    indexes[lock.scope].set(lock.path, indexEntry(lock, now))
-  })
-
-  return LockfileStore.of(MakeLockfileStore.make({
-    scopes: Option.isSome(project) ? ["project", "user"] : ["user"],
-    read,
-    walk: (scope, category) =>
+  return {
+    scope,
+    read: (path) => {
+      const text = texts.get(path)
+      return text === undefined ? undefined : MakeLockfileStore.readStored(scope, path, text)
+    },
+    walk: (category) =>
       Effect.sync(() =>
-        [...files[scope]]
+        [...texts]
           .filter(([path]) => isLockfile(path, category))
           .map(([path, text]) => MakeLockfileStore.readStored(scope, path, text))
       ),
-    writeAll: (scope, writes) =>
+    writeAll: (writes) =>
       Effect.sync(() =>
         writes.map(({ data, path }) => {
-          files[scope].set(path, typeof data === "string" ? data : new TextDecoder().decode(data))
+          texts.set(path, typeof data === "string" ? data : new TextDecoder().decode(data))
           return Result.void
         })
       ),
-    remove: (scope, path) => Effect.sync(() => void files[scope].delete(path)),
-    exclusively: () => one.withPermits(1),
-    index: (scope) => Effect.sync(() => indexes[scope]),
-    held,
-    changed: (scope, paths) =>
-      Effect.sync(() => {
-        for (const path of paths) if (!files[scope].has(path)) indexes[scope].delete(path)
+    remove: (path) => Effect.sync(() => void texts.delete(path)),
+    exclusively,
+    lastValidated: Effect.succeed((lock) => validatedAt(index.get(lock.path), lock)),
+    markValidated: (lock) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        index.set(lock.path, indexEntry(lock, DateTime.formatIso(DateTime.makeUnsafe(now))))
       }),
-    sweep: () => Effect.void,
-    rebuild: () => Effect.void
-  }))
+    changed: (paths) =>
+      Effect.sync(() => {
+        for (const path of paths) if (!texts.has(path)) index.delete(path)
+      }),
+    sweep: Effect.void,
+    rebuild: Effect.void
+  }
+}
+
+export const make = Effect.fnUntraced(function*(files: MemoryLockfiles) {
+  const { project } = yield* Workspace
+  const one = yield* Semaphore.make(1)
+  const scopes: ReadonlyArray<LockScope> = Option.isSome(project) ? ["project", "user"] : ["user"]
+  return LockfileStore.of(
+    MakeLockfileStore.make(scopes.map((scope) => makeBackend(scope, files[scope], one.withPermits(1))))
+  )
 })
 
 export const layerWith = (files: MemoryLockfiles) => Layer.effect(LockfileStore, make(files))

@@ -1,65 +1,54 @@
-// The index of one scope on disk: `.index.json` beside its lockfiles. What held is kept in memory and written behind
-// everybody's back, at most once a day for a lock: a call never waits for it, and a checkout that cannot be written
-// loses nothing but a time.
-import { Clock, DateTime, Effect, Fiber, Result, Schedule, Scope } from "effect"
+// `.index.json` beside the lockfiles of one scope. When a lock held is kept in memory and written in the background, at
+// most once a day for a lock: no call waits for it, and a checkout that cannot be written loses
+// nothing but these times.
+import { Clock, DateTime, Effect, Result, Schedule, Scope } from "effect"
 import * as Fs from "node:fs"
 import { join } from "node:path"
-import type { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
+import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import type { LockWriteError, StoredLock } from "../../services/lockfile/LockfileStore.ts"
-import { heldSince, indexEntry, instantOf, later, printIndex, readIndex } from "../../services/lockfile/LockIndex.ts"
-import type { IndexEntry, LockIndex } from "../../services/lockfile/LockIndex.ts"
+import { indexEntry, instantOf, later, printIndex, readIndex, validatedAt } from "../../services/lockfile/LockIndex.ts"
+import type { LockIndex } from "../../services/lockfile/LockIndex.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
+import { attempt } from "../files/attempt.ts"
 import { Readings, statOf } from "../files/believe.ts"
 import type { Tree } from "./lockTree.ts"
 import { readLock, walkLocks } from "./lockTree.ts"
+import type { ScopeBackend } from "./makeLockfileStore.ts"
 
 const file = ".index.json"
 const maxBytes = 64 * 1024 * 1024
 
-/** An index up to this size is written with every change, a larger one from time to time. */
+/** An index up to this size is written with every change of a lockfile, a larger one in the background. */
 const smallBytes = 64 * 1024
 const day = 24 * 60 * 60 * 1000
 const interval = "5 minutes"
-
-export interface IndexFile {
-  /** As it is now, with what is in memory only. */
-  readonly current: Effect.Effect<LockIndex | undefined>
-  readonly held: (lock: StoredLock) => Effect.Effect<void>
-  /** Under the scope's lock. */
-  readonly changed: (paths: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Under the scope's lock. */
-  readonly rebuild: Effect.Effect<void, LockWriteError>
-}
-
-interface Remembered {
-  readonly lock: StoredLock
-  at: number
-  /** When it last held as far as the file says. */
-  written: number
-}
 
 const iso = (milliseconds: number): string => DateTime.formatIso(DateTime.makeUnsafe(milliseconds))
 
 export const make = Effect.fnUntraced(function*(options: {
   readonly tree: Tree
   readonly files: SafeFiles["Service"]
-  /** The folder that SafeFiles writes below, and the lockfiles folder from there. */
+  /** The folder that SafeFiles writes below, and the lockfiles folder in it. */
   readonly root: string
   readonly folder: string
-  /** Fails at once where another process holds the lock. */
+  /** Fails at once if another process holds the scope's lock. */
   readonly tryExclusively: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | LockError>
-}) {
+}): Effect.fn.Return<
+  Pick<ScopeBackend, "lastValidated" | "markValidated" | "changed" | "rebuild">,
+  never,
+  Scope.Scope
+> {
   const { files, folder, root, tree, tryExclusively } = options
   const scope = yield* Effect.scope
-
-  /** By path. */
-  const remembered = new Map<string, Remembered>()
-  const touched = new Set<string>()
   const indexPath = join(tree.root, file)
   const readings = new Readings<LockIndex | undefined>()
-  let timer: Fiber.Fiber<void> | undefined
 
-  const readFile = readings.getEffect(
+  /** What the file does not say yet, by path: when a lock held, and which lockfiles were written or removed. */
+  const validated = new Map<string, { readonly lock: StoredLock; readonly at: number }>()
+  const touched = new Set<string>()
+  let isWaiting = false
+
+  const read = readings.getEffect(
     indexPath,
     files.read(root, `${folder}/${file}`, { maxBytes }).pipe(
       Effect.map((bytes) => bytes === undefined ? undefined : readIndex(new TextDecoder().decode(bytes))),
@@ -67,115 +56,64 @@ export const make = Effect.fnUntraced(function*(options: {
     )
   )
 
-  /** Since when a lock is known to hold, by the file or by memory. */
-  const lastHeld = (index: LockIndex | undefined, lock: StoredLock): string | undefined => {
-    const memory = remembered.get(lock.path)
-    const isIt = memory !== undefined && memory.lock.lockfile.chain_hash === lock.lockfile.chain_hash &&
-      memory.lock.lockfile.generated_at === lock.lockfile.generated_at
-    return later(heldSince(index, lock), isIt ? iso(memory.at) : undefined)
+  const lastValidatedIn = (index: LockIndex | undefined, lock: StoredLock): string | undefined => {
+    const known = validated.get(lock.path)
+    const inMemory = known === undefined ? undefined : indexEntry(known.lock, iso(known.at))
+    return later(validatedAt(index?.get(lock.path), lock), validatedAt(inMemory, lock))
   }
 
-  const current = Effect.map(readFile, (index): LockIndex | undefined => {
-    if (remembered.size === 0) return index
-    const merged = new Map(index)
-    for (const { lock } of remembered.values()) merged.set(lock.path, indexEntry(lock, lastHeld(index, lock)))
-    return merged
-  })
+  /** Locks whose time in the file is a day behind. */
+  const behindIn = (index: LockIndex | undefined) =>
+    [...validated.values()].filter(({ at, lock }) =>
+      at - (instantOf(validatedAt(index?.get(lock.path), lock) ?? "") ?? -Infinity) >= day
+    )
 
-  /** Remembered locks that the file has not heard of for a day. */
-  const due = (index: LockIndex | undefined): ReadonlyArray<string> =>
-    [...remembered.values()].flatMap((memory) => {
-      memory.written = Math.max(memory.written, instantOf(heldSince(index, memory.lock) ?? "") ?? -Infinity)
-      return memory.at - memory.written >= day ? [memory.lock.path] : []
-    })
-
-  const everything = Effect.fnUntraced(function*(old: LockIndex | undefined) {
-    const entries = new Map<string, IndexEntry>()
-    for (const found of yield* walkLocks(tree, undefined)) {
-      if (Result.isFailure(found)) continue
-      entries.set(found.success.path, indexEntry(found.success, lastHeld(old, found.success)))
+  /** Writes what changed and what is behind; `anew`: from all lockfiles. The caller holds the scope's lock. */
+  const write = Effect.fnUntraced(function*(anew: boolean) {
+    const old = yield* read
+    const behind = behindIn(old)
+    const paths = new Set([...touched, ...behind.map(({ lock }) => lock.path)])
+    const entries = new Map(anew ? undefined : old)
+    const locks = anew || old === undefined
+      ? yield* walkLocks(tree, undefined)
+      : Array.from(paths, (path) => readLock(tree, path))
+    for (const path of paths) entries.delete(path)
+    for (const found of locks) {
+      if (found === undefined || Result.isFailure(found)) continue
+      entries.set(found.success.path, indexEntry(found.success, lastValidatedIn(old, found.success)))
     }
-    return entries
-  })
-
-  const update = (old: LockIndex, paths: Iterable<string>): Map<string, IndexEntry> => {
-    const entries = new Map(old)
-    for (const path of paths) {
-      const found = readLock(tree, path)
-      if (found === undefined || Result.isFailure(found)) entries.delete(path)
-      else entries.set(path, indexEntry(found.success, lastHeld(old, found.success)))
-    }
-    return entries
-  }
-
-  const write = Effect.fnUntraced(function*(entries: LockIndex) {
     const now = yield* Clock.currentTimeMillis
     yield* files.write(root, `${folder}/${file}`, printIndex(entries, iso(now)))
-    for (const memory of remembered.values()) memory.written = memory.at
-  })
-
-  /** Under the scope's lock. */
-  const bringUpToDate = Effect.gen(function*() {
-    const old = yield* readFile
-    const paths = new Set([...touched, ...due(old)])
-    if (paths.size === 0) return
-    yield* write(old === undefined ? yield* everything(old) : update(old, paths))
     for (const path of paths) touched.delete(path)
+    for (const time of behind) if (validated.get(time.lock.path) === time) validated.delete(time.lock.path)
   })
 
-  const pending = Effect.map(readFile, (index) => touched.size > 0 || due(index).length > 0)
+  const isDue = Effect.map(read, (index) => touched.size > 0 || behindIn(index).length > 0)
 
-  const canWrite = Effect.sync(() => {
-    try {
+  const writeIfDue = Effect.flatMap(isDue, (due) => due ? write(false) : Effect.void)
+
+  const isWritable = () =>
+    attempt(() => {
       Fs.accessSync(tree.root, Fs.constants.W_OK)
       return true
-    } catch {
-      return false
-    }
-  })
+    }) === true
 
-  const flush: Effect.Effect<void, LockError | WriteRefused> = Effect.gen(function*() {
-    if ((yield* pending) && (yield* canWrite)) yield* tryExclusively(bringUpToDate)
-  })
+  const flush = Effect.flatMap(isDue, (due) => due && isWritable() ? tryExclusively(writeIfDue) : Effect.void)
 
-  const laterOn = Effect.suspend(() => {
-    if (timer !== undefined) return Effect.void
-    const again: Effect.Effect<void> = Effect.sleep(interval).pipe(
+  /** Writes every few minutes, until nothing is due. */
+  const writeLater = Effect.suspend(() => {
+    if (isWaiting) return Effect.void
+    isWaiting = true
+    return Effect.sleep(interval).pipe(
       Effect.andThen(Effect.ignore(flush)),
-      Effect.andThen(pending),
-      Effect.flatMap((left) => left ? again : Effect.sync(() => timer = undefined))
+      Effect.andThen(isDue),
+      Effect.repeat({ while: (due) => due }),
+      Effect.ensuring(Effect.sync(() => {
+        isWaiting = false
+      })),
+      Effect.forkIn(scope),
+      Effect.asVoid
     )
-    return Effect.map(Effect.forkIn(again, scope), (fiber) => {
-      timer = fiber
-    })
-  })
-
-  const held = (lock: StoredLock): Effect.Effect<void> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const memory = remembered.get(lock.path)
-      if (
-        memory !== undefined && memory.lock.lockfile.chain_hash === lock.lockfile.chain_hash &&
-        memory.lock.lockfile.generated_at === lock.lockfile.generated_at
-      ) {
-        memory.at = Math.max(memory.at, now)
-        return memory.at - memory.written >= day ? laterOn : Effect.void
-      }
-      remembered.set(lock.path, { lock, at: now, written: -Infinity })
-      return laterOn
-    })
-
-  const isSmall = Effect.sync(() => (statOf(indexPath)?.size ?? 0n) <= BigInt(smallBytes))
-
-  const changed = Effect.fnUntraced(function*(paths: ReadonlyArray<string>) {
-    for (const path of paths) touched.add(path)
-    if (yield* isSmall) yield* Effect.ignore(bringUpToDate)
-    if (touched.size > 0) yield* laterOn
-  })
-
-  const rebuild = Effect.gen(function*() {
-    if (Fs.lstatSync(tree.root, { throwIfNoEntry: false }) === undefined) return
-    yield* write(yield* everything(yield* readFile))
-    touched.clear()
   })
 
   yield* Scope.addFinalizer(
@@ -186,5 +124,22 @@ export const make = Effect.fnUntraced(function*(options: {
       while: (error) => error._tag === "LockTimeout"
     }))
   )
-  return { current, held, changed, rebuild } satisfies IndexFile
+
+  return {
+    lastValidated: Effect.map(read, (index) => (lock: StoredLock) => lastValidatedIn(index, lock)),
+    markValidated: (lock) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        validated.set(lock.path, { lock, at })
+        return writeLater
+      }),
+    changed: Effect.fnUntraced(function*(paths) {
+      for (const path of paths) touched.add(path)
+      if (touched.size === 0) return
+      if ((statOf(indexPath)?.size ?? 0n) <= BigInt(smallBytes)) yield* Effect.ignore(write(false))
+      if (touched.size > 0) yield* writeLater
+    }),
+    rebuild: Effect.suspend((): Effect.Effect<void, LockWriteError> =>
+      Fs.lstatSync(tree.root, { throwIfNoEntry: false }) === undefined ? Effect.void : write(true)
+    )
+  }
 })

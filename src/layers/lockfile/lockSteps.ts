@@ -1,5 +1,5 @@
-// Whether the chain is the one that was locked. Asked when the environment is known, since a lock is also about the
-// interpreter; nothing has run by then.
+// The steps of a call that are about locks. The chain is compared once the environment is known, since a lock also fixes
+// the interpreter; nothing has run by then.
 import { Effect } from "effect"
 import { codeOf } from "../../services/error/KiwiError.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
@@ -8,7 +8,7 @@ import { Settings } from "../../services/settings/Settings.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
-/** The setting, or what the call asks for where that is stricter. */
+/** The mode of the setting, or that of the call if it is stricter. */
 export const chooseLockMode = Effect.gen(function*() {
   const settings = yield* Settings
 

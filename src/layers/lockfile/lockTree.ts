@@ -1,20 +1,20 @@
-// Lockfiles as they lie on disk: one file by its path, or all of them. No link is followed, nothing is waited on, and
-// what stands in a file's place without being one is told as invalid.
+// Reads the lockfiles of one scope from disk: one by its path, or all of them. No link is followed and no pipe is waited
+// for; a link, pipe or folder with the name of a lockfile is an invalid lock.
 import { Effect, Result } from "effect"
 import * as Fs from "node:fs"
 import { join } from "node:path"
-import { LockInvalid } from "../../services/lockfile/LockfileStore.ts"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
+import { attempt } from "../files/attempt.ts"
 import { statOf } from "../files/believe.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { readAll, withRegular } from "../files/readRegular.ts"
 import { asRead, isAbsent } from "../files/refused.ts"
 import { leftover } from "../files/replaceFiles.ts"
-import { lockInvalid, readStored, showLockfile } from "./makeLockfileStore.ts"
+import { lockInvalid, readStored } from "./makeLockfileStore.ts"
 import type { Found } from "./makeLockfileStore.ts"
 
-/** The folder of a scope's lockfiles; all but the last part is real. */
+/** The lockfiles folder of a scope. The path to it has no links; it may be one itself. */
 export interface Tree {
   readonly scope: LockScope
   readonly root: string
@@ -23,23 +23,18 @@ export interface Tree {
 const maxBytes = 4 * 1024 * 1024
 const maxDepth = 32
 
-/** Files read between two chances for other fibers. */
+/** Lockfiles that are read before other fibers get a turn. */
 const batch = 256
 
-/** Most lockfiles fit; used up before anything else runs. */
+/** Most lockfiles fit. A read is decoded before the next one starts. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const decodeText = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
+/** Undefined if it is not UTF-8. */
+const decodeText = (bytes: Uint8Array): string | undefined => attempt(() => utf8.decode(bytes))
 
-/** One lockfile; undefined where there is none. */
+/** One lockfile; undefined if there is no such file. */
 export const readLock = ({ root, scope }: Tree, path: string): Found | undefined => {
   try {
     const text = withRegular(
@@ -53,81 +48,63 @@ export const readLock = ({ root, scope }: Tree, path: string): Found | undefined
   }
 }
 
-interface Folder {
-  /** Below the lockfiles folder; "" for itself. */
-  readonly path: string
-  readonly entries: ReadonlyArray<Fs.Dirent>
-}
-
-const folderInvalid = (scope: LockScope, path: string, issue: string): Found =>
-  Result.fail(new LockInvalid({ lockfile: showLockfile(scope, path), issue, tool: "" }))
-
-const openFolder = (tree: Tree, path: string): Result.Result<Folder, string> | undefined => {
+const openFolder = (tree: Tree, path: string): Result.Result<ReadonlyArray<Fs.Dirent>, string> => {
   const folder = path === "" ? tree.root : join(tree.root, path)
   try {
     if (Fs.realpathSync.native(folder) !== folder) return Result.fail("it is a link, or lies behind one")
-    return Result.succeed({ path, entries: readFolder(folder) })
+    return Result.succeed(readFolder(folder))
   } catch (cause) {
-    return isAbsent(cause) ? undefined : Result.fail(asRead(path)(cause).detail)
+    return isAbsent(cause) ? Result.succeed([]) : Result.fail(asRead(path)(cause).detail)
   }
 }
 
-/** Every folder from `start` on, as long as it can be entered; what cannot goes to `refuse`. */
-const walkFolders = Effect.fnUntraced(function*(
-  tree: Tree,
-  start: string,
-  visit: (folder: Folder) => Effect.Effect<void>,
-  refuse: (path: string, issue: string) => void
-) {
+/** What lies in a folder and in those below it, each with its path; `issue`: why a folder is not entered. */
+function* walkFolders(tree: Tree, start: string): Generator<
+  { readonly path: string; readonly entry: Fs.Dirent } | { readonly path: string; readonly issue: string }
+> {
   const waiting = [start]
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const opened = openFolder(tree, path)
-    if (opened === undefined) continue
-    if (Result.isFailure(opened)) {
-      refuse(path, opened.failure)
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    const entries = openFolder(tree, folder)
+    if (Result.isFailure(entries)) {
+      yield { path: folder, issue: entries.failure }
       continue
     }
-    yield* visit(opened.success)
-    for (const entry of opened.success.entries) {
-      const below = path === "" ? entry.name : `${path}/${entry.name}`
+    for (const entry of entries.success) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`
+      yield { path, entry }
       if (entry.name.startsWith(".") || entry.name.endsWith(lockSuffix)) continue
-      if (entry.isSymbolicLink()) refuse(below, "it is a link")
-      else if (entry.isDirectory() && below.split("/").length > maxDepth) refuse(below, "it is nested too deeply")
-      else if (entry.isDirectory()) waiting.push(below)
+      if (entry.isSymbolicLink()) yield { path, issue: "it is a link" }
+      else if (!entry.isDirectory()) continue
+      else if (path.split("/").length > maxDepth) yield { path, issue: "it is nested too deeply" }
+      else waiting.push(path)
     }
   }
-})
+}
 
-/** Every lockfile from a category on; names that do not end as theirs do are nobody's concern. */
+/** Every lockfile of a category and those below it, or of all. Files with other names are ignored. */
 export const walkLocks = Effect.fnUntraced(function*(tree: Tree, category: string | undefined) {
   const all: Array<Found> = []
-  let count = 0
-  const visit = Effect.fnUntraced(function*(folder: Folder) {
-    for (const { name } of folder.entries) {
-      if (!name.endsWith(lockSuffix) || name.startsWith(".")) continue
-      const found = readLock(tree, folder.path === "" ? name : `${folder.path}/${name}`)
-      if (found !== undefined) all.push(found)
-      if (++count % batch === 0) yield* Effect.yieldNow
+  for (const found of walkFolders(tree, category ?? "")) {
+    if ("issue" in found) {
+      all.push(Result.fail(lockInvalid(tree.scope, found.path, found.issue)))
+      continue
     }
-  })
-  yield* walkFolders(tree, category ?? "", visit, (path, issue) => {
-    all.push(folderInvalid(tree.scope, path, issue))
-  })
+    const { name } = found.entry
+    if (!name.endsWith(lockSuffix) || name.startsWith(".")) continue
+    const lock = readLock(tree, found.path)
+    if (lock !== undefined) all.push(lock)
+    if (all.length % batch === 0) yield* Effect.yieldNow
+  }
   return all
 })
 
-/** What killed writers left, by path: unfinished files that nobody has written to since `before` (milliseconds). */
-export const findLeftovers = Effect.fnUntraced(function*(tree: Tree, before: number) {
+/** Paths of unfinished files of killed writers, last written before `before` (in milliseconds). */
+export const findLeftovers = (tree: Tree, before: number): ReadonlyArray<string> => {
   const found: Array<string> = []
-  const visit = (folder: Folder) =>
-    Effect.sync(() => {
-      for (const entry of folder.entries) {
-        if (!leftover.test(entry.name) || !entry.isFile()) continue
-        const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`
-        const stat = statOf(join(tree.root, path))
-        if (stat !== undefined && Number(stat.mtimeMs) < before) found.push(path)
-      }
-    })
-  yield* walkFolders(tree, "", visit, () => undefined)
+  for (const file of walkFolders(tree, "")) {
+    if ("issue" in file || !leftover.test(file.entry.name) || !file.entry.isFile()) continue
+    const stat = statOf(join(tree.root, file.path))
+    if (stat !== undefined && Number(stat.mtimeMs) < before) found.push(file.path)
+  }
   return found
-})
+}

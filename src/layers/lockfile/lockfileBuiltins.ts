@@ -1,5 +1,5 @@
-// The lock operations as tools of the system tier. A tool cannot ask anybody: what only a person may do comes back as
-// `HumanRequired`, with the command.
+// The lock commands as tools of the system tier. A tool cannot ask a person: a change that needs consent fails with
+// `HumanRequired`, which names the command.
 import { Effect, Schema } from "effect"
 import { forAgent } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -11,8 +11,9 @@ import { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import { requireAct } from "../../services/trust/HumanAct.ts"
-import { diffLock } from "./lockDiff.ts"
-import { listLocks, type LockChange, planFreezeLocks, planPruneLocks, validateLocks, verifyLocks } from "./lockUses.ts"
+import { type LockChange, planFreezeLocks, planPruneLocks } from "./uses/changeLocks.ts"
+import { listLocks, validateLocks, verifyLocks } from "./uses/checkLocks.ts"
+import { diffLock } from "./uses/diffLock.ts"
 
 const optionalText = Schema.optionalKey(Schema.String)
 const place = { category: optionalText, scope: Schema.optionalKey(LockScope) }
@@ -43,11 +44,10 @@ const Verify = Schema.Struct(place)
 
 const day = 86_400_000
 
-/** Nobody can be asked. */
 const performAlone = <A, E>({ perform, request }: LockChange<A, E>) =>
   Effect.andThen(requireAct(request, undefined), perform(undefined))
 
-/** Reports are plain data; a key without a value is none in JSON. */
+/** Answers are plain data. Keys without a value are dropped. */
 const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(forAgent(report)))
 
 type Services = Lockfiles | ItemStore | VerifiedCopies

@@ -1,9 +1,9 @@
-// What every LockfileStore does above its backend: which files are looked at, which of them count, and in what order
-// they are told. A file that is there and cannot be believed is always told, and never passed over for another.
+// The part of a LockfileStore that is the same for files and for memory: which lockfiles are read, which of them count,
+// and their order. A lockfile that is invalid is always reported, and never passed over for another one.
 import { Clock, DateTime, Effect, Order, Result, SemVer } from "effect"
 import { type FileWrite, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { isCategory } from "../../services/item/ItemId.ts"
-import type { Frozen, Lockfile } from "../../services/lockfile/Lockfile.ts"
+import type { Frozen } from "../../services/lockfile/Lockfile.ts"
 import { LockInvalid, LockScopeMissing } from "../../services/lockfile/LockfileStore.ts"
 import type {
   LockEntry,
@@ -17,62 +17,55 @@ import type {
   StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
 import { printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
-import { heldSince, instantOf, later } from "../../services/lockfile/LockIndex.ts"
-import type { LockIndex } from "../../services/lockfile/LockIndex.ts"
-import { keyOf, lockPath, nameFits, parseLockPath, variantPath } from "../../services/lockfile/lockName.ts"
+import { instantOf, later } from "../../services/lockfile/LockIndex.ts"
+import { keyOf, lockPath, showLock, toolOfPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 import { sha256 } from "../identity/sha256.ts"
 
-/** A lockfile that is there. */
+/** What the file of a lock says, or why it cannot be used. */
 export type Found = Result.Result<StoredLock, LockInvalid>
 
-export interface Backend {
-  /** Those that there are, project first. */
-  readonly scopes: ReadonlyArray<LockScope>
-  /** What lies at a path now; undefined for nothing. `now` in milliseconds. */
-  readonly read: (scope: LockScope, path: string, now: number) => Found | undefined
-  /** Every lockfile, or those of a category and below it. */
-  readonly walk: (scope: LockScope, category: string | undefined) => Effect.Effect<ReadonlyArray<Found>>
+/** The lockfiles of one scope. Paths are below its lockfiles folder. */
+export interface ScopeBackend {
+  readonly scope: LockScope
+  /** Undefined if there is no such file. `now` in milliseconds. */
+  readonly read: (path: string, now: number) => Found | undefined
+  /** Every lockfile, or those of a category and the categories below it. */
+  readonly walk: (category: string | undefined) => Effect.Effect<ReadonlyArray<Found>>
   /** One answer for each, in their order. */
   readonly writeAll: (
-    scope: LockScope,
     writes: ReadonlyArray<FileWrite>
   ) => Effect.Effect<ReadonlyArray<Result.Result<void, WriteRefused>>>
-  /** Removes a file, and the folders that it leaves empty. */
-  readonly remove: (scope: LockScope, path: string) => Effect.Effect<void, WriteRefused>
-  /** Runs what changes a scope's files while no other process does. */
-  readonly exclusively: (
-    scope: LockScope
-  ) => <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | LockError>
-  /** What is remembered about a scope's locks: believed where the files confirm it. */
-  readonly index: (scope: LockScope) => Effect.Effect<LockIndex | undefined>
-  readonly held: (lock: StoredLock) => Effect.Effect<void>
-  /** That files were written or removed. Called under `exclusively`. */
-  readonly changed: (scope: LockScope, paths: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Clears away what killed writers left. */
-  readonly sweep: (scope: LockScope) => Effect.Effect<void, LockWriteError>
-  /** Makes a scope's index anew. */
-  readonly rebuild: (scope: LockScope) => Effect.Effect<void, LockWriteError>
+  /** Removes a file, and the folders that are empty without it. */
+  readonly remove: (path: string) => Effect.Effect<void, WriteRefused>
+  /** Runs an effect while no other process changes these files. */
+  readonly exclusively: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | LockError>
+  /** When a lock last held, as far as the index and memory know; undefined if they do not. */
+  readonly lastValidated: Effect.Effect<(lock: StoredLock) => string | undefined>
+  readonly markValidated: (lock: StoredLock) => Effect.Effect<void>
+  /** Takes note of files that were written or removed. Called under `exclusively`. */
+  readonly changed: (paths: ReadonlyArray<string>) => Effect.Effect<void>
+  /** Removes the unfinished files of writers that were killed. */
+  readonly sweep: Effect.Effect<void, LockWriteError>
+  /** Makes the index anew. */
+  readonly rebuild: Effect.Effect<void, LockWriteError>
 }
 
-export const showLockfile = (scope: LockScope, path: string): string => `${scope}:lockfiles/${path}`
-
 export const lockInvalid = (scope: LockScope, path: string, issue: string): LockInvalid =>
-  new LockInvalid({ lockfile: showLockfile(scope, path), issue, tool: parseLockPath(path)?.toolId ?? "" })
+  new LockInvalid({ lockfile: showLock({ scope, path }), issue, tool: toolOfPath(path) ?? "" })
 
-/** What the text of the file at a path says. */
+/** The lock that the text of a file gives. */
 export const readStored = (scope: LockScope, path: string, text: string): Found => {
-  const name = parseLockPath(path)
-  if (name === undefined) {
+  if (toolOfPath(path) === undefined) {
     return Result.fail(lockInvalid(scope, path, "it is not called <category>/<id>@<version>.lock.json"))
   }
   const read = readLockfile(text, sha256)
   if (Result.isFailure(read)) return Result.fail(lockInvalid(scope, path, read.failure))
   const lockfile = read.success
-  const fits = nameFits(name, lockfile)
-  return fits === undefined
-    ? Result.fail(lockInvalid(scope, path, "it says that it is of another tool, version, category or chain"))
-    : Result.succeed({ lockfile, scope, path, variant: fits === "variant" })
+  const key = keyOf(lockfile)
+  if (path === lockPath(key)) return Result.succeed({ lockfile, scope, path, variant: false })
+  if (path === lockPath(key, lockfile.chain_hash)) return Result.succeed({ lockfile, scope, path, variant: true })
+  return Result.fail(lockInvalid(scope, path, "it says that it is of another tool, version, category or chain"))
 }
 
 const isFor = (lock: StoredLock, key: LockKey, variant: boolean): boolean => {
@@ -81,225 +74,210 @@ const isFor = (lock: StoredLock, key: LockKey, variant: boolean): boolean => {
     root.category === key.category
 }
 
-const isBelow = (category: string, folder: string): boolean => category === folder || category.startsWith(`${folder}/`)
+const passes = ({ lockfile: { root } }: StoredLock, { category, toolId, version }: LockFilter): boolean =>
+  (toolId === undefined || root.tool_id === toolId) && (version === undefined || root.version === version) &&
+  (category === undefined || category === "" || `${root.category}/`.startsWith(`${category}/`))
 
-const passes = (lock: StoredLock, filter: LockFilter): boolean => {
-  const { root } = lock.lockfile
-  return (filter.toolId === undefined || root.tool_id === filter.toolId) &&
-    (filter.version === undefined || root.version === filter.version) &&
-    (filter.category === undefined || filter.category === "" || isBelow(root.category, filter.category))
-}
-
-const byText = (a: string, b: string): -1 | 0 | 1 => a < b ? -1 : a > b ? 1 : 0
-
-/** As versions; what is none comes first, and texts tell those apart that are equal as versions. */
-const byVersion = (a: string, b: string): -1 | 0 | 1 => {
+/** Texts that are no versions come first; those that are equal as versions are ordered as texts. */
+const byVersion = Order.make((a: string, b: string) => {
   const [left, right] = [SemVer.parse(a), SemVer.parse(b)]
   if (Result.isSuccess(left) && Result.isSuccess(right)) {
-    return SemVer.Order(left.success, right.success) || byText(a, b)
+    return SemVer.Order(left.success, right.success) || Order.String(a, b)
   }
-  return Result.isSuccess(left) ? 1 : Result.isSuccess(right) ? -1 : byText(a, b)
-}
-
-const order: Order.Order<StoredLock> = (a, b) => {
-  const [left, right] = [a.lockfile.root, b.lockfile.root]
-  return byText(a.scope, b.scope) || byText(left.category, right.category) || byText(left.tool_id, right.tool_id) ||
-    byVersion(left.version, right.version) || Order.Boolean(a.variant, b.variant) || byText(a.path, b.path)
-}
-
-const lockfileOf = (frozen: Frozen, generatedAt: string): Lockfile => ({
-  lockfile_version: 1,
-  generated_at: generatedAt,
-  root: frozen.root,
-  resolved_chain: frozen.resolved_chain,
-  chain_hash: frozen.chain_hash,
-  runtime: frozen.runtime,
-  dependencies: frozen.dependencies,
-  registry: null
+  return Result.isSuccess(left) ? 1 : Result.isSuccess(right) ? -1 : Order.String(a, b)
 })
 
-export const make = (backend: Backend): LockfileStore["Service"] => {
-  const { scopes } = backend
+const byName = Order.combineAll<StoredLock>([
+  Order.mapInput(Order.String, ({ scope }) => scope),
+  Order.mapInput(Order.String, ({ lockfile }) => lockfile.root.category),
+  Order.mapInput(Order.String, ({ lockfile }) => lockfile.root.tool_id),
+  Order.mapInput(byVersion, ({ lockfile }) => lockfile.root.version),
+  Order.mapInput(Order.Boolean, ({ variant }) => variant),
+  Order.mapInput(Order.String, ({ path }) => path)
+])
 
-  const requireScope = (scope: LockScope): Effect.Effect<void, LockScopeMissing> =>
-    scopes.includes(scope) ? Effect.void : Effect.fail(new LockScopeMissing({ scope }))
+/** A lock that is to be written, and the text of its file. */
+interface Draft {
+  readonly stored: StoredLock
+  readonly text: string
+}
 
-  const scopesOf = (scope: LockScope | undefined): ReadonlyArray<LockScope> =>
-    scope === undefined ? scopes : scopes.filter((one) => one === scope)
+/** Fails if the text could not be read again. */
+const draft = (
+  frozen: Frozen,
+  scope: LockScope,
+  variant: boolean,
+  now: DateTime.Utc
+): Result.Result<Draft, LockInvalid> => {
+  const key = keyOf(frozen)
+  const path = lockPath(key, variant ? frozen.chain_hash : undefined)
+  if (path === undefined) {
+    const wanted = `${key.category}/${key.toolId}@${key.version}`
+    return Result.fail(lockInvalid(scope, wanted, "its category, id and version make no name of a file"))
+  }
+  const generated_at = DateTime.formatIso(now)
+  const text = printLockfile({ ...frozen, lockfile_version: 1, generated_at, registry: null })
+  return Result.map(readStored(scope, path, text), (stored) => ({ stored, text }))
+}
 
-  const locksOf = (scope: LockScope, key: LockKey, chainHash: string, now: number) => {
+/** Whether a lock has not held for so long. One that does not say how old it is never counts as stale. */
+const isStale = (lock: LockEntry, before: number): boolean =>
+  (instantOf(later(lock.lockfile.generated_at, lock.lastValidated) ?? "") ?? Infinity) < before
+
+/** `backends`: those that there are, project first. */
+export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Service"] => {
+  const backendsOf = (scope: LockScope | undefined): ReadonlyArray<ScopeBackend> =>
+    scope === undefined ? backends : backends.filter((backend) => backend.scope === scope)
+
+  const backendOf = (scope: LockScope): Effect.Effect<ScopeBackend, LockScopeMissing> => {
+    const [backend] = backendsOf(scope)
+    return backend === undefined ? Effect.fail(new LockScopeMissing({ scope })) : Effect.succeed(backend)
+  }
+
+  const locksIn = ({ read, scope }: ScopeBackend, key: LockKey, chainHash: string, now: number) => {
     const locks: Array<StoredLock> = []
     const invalid: Array<LockInvalid> = []
-    const look = (path: string | undefined, variant: boolean) => {
-      const found = path === undefined ? undefined : backend.read(scope, path, now)
-      if (found === undefined) return
+    for (const variant of [false, true]) {
+      const path = lockPath(key, variant ? chainHash : undefined)
+      const found = path === undefined ? undefined : read(path, now)
+      if (found === undefined) continue
       if (Result.isFailure(found)) invalid.push(found.failure)
       else if (isFor(found.success, key, variant)) locks.push(found.success)
     }
-    look(lockPath(key), false)
-    look(variantPath(key, chainHash), true)
     return { scope, locks, invalid }
   }
 
-  const locksFor: LockfileStore["Service"]["locksFor"] = (key, chainHash) =>
-    Effect.map(Clock.currentTimeMillis, (now) => scopes.map((scope) => locksOf(scope, key, chainHash, now)))
-
-  /** A lock that can be written: its text can be read again. */
-  const draft = Effect.fnUntraced(function*(frozen: Frozen, scope: LockScope, variant: boolean, now: DateTime.Utc) {
-    yield* requireScope(scope)
-    const lockfile = lockfileOf(frozen, DateTime.formatIso(now))
-    const key = keyOf(lockfile)
-    const path = variant ? variantPath(key, lockfile.chain_hash) : lockPath(key)
-    if (path === undefined) {
-      return yield* lockInvalid(
-        scope,
-        `${key.category}/${key.toolId}@${key.version}`,
-        "its category, id and version make no name of a file"
-      )
-    }
-    const text = printLockfile(lockfile)
-    const stored = yield* Effect.fromResult(readStored(scope, path, text))
-    return { path, text, stored }
-  })
-
-  /** Under the scope's lock. */
-  const requireOwnName = ({ lockfile, path, scope, variant }: StoredLock, now: DateTime.Utc) => {
-    const before = backend.read(scope, path, DateTime.toEpochMillis(now))
+  /** Fails if there is a lock of another tool with the same name. */
+  const requireOwnName = (backend: ScopeBackend, { lockfile, path, variant }: StoredLock, now: DateTime.Utc) => {
+    const before = backend.read(path, DateTime.toEpochMillis(now))
     if (before === undefined || Result.isFailure(before) || isFor(before.success, keyOf(lockfile), variant)) {
-      return Effect.void
+      return Result.void
     }
     const { tool_id: toolId, version } = before.success.lockfile.root
     const detail = `it is the lock of ${toolId} ${version}, whose name is the same`
-    return Effect.fail(new WriteRefused({ path: `lockfiles/${path}`, issue: "exists", detail }))
+    return Result.fail(new WriteRefused({ path: `lockfiles/${path}`, issue: "exists", detail }))
   }
+
+  /** Writes drafts, one answer for each. The caller holds the scope's lock. */
+  const write = Effect.fnUntraced(function*(backend: ScopeBackend, drafts: ReadonlyArray<Draft>, now: DateTime.Utc) {
+    const names = drafts.map(({ stored }) => requireOwnName(backend, stored, now))
+    const free = drafts.filter((_, index) => Result.isSuccess(names[index]!))
+    const written = yield* backend.writeAll(free.map(({ stored, text }) => ({ path: stored.path, data: text })))
+    yield* backend.changed(free.map(({ stored }) => stored.path))
+    const answers = written.values()
+    return drafts.map(({ stored }, index) =>
+      Result.map(Result.flatMap(names[index]!, () => answers.next().value!), () => stored)
+    )
+  })
 
   const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
     const { provided = Effect.void, scope, variant = false } = options
+    const backend = yield* backendOf(scope)
     const now = yield* DateTime.now
-    const { path, stored, text } = yield* draft(frozen, scope, variant, now)
-    yield* backend.exclusively(scope)(Effect.gen(function*() {
-      yield* provided
-      yield* requireOwnName(stored, now)
-      yield* Effect.flatMap(backend.writeAll(scope, [{ path, data: text }]), ([written]) => Effect.fromResult(written!))
-      yield* backend.changed(scope, [path])
-    }))
-    return stored
+    const made = yield* Effect.fromResult(draft(frozen, scope, variant, now))
+    const [saved] = yield* backend.exclusively(Effect.andThen(provided, write(backend, [made], now)))
+    return yield* Effect.fromResult(saved!)
   })
 
   const saveAll = Effect.fn("LockfileStore.saveAll")(function*(
     locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
   ) {
     const now = yield* DateTime.now
-    const drafts = yield* Effect.forEach(locks, ({ frozen, scope }) => Effect.result(draft(frozen, scope, false, now)))
-    const answers = drafts.map((one): Result.Result<StoredLock, LockWriteError> => Result.map(one, (d) => d.stored))
-    for (const scope of scopes) {
-      const ofScope = [...drafts.entries()].flatMap(([index, one]) =>
-        Result.isSuccess(one) && one.success.stored.scope === scope ? [{ index, ...one.success }] : []
-      )
-      if (ofScope.length === 0) continue
-      const writing = backend.exclusively(scope)(Effect.gen(function*() {
-        const free: typeof ofScope = []
-        for (const one of ofScope) {
-          const owned = yield* Effect.result(requireOwnName(one.stored, now))
-          if (Result.isSuccess(owned)) free.push(one)
-          else answers[one.index] = Result.fail(owned.failure)
-        }
-        const written = yield* backend.writeAll(scope, free.map(({ path, text }) => ({ path, data: text })))
-        for (const [at, { index }] of free.entries()) answers[index] = Result.andThen(written[at]!, answers[index]!)
-        yield* backend.changed(scope, free.map(({ path }) => path))
-      }))
-      const done = yield* Effect.result(writing)
-      if (Result.isFailure(done)) { for (const { index } of ofScope) answers[index] = Result.fail(done.failure) }
+    const answers: Array<Result.Result<StoredLock, LockWriteError>> = locks.map(({ scope }) =>
+      Result.fail(new LockScopeMissing({ scope }))
+    )
+    for (const backend of backends) {
+      const drafts: Array<Draft & { readonly index: number }> = []
+      for (const [index, { frozen, scope }] of locks.entries()) {
+        if (scope !== backend.scope) continue
+        const made = draft(frozen, scope, false, now)
+        if (Result.isFailure(made)) answers[index] = Result.fail(made.failure)
+        else drafts.push({ ...made.success, index })
+      }
+      if (drafts.length === 0) continue
+      const written = yield* Effect.result(backend.exclusively(write(backend, drafts, now)))
+      for (const [at, { index }] of drafts.entries()) {
+        answers[index] = Result.flatMap(written, (saved) => saved[at]!)
+      }
     }
     return answers
   })
 
-  const entries = Effect.fnUntraced(function*(scope: LockScope, category: string | undefined) {
+  const listScope = Effect.fnUntraced(function*(backend: ScopeBackend, category: string | undefined) {
     if (category !== undefined && !isCategory(category)) return { locks: [], invalid: [] }
-    const found = yield* backend.walk(scope, category === "" ? undefined : category)
-    const index = yield* backend.index(scope)
+    const found = yield* backend.walk(category === "" ? undefined : category)
+    const lastValidated = yield* backend.lastValidated
     const locks: Array<LockEntry> = []
     const invalid: Array<LockInvalid> = []
     for (const one of found) {
       if (Result.isFailure(one)) invalid.push(one.failure)
-      else locks.push({ ...one.success, lastValidated: heldSince(index, one.success) })
+      else locks.push({ ...one.success, lastValidated: lastValidated(one.success) })
     }
     return { locks, invalid }
   })
 
   const list = Effect.fn("LockfileStore.list")(function*(filter: LockFilter = {}) {
-    const found = yield* Effect.forEach(scopesOf(filter.scope), (scope) => entries(scope, filter.category))
-    const named = (error: LockInvalid): boolean =>
-      filter.toolId === undefined || error.tool === "" || error.tool === filter.toolId
+    const found = yield* Effect.forEach(backendsOf(filter.scope), (backend) => listScope(backend, filter.category))
+    const mayBeOf = ({ tool }: LockInvalid) => filter.toolId === undefined || tool === "" || tool === filter.toolId
     return {
-      locks: found.flatMap(({ locks }) => locks).filter((lock) => passes(lock, filter)).toSorted(order),
-      invalid: found.flatMap(({ invalid }) => invalid).filter(named).toSorted((a, b) => byText(a.lockfile, b.lockfile))
+      locks: found.flatMap(({ locks }) => locks).filter((lock) => passes(lock, filter)).toSorted(byName),
+      invalid: found.flatMap(({ invalid }) => invalid).filter(mayBeOf)
+        .toSorted(Order.mapInput(Order.String, ({ lockfile }) => lockfile))
     }
-  })
-
-  const dependents = Effect.fn("LockfileStore.dependents")(function*(toolIds: ReadonlyArray<string>) {
-    const wanted = new Set(toolIds)
-    const { locks } = yield* list()
-    return locks.filter(({ lockfile }) => lockfile.resolved_chain.slice(1).some((link) => wanted.has(link.tool_id)))
   })
 
   const remove = Effect.fn("LockfileStore.remove")(function*({ path, scope }: Pick<StoredLock, "scope" | "path">) {
-    yield* requireScope(scope)
-    if (parseLockPath(path) === undefined) {
+    const backend = yield* backendOf(scope)
+    if (toolOfPath(path) === undefined) {
       const detail = "it is not called as a lockfile is"
       return yield* new WriteRefused({ path: `lockfiles/${path}`, issue: "outside", detail })
     }
-    yield* backend.exclusively(scope)(Effect.andThen(backend.remove(scope, path), backend.changed(scope, [path])))
+    yield* backend.exclusively(Effect.andThen(backend.remove(path), backend.changed([path])))
   })
 
-  /** Whether it is so old; what does not say how old it is stays. */
-  const isStale = (lock: LockEntry, before: number): boolean => {
-    const seen = later(lock.lockfile.generated_at, lock.lastValidated)
-    return (instantOf(seen ?? "") ?? Infinity) < before
-  }
-
-  const pruneScope = Effect.fnUntraced(function*(scope: LockScope, input: PruneInput) {
+  const pruneScope = Effect.fnUntraced(function*(backend: ScopeBackend, input: PruneInput) {
     const now = yield* Clock.currentTimeMillis
     const before = now - input.olderThan
-    if (input.dryRun !== true) yield* Effect.ignore(backend.sweep(scope))
-    const { locks } = yield* entries(scope, input.category)
-    const stale = locks.filter((lock) => isStale(lock, before)).toSorted(order)
+    if (input.dryRun !== true) yield* Effect.ignore(backend.sweep)
+    const { locks } = yield* listScope(backend, input.category)
+    const stale = locks.filter((lock) => isStale(lock, before)).toSorted(byName)
     if (stale.length === 0 || input.dryRun === true) return stale
-    return yield* backend.exclusively(scope)(Effect.gen(function*() {
+    return yield* backend.exclusively(Effect.gen(function*() {
       // Meanwhile somebody may have made one anew, or found that it holds.
-      const index = yield* backend.index(scope)
+      const lastValidated = yield* backend.lastValidated
       const still = stale.filter(({ path }) => {
-        const found = backend.read(scope, path, now)
+        const found = backend.read(path, now)
         return found !== undefined && Result.isSuccess(found) &&
-          isStale({ ...found.success, lastValidated: heldSince(index, found.success) }, before)
+          isStale({ ...found.success, lastValidated: lastValidated(found.success) }, before)
       })
       yield* Effect.ensuring(
-        Effect.forEach(still, ({ path }) => backend.remove(scope, path), { discard: true }),
-        backend.changed(scope, still.map(({ path }) => path))
+        Effect.forEach(still, ({ path }) => backend.remove(path), { discard: true }),
+        backend.changed(still.map(({ path }) => path))
       )
       return still
     }))
   })
 
   const prune = Effect.fn("LockfileStore.prune")(function*(input: PruneInput) {
-    if (input.scope !== undefined) yield* requireScope(input.scope)
-    const removed = yield* Effect.forEach(scopesOf(input.scope), (scope) => pruneScope(scope, input))
+    if (input.scope !== undefined) yield* backendOf(input.scope)
+    const removed = yield* Effect.forEach(backendsOf(input.scope), (backend) => pruneScope(backend, input))
     return removed.flat()
   })
 
   return {
-    locksFor,
+    locksFor: (key, chainHash) =>
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now) => backends.map((backend) => locksIn(backend, key, chainHash, now))
+      ),
     save,
     saveAll,
     list,
-    dependents,
     remove,
     prune,
-    held: (lock) => scopes.includes(lock.scope) ? backend.held(lock) : Effect.void,
-    rebuildIndex: Effect.forEach(scopes, (scope) => Effect.andThen(backend.sweep(scope), backend.rebuild(scope)), {
+    markValidated: (lock) => backendsOf(lock.scope)[0]?.markValidated(lock) ?? Effect.void,
+    rebuildIndex: Effect.forEach(backends, ({ rebuild, sweep }) => Effect.andThen(sweep, rebuild), {
       discard: true
-    }).pipe(
-      Effect.withSpan("LockfileStore.rebuildIndex")
-    )
+    }).pipe(Effect.withSpan("LockfileStore.rebuildIndex"))
   }
 }

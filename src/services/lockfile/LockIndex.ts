@@ -1,6 +1,6 @@
-// The index beside the lockfiles: when each was last found to hold. It repeats what the files say and is believed only
-// where they confirm it, so whoever writes one gains nothing by it.
-import { Option, Result, Schema } from "effect"
+// The index beside the lockfiles: when each lock was last found to hold. It repeats what the lockfiles say and counts only
+// where they agree with it, so nobody gains anything by forging one.
+import { Option, Order, Result, Schema } from "effect"
 import { LockScope } from "./LockfileStore.ts"
 import type { StoredLock } from "./LockfileStore.ts"
 import { lockSuffix } from "./lockName.ts"
@@ -11,23 +11,20 @@ export const IndexEntry = Schema.Struct({
   chain_hash: Schema.String,
   /** The lockfile's `generated_at`. */
   created_at: Schema.String,
-  /** As `created_at` until it was found to hold. */
+  /** As `created_at` until the lock was found to hold. */
   last_validated: Schema.String,
   scope: LockScope
 })
 export type IndexEntry = typeof IndexEntry.Type
 
-/** Entries by their lockfile's path. */
+/** Entries by the path of their lockfile. */
 export type LockIndex = ReadonlyMap<string, IndexEntry>
 
 const Outline = Schema.fromJsonString(Schema.Struct({ version: Schema.Literal("1"), lockfiles: Schema.Unknown }))
 const decodeOutline = Schema.decodeUnknownResult(Outline)
 const decodeEntry = Schema.decodeUnknownOption(IndexEntry)
 
-/** `<category>/<id>@<version>`, for variants with the hash: each lock has a key of its own. */
-const keyOf = (path: string): string => path.slice(0, -lockSuffix.length)
-
-/** Undefined for what is no index at all; entries that are none are left out. */
+/** Undefined if the text is not an index. Invalid entries are skipped. */
 export const readIndex = (text: string): LockIndex | undefined => {
   const outline = decodeOutline(text)
   if (Result.isFailure(outline)) return undefined
@@ -41,16 +38,16 @@ export const readIndex = (text: string): LockIndex | undefined => {
   return entries
 }
 
-/** Sorted, so that the same locks give the same text. */
+const byPath = Order.mapInput(Order.String, ([path]: readonly [string, IndexEntry]) => path)
+
+/** Sorted, so that the same locks give the same text. An entry's key is its path without the suffix. */
 export const printIndex = (index: LockIndex, updatedAt: string): string =>
   JSON.stringify(
     {
       version: "1",
       updated_at: updatedAt,
       lockfiles: Object.fromEntries(
-        [...index.values()]
-          .map((entry) => [keyOf(entry.path), entry] as const)
-          .toSorted(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)
+        [...index].map(([path, entry]) => [path.slice(0, -lockSuffix.length), entry] as const).toSorted(byPath)
       )
     },
     null,
@@ -59,7 +56,7 @@ export const printIndex = (index: LockIndex, updatedAt: string): string =>
 
 const timeText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Milliseconds; undefined for what is no time, or leaves its zone open. */
+/** In milliseconds; undefined if the text is not a time with a time zone. */
 export const instantOf = (text: string): number | undefined => {
   const milliseconds = timeText.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : milliseconds
@@ -71,19 +68,18 @@ export const later = (a: string | undefined, b: string | undefined): string | un
   return (instantOf(a) ?? -Infinity) < (instantOf(b) ?? -Infinity) ? b : a
 }
 
-/** When this very lock last held, as far as the index knows; undefined when it does not, or before it was made. */
-export const heldSince = (index: LockIndex | undefined, lock: StoredLock): string | undefined => {
-  const entry = index?.get(lock.path)
-  const { chain_hash, generated_at } = lock.lockfile
+/** When this lock last held; undefined if the entry is about another lock, or names no time after it was made. */
+export const validatedAt = (entry: IndexEntry | undefined, { lockfile }: StoredLock): string | undefined => {
+  const { chain_hash, generated_at } = lockfile
   if (entry === undefined || entry.chain_hash !== chain_hash || entry.created_at !== generated_at) return undefined
-  const [held, made] = [instantOf(entry.last_validated), instantOf(generated_at)]
-  return held !== undefined && (made === undefined || held > made) ? entry.last_validated : undefined
+  const [validated, made] = [instantOf(entry.last_validated), instantOf(generated_at)]
+  return validated !== undefined && (made === undefined || validated > made) ? entry.last_validated : undefined
 }
 
-export const indexEntry = (lock: StoredLock, lastHeld: string | undefined): IndexEntry => ({
-  path: lock.path,
-  chain_hash: lock.lockfile.chain_hash,
-  created_at: lock.lockfile.generated_at,
-  last_validated: lastHeld ?? lock.lockfile.generated_at,
-  scope: lock.scope
+export const indexEntry = ({ lockfile, path, scope }: StoredLock, lastValidated: string | undefined): IndexEntry => ({
+  path,
+  chain_hash: lockfile.chain_hash,
+  created_at: lockfile.generated_at,
+  last_validated: lastValidated ?? lockfile.generated_at,
+  scope
 })

@@ -1,7 +1,7 @@
-// What a missing or broken lock means for a call. Config says it; a call can only tighten.
+// What a missing lock, or one that does not hold, means for a call. A setting says it, and a call can only be stricter.
 import { Schema } from "effect"
 
-/** `off`: locks are not looked at. `warn`: the result says what differs. `strict`: nothing runs that is not as locked. */
+/** `off`: locks are not read. `warn`: the result says what differs. `strict`: only what is as it was locked runs. */
 export const LockMode = Schema.Literals(["off", "warn", "strict"])
 export type LockMode = typeof LockMode.Type
 

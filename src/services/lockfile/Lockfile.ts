@@ -1,5 +1,5 @@
-// The lockfile of one tool: which chain it ran with when it was frozen. It says what must be there again, and grants
-// nothing: a lock can refuse a call, and never makes an item trusted.
+// The lockfile of one tool: the chain that it ran with when it was frozen. A lock can only refuse a call; it never makes
+// an item trusted.
 import { Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import { Ecosystem, InstalledPackage } from "../dependency/InstalledPackage.ts"
@@ -10,8 +10,8 @@ import { isCategory, isItemId, Tier } from "../item/ItemId.ts"
 const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { message: "expected 64 hex digits" }))
 const ChainHash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{12}$/, { message: "expected 12 hex digits" }))
 
-// What differs is quoted to callers, and anybody may have written the file: every text in it has a closed form and a
-// length, with no room for a sentence.
+// Anybody may have written the file, and callers are shown what differs. Therefore every text has a fixed form and a
+// maximum length, with no room for a sentence.
 const text = (pattern: RegExp, message: string) => Schema.String.check(Schema.isPattern(pattern, { message }))
 const ToolId = Schema.String.check(Schema.makeFilter(isItemId, { message: "expected the id of an item" }))
 const Version = text(/^[0-9A-Za-z][0-9A-Za-z.+_-]{0,127}$/, "expected a version")
@@ -42,24 +42,27 @@ export const LockedLink = Schema.Struct({
 })
 export type LockedLink = typeof LockedLink.Type
 
-/** The interpreter that the chain's runtime found; null fields could not be told without running it. */
+/** "project:tools/math/add.py", as `showLocation` shows the tool. */
+export const showLink = ({ path, tier }: Pick<LockedLink, "tier" | "path">): string => `${tier}:tools/${path}`
+
+/** The interpreter that the chain's runtime found. A field that could not be read without running it is null. */
 export const LockedInterpreter = Schema.Struct({
   variable: Variable,
   /** Where it came from. Never a path: those differ. */
   kind: InterpreterKind,
   version: Schema.NullOr(InterpreterVersion),
   /**
-   * Where the program lies: a file of the project's checkout by its digest, or outside, where it is the machine's. Absent where it
-   * was not told, and in locks that were made before this was kept.
+   * A file of the project's checkout with its digest; a program of the machine only as "outside the project". Absent if
+   * it was not known, and in locks that were made before this was kept.
    */
   program: Schema.optionalKey(InterpreterFile)
 })
 export type LockedInterpreter = typeof LockedInterpreter.Type
 
 export const LockedRuntime = Schema.Struct({
-  /** Null where the chain declares none, or none was found when it was frozen: then nothing is compared. */
+  /** Null if the chain declares none, or none was found when it was frozen. Then it is not compared. */
   interpreter: Schema.NullOr(LockedInterpreter),
-  /** What the links require, sorted. */
+  /** Commands that the links require, sorted; `variables` likewise. */
   commands: Schema.Array(Command).check(few),
   variables: Schema.Array(Variable).check(few)
 })
@@ -72,7 +75,7 @@ export const LockedDependencies = Schema.Struct({
 })
 export type LockedDependencies = typeof LockedDependencies.Type
 
-/** Version 1 of the file. Unknown keys are ignored; every key below is there. */
+/** Version 1 of the file. Unknown keys are ignored; every key below is required. */
 export const Lockfile = Schema.Struct({
   lockfile_version: Schema.Literal(1),
   /** ISO 8601, UTC. Information, never compared. */
@@ -89,14 +92,14 @@ export const Lockfile = Schema.Struct({
   /** First 12 hex digits over id, version and integrity of the links in order; see `chainHashText`. */
   chain_hash: ChainHash,
   runtime: LockedRuntime,
-  /** Null where the chain declares no packages, or they were not installed when it was frozen. */
+  /** Null if the chain declares no packages, or they were not installed when it was frozen. */
   dependencies: Schema.NullOr(LockedDependencies),
-  /** Where it was fetched from; null for a lock that was made here. */
+  /** Where it was fetched from; null if it was made here. */
   registry: Schema.NullOr(Schema.Struct({ url: Schema.String.check(Schema.isMaxLength(2_048)), fetched_at: Instant }))
 })
 export type Lockfile = typeof Lockfile.Type
 
-/** What a lock says besides when it was made: what is compared with what is there now. */
+/** The part of a lock that is compared: all but when and where it was made. */
 export interface Frozen {
   readonly root: Lockfile["root"]
   readonly resolved_chain: Lockfile["resolved_chain"]
@@ -105,23 +108,16 @@ export interface Frozen {
   readonly dependencies: LockedDependencies | null
 }
 
-/** The text that `chain_hash` is over. The first 12 hex digits of its sha256 are the hash. */
+/** `chain_hash` is the first 12 hex digits of the sha256 of this text. */
 export const chainHashText = (
   links: ReadonlyArray<{ readonly tool_id: string; readonly version: string; readonly integrity: string }>
 ): string => links.map((l) => `${l.tool_id}@${l.version}:${l.integrity}`).join("|")
 
-/** The category that a lock is kept under. */
+/** The category below which a lock is kept: "tools" for a tool in the tools folder itself. */
 export const lockCategory = (category: string): string => category === "" ? "tools" : category
 
-export interface FreezeInput {
-  readonly chain: Chain
-  /** What EnvResolver found; undefined where there is none, or it could not be found here. */
-  readonly interpreter: Pick<ResolvedInterpreter, "variable" | "kind" | "version" | "program"> | undefined
-  readonly dependencies: LockedDependencies | null
-}
-
-/** What a lock of this chain would say now. Pure; `sha256` gives hex. */
-export const freeze = ({ chain, dependencies, interpreter }: FreezeInput, sha256: (text: string) => string): Frozen => {
+/** What a lock of this chain would say, as far as the chain alone tells. Pure; `sha256` gives hex. */
+export const freeze = (chain: Chain, sha256: (text: string) => string): Frozen => {
   const [leaf, ...rest] = chain.links.map(({ tool }, index): LockedLink => ({
     tool_id: tool.location.id,
     version: tool.version,
@@ -131,27 +127,37 @@ export const freeze = ({ chain, dependencies, interpreter }: FreezeInput, sha256
     path: tool.location.path
   }))
   const links: Lockfile["resolved_chain"] = [leaf!, ...rest]
+  const { integrity, tool_id, version } = links[0]
   return {
-    root: {
-      tool_id: links[0].tool_id,
-      version: links[0].version,
-      integrity: links[0].integrity,
-      category: lockCategory(chain.leaf.tool.location.category)
-    },
+    root: { tool_id, version, integrity, category: lockCategory(chain.leaf.tool.location.category) },
     resolved_chain: links,
     chain_hash: sha256(chainHashText(links)).slice(0, 12),
     runtime: {
-      interpreter: interpreter === undefined
-        ? null
-        : {
-          variable: interpreter.variable,
-          kind: interpreter.kind,
-          version: interpreter.version ?? null,
-          ...(interpreter.program === undefined ? {} : { program: interpreter.program })
-        },
+      interpreter: null,
       commands: chain.requires.commands.toSorted(),
       variables: chain.requires.environment.toSorted()
     },
-    dependencies
+    dependencies: null
   }
 }
+
+/** What EnvResolver found of an interpreter. */
+export type FoundInterpreter = Pick<ResolvedInterpreter, "variable" | "kind" | "version" | "program">
+
+/** The same chain with what was found on this machine; undefined if there is none, or it was not found. */
+export const withMachine = (
+  frozen: Frozen,
+  interpreter: FoundInterpreter | undefined,
+  installed: LockedDependencies | undefined
+): Frozen => ({
+  ...frozen,
+  runtime: { ...frozen.runtime, interpreter: interpreter === undefined ? null : lockedInterpreter(interpreter) },
+  dependencies: installed === undefined ? null : { ecosystem: installed.ecosystem, packages: installed.packages }
+})
+
+const lockedInterpreter = ({ kind, program, variable, version }: FoundInterpreter): LockedInterpreter => ({
+  variable,
+  kind,
+  version: version ?? null,
+  ...(program === undefined ? {} : { program })
+})

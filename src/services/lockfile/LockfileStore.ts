@@ -1,22 +1,22 @@
-// Where lockfiles are: `.ai/lockfiles/<category>/<id>@<version>.lock.json` of project and user. Files are the truth; the
-// index beside them only remembers when a lock last held, and is rebuilt from the files whenever it is in doubt.
+// The lockfiles of the project and of the user: `lockfiles/<category>/<id>@<version>.lock.json`. The files decide; the
+// index beside them only says when a lock last held, and can be made anew from the files at any time.
 import { Context, type Effect, type Result, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
 import type { Frozen, Lockfile } from "./Lockfile.ts"
 
-/** Whose locks: the project's win over yours. */
+/** Whose locks. Those of the project count before those of the user. */
 export const LockScope = Schema.Literals(["project", "user"])
 export type LockScope = typeof LockScope.Type
 
-/** A lockfile is there and cannot be used: no JSON, another version, a wrong hash, not what its name says, a link. */
+/** There is a lockfile that cannot be used: no JSON, another version, a wrong hash, not what its name says, a link. */
 export class LockInvalid extends Schema.TaggedError<LockInvalid>()("LockInvalid", {
   /** "project:lockfiles/math/add@1.0.0.lock.json" */
   lockfile: Schema.String,
   issue: Schema.String,
-  /** The tool it is for, as far as its name says; "" where it says none. */
+  /** The id of its tool, by its name; "" if the name is not that of a lockfile. */
   tool: Schema.String,
-  /** What to do, where making a lock anew would not help. */
+  /** What to do, if making the lock anew would not help. */
   remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
@@ -34,7 +34,7 @@ export class LockInvalid extends Schema.TaggedError<LockInvalid>()("LockInvalid"
   }
 }
 
-/** There is no project whose lockfiles could be written. */
+/** A lockfile of the project was to be written, and there is no project. */
 export class LockScopeMissing extends Schema.TaggedError<LockScopeMissing>()("LockScopeMissing", {
   scope: LockScope
 }) {
@@ -46,20 +46,20 @@ export class LockScopeMissing extends Schema.TaggedError<LockScopeMissing>()("Lo
   }
 }
 
-/** What a lock is for. `category` as `lockCategory` gives it. */
+/** The version of a tool that a lock is for. `category` as `lockCategory` gives it. */
 export interface LockKey {
   readonly toolId: string
   readonly version: string
   readonly category: string
 }
 
-/** A lock that was read. */
+/** A lockfile that was read. */
 export interface StoredLock {
   readonly lockfile: Lockfile
   readonly scope: LockScope
   /** Path below the scope's lockfiles folder: "math/add@1.0.0.lock.json". */
   readonly path: string
-  /** Whether its file is named after its chain: one of several locks of that version. */
+  /** Whether its file is named after its chain too: one of several locks of that version. */
   readonly variant: boolean
 }
 
@@ -68,7 +68,7 @@ export interface LockEntry extends StoredLock {
   readonly lastValidated: string | undefined
 }
 
-/** What a listing found; nothing is skipped without being named. */
+/** Every lockfile is in one of the two lists. */
 export interface LockListing {
   /** By scope, category, id, version (as versions), variant last. */
   readonly locks: ReadonlyArray<LockEntry>
@@ -83,10 +83,10 @@ export interface LockFilter {
   readonly version?: string | undefined
 }
 
-/** What a call has to be held against, in one scope. Both empty: no lock. */
+/** The locks of one scope that a chain is compared with. Both empty: there is no lock. */
 export interface ScopeLocks {
   readonly scope: LockScope
-  /** The lock of that version, then the one that is named after the chain's hash, as far as they are there. */
+  /** The lock of the version, then the variant of the chain, if there are any. */
   readonly locks: ReadonlyArray<StoredLock>
   readonly invalid: ReadonlyArray<LockInvalid>
 }
@@ -94,25 +94,25 @@ export interface ScopeLocks {
 export interface PruneInput {
   readonly scope?: LockScope | undefined
   readonly category?: string | undefined
-  /** Strictly older: since it last held, else since it was made. Milliseconds. */
+  /** Milliseconds since a lock last held, else since it was made. Only strictly older ones are removed. */
   readonly olderThan: number
   readonly dryRun?: boolean | undefined
 }
 
-/** `LockInvalid`: what was to be frozen makes no lockfile that could be read again. */
+/** `LockInvalid`: the lockfile could not be read again. */
 export type LockWriteError = LockScopeMissing | LockInvalid | WriteRefused | LockError
 
 export interface SaveOptions<E> {
   readonly scope: LockScope
   readonly variant?: boolean | undefined
-  /** Asked when nobody else can write in that scope any more; what it fails with keeps the lock from being written. */
+  /** Runs under the lock between processes, before the write. If it fails, nothing is written. */
   readonly provided?: Effect.Effect<void, E> | undefined
 }
 
 export class LockfileStore extends Context.Service<LockfileStore, {
   /**
-   * The locks that a chain has to be held against, project first. On the path of every call: four stats when nothing
-   * changed since the last time, no listing, no index, no write.
+   * The locks that a chain is compared with, project first. Every call asks: it costs four stats if nothing changed
+   * since the last time, and no listing, index or write.
    */
   readonly locksFor: (key: LockKey, chainHash: string) => Effect.Effect<ReadonlyArray<ScopeLocks>>
   /**
@@ -124,23 +124,21 @@ export class LockfileStore extends Context.Service<LockfileStore, {
     frozen: Frozen,
     options: SaveOptions<E>
   ) => Effect.Effect<StoredLock, LockWriteError | E>
-  /** As `save`, for many at once: one answer for each, in their order. A lock that cannot be written stops no other. */
+  /** As `save`, for many at once: one answer for each, in their order. One that cannot be written stops no other. */
   readonly saveAll: (
     locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
   ) => Effect.Effect<ReadonlyArray<Result.Result<StoredLock, LockWriteError>>>
-  /** Every lock of both scopes. Any depth of categories; pre-release versions and variants told apart by content. */
+  /** Every lock of both scopes, at any depth of categories. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
-  /** Locks whose chain has one of these tools as a link other than the leaf. Reads every lock once. */
-  readonly dependents: (toolIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredLock>>
-  /** Removes one lock; absent is fine. */
+  /** Removes one lock. It may be gone already. */
   readonly remove: (lock: Pick<StoredLock, "scope" | "path">) => Effect.Effect<void, LockWriteError>
-  /** Removes what is stale, also what the index does not know; says what it removed. Invalid files are kept. */
+  /** Removes stale locks, in the index or not, and answers with them. Invalid files stay. */
   readonly prune: (input: PruneInput) => Effect.Effect<ReadonlyArray<StoredLock>, LockWriteError>
   /**
-   * Remembers that a lock held. In memory; written to the index at most once a day for a lock, when the kernel closes
-   * or every few minutes, and never by a caller who waits.
+   * Notes that a lock held just now. The note is kept in memory, and written to the index in the background: every few
+   * minutes if it is a day behind or a lockfile changed, and when the kernel closes.
    */
-  readonly held: (lock: StoredLock) => Effect.Effect<void>
-  /** Makes the indexes anew from the files, keeping what the old ones remember and the files confirm. */
+  readonly markValidated: (lock: StoredLock) => Effect.Effect<void>
+  /** Makes the indexes anew from the files, with the times of the old ones that the files agree with. */
   readonly rebuildIndex: Effect.Effect<void, LockWriteError>
 }>()("kiwi/services/lockfile/LockfileStore") {}

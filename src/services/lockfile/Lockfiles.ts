@@ -1,5 +1,5 @@
-// Everything that can be done with locks, once for the command line, for tools and for a call. Resolves and verifies
-// before it locks; replaces a lock that says something else only for a person.
+// What can be done with locks, for the command line, for tools and for a call. A tool is resolved and verified before it is
+// locked; a lock that says something else is replaced only with a person's consent.
 import { Context, type Effect, type Result, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import type { ResolveError } from "../chain/ChainResolver.ts"
@@ -11,23 +11,15 @@ import type { VerifyError } from "../integrity/Verifier.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
-import { type LockFinding, showFindings } from "./compareLock.ts"
+import { LockFinding, showFindings } from "./compareLock.ts"
 import type { Frozen } from "./Lockfile.ts"
 import type { LockFilter, LockInvalid, LockListing, LockScope, LockWriteError, StoredLock } from "./LockfileStore.ts"
-
-const Finding = Schema.Struct({
-  link: Schema.UndefinedOr(Schema.Int),
-  field: Schema.String,
-  tool: Schema.String,
-  locked: Schema.String,
-  now: Schema.String
-})
 
 /** There is no lock for this version of the tool. */
 export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing", {
   tool: Schema.String,
   version: Schema.String,
-  /** Somebody named this version: making a lock of the present one would not help. */
+  /** Somebody asked for this version by name, so locking the present one would not help. */
   named: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -44,10 +36,10 @@ export class LockMissing extends Schema.TaggedError<LockMissing>()("LockMissing"
   }
 }
 
-/** Of a list that is part of every answer. */
+/** The list is part of every answer, so it has to be short. */
 const mostIssues = 20
 
-const issuesOf = (findings: ReadonlyArray<typeof Finding.Type>): ReadonlyArray<ValidationIssue> =>
+const issuesOf = (findings: ReadonlyArray<LockFinding>): ReadonlyArray<ValidationIssue> =>
   findings.slice(0, mostIssues).map((f) => ({ field: f.field, error: `${f.locked} was locked, ${f.now} is there` }))
 
 /** The chain is not the one that was locked. */
@@ -56,10 +48,10 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
   lockfile: Schema.String,
   /** The file of the first link that differs: "project:tools/math/add.py". */
   configPath: Schema.String,
-  findings: Schema.Array(Finding)
+  findings: Schema.Array(LockFinding)
 }) {
   override get message() {
-    return `${this.tool} is not as ${this.lockfile} has it: ${showFindings(this.findings as Array<LockFinding>)}`
+    return `${this.tool} is not as ${this.lockfile} has it: ${showFindings(this.findings)}`
   }
   get remediation() {
     return `kiwi lockfile diff ${this.tool}`
@@ -85,7 +77,7 @@ export class LockMismatch extends Schema.TaggedError<LockMismatch>()("LockMismat
 
 export type LockProblem = LockMissing | LockMismatch | LockInvalid
 
-/** What a check found. A chain of system links alone is locked by the package that it came with. */
+/** A chain that has only links of the system tier needs no lock: they are fixed by the package that they came with. */
 export type LockCheck =
   | { readonly _tag: "Built-in" }
   | { readonly _tag: "Locked"; readonly lock: StoredLock }
@@ -97,7 +89,7 @@ export interface LockQuery {
   readonly tier?: Tier | undefined
 }
 
-/** What is there now, and how it compares. */
+/** A tool as it would run now, and how it compares with its lock. */
 export interface LockState {
   readonly chain: Chain
   readonly now: Frozen
@@ -105,9 +97,9 @@ export interface LockState {
 }
 
 export interface FreezeQuery extends LockQuery {
-  /** Default: where the tool lies. */
+  /** Default: the scope of the tool. */
   readonly scope?: LockScope | undefined
-  /** Beside the lock that is there. Default: in its place. */
+  /** Writes a lock beside the present one, not in its place. */
   readonly variant?: boolean | undefined
   /** The packages to lock. Default: those that are installed for the chain. */
   readonly installed?: InstalledSet | undefined
@@ -117,9 +109,11 @@ export interface FreezePlan {
   readonly frozen: Frozen
   readonly scope: LockScope
   readonly variant: boolean
-  /** How it differs from the lock that it would replace; undefined where there is none, or it says the same. */
+  /** The lock whose file it would replace. */
+  readonly before: StoredLock | undefined
+  /** How it differs from the lock that counts today; undefined if there is none, or it says the same. */
   readonly replaces: ReadonlyArray<LockFinding> | undefined
-  /** What a person is asked when it replaces something, or when locks are strict. */
+  /** The consent that it needs if it lets something else run than before. */
   readonly request: HumanRequest | undefined
 }
 
@@ -133,81 +127,72 @@ export interface PruneQuery {
 export interface PrunePlan {
   readonly input: PruneQuery & { readonly olderThan: number }
   readonly stale: ReadonlyArray<StoredLock>
-  /** What a person is asked where something goes before the time that `lockfile.keep` gives. */
+  /** The consent that it needs if a lock is removed sooner than `lockfile.keep` says. */
   readonly request: HumanRequest | undefined
 }
 
-/** What became of one signed tool's lock. */
+/** The lock of one signed tool. */
 export type SignedLock =
-  /** `besides`: how it differs from the lock before in more than what was signed with it. */
+  /** `besides`: differences from the lock before that are not about the items that were signed with it. */
   | { readonly _tag: "Locked"; readonly lock: StoredLock; readonly besides: ReadonlyArray<LockFinding> }
-  /** The lock that is there says this already. */
+  /** The lock says this already. */
   | { readonly _tag: "Unchanged"; readonly lock: StoredLock }
   | { readonly _tag: "Failed"; readonly error: LockQueryError | LockWriteError }
 
 export interface SignedLocks {
   /** By the path of the tool, as `showLocation` gives it. */
   readonly tools: ReadonlyMap<string, SignedLock>
-  /** Locks of other tools in whose chain the signed ones are. */
+  /** Locks of other tools whose chains contain signed ones, as they were made anew. */
   readonly dependents: ReadonlyArray<StoredLock>
 }
 
 export type LockQueryError = ResolveError | VerifyError | ProjectRestricted
 
-/** What can go wrong with anything that is done to locks. */
+/** Every way in which the methods below fail. */
 export type LockUseError = LockQueryError | LockWriteError | LockMissing | HumanRequired
-
-export interface Outdated {
-  readonly lock: StoredLock
-  /** What the chain would be now; empty findings are never listed. */
-  readonly findings: ReadonlyArray<LockFinding>
-  /** Where the chain does not resolve or verify any more. */
-  readonly error: LockQueryError | undefined
-}
 
 export class Lockfiles extends Context.Service<Lockfiles, {
   /**
-   * Holds a resolved and verified chain against its locks. For every call: cheap, no effect but remembering that a
-   * lock held. `env` and `installed` are compared where they are given.
+   * Compares a resolved and verified chain with its locks, and notes that a lock held. Every call asks, so it is cheap.
+   * `env` and `installed` are compared if they are given.
    */
   readonly check: (
     chain: Chain,
     env: Pick<ResolvedEnv, "interpreter"> | undefined,
     installed: InstalledSet | undefined
   ) => Effect.Effect<LockCheck>
-  /** The packages that the chain's lock names; undefined where no usable lock names any. */
+  /** The packages that the chain's lock names; undefined if there is no usable lock, or it names none. */
   readonly packagesOf: (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
-  /** Resolves, verifies, resolves the environment as far as it can be, and checks. For `validate` and `diff`. */
+  /** Resolves and verifies a tool, finds its interpreter and packages if it can, and compares it with its locks. */
   readonly validate: (query: LockQuery) => Effect.Effect<LockState, LockQueryError>
-  /** The same for many tools, whose folders are looked at once. */
+  /** The same for many tools. Each item is read once for all of them. */
   readonly validateAll: (
     queries: ReadonlyArray<LockQuery>
   ) => Effect.Effect<ReadonlyArray<Result.Result<LockState, LockQueryError>>>
   readonly planFreeze: (query: FreezeQuery) => Effect.Effect<FreezePlan, LockQueryError>
-  /** The same for many tools, whose folders are looked at once. */
+  /** The same for many tools. Each item is read once for all of them. */
   readonly planFreezeAll: (
     queries: ReadonlyArray<FreezeQuery>
   ) => Effect.Effect<ReadonlyArray<Result.Result<FreezePlan, LockQueryError>>>
-  /** Writes the lock. Without an act only what asks for none; else `HumanRequired`. */
+  /** Writes the lock. Fails with `HumanRequired` if it needs a consent that `act` is not. */
   readonly freeze: (
     plan: FreezePlan,
     act: HumanAct | undefined
   ) => Effect.Effect<StoredLock, LockWriteError | HumanRequired>
   /**
-   * Locks the tools that a person has just signed, and locks anew every chain that differs from its lock by nothing
-   * but these items. `act` is the signing. Never fails: what could not be locked says why.
+   * Locks the tools that a person has just signed, and locks again every chain that differs from its lock by nothing
+   * but these items. `act` is the signing. Never fails: the answer says which tools could not be locked, and why.
    */
   readonly lockSigned: (
     signed: ReadonlyArray<SignedItem>,
     act: HumanAct
   ) => Effect.Effect<SignedLocks>
+  /** Of a restricted project the locks are only named, as invalid ones. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
   readonly planPrune: (query: PruneQuery) => Effect.Effect<PrunePlan, LockWriteError>
-  /** Removes what is stale now. Without an act only what asks for none; else `HumanRequired`. */
+  /** Removes the locks that are stale now. Fails with `HumanRequired` if it needs a consent that `act` is not. */
   readonly prune: (
     plan: PrunePlan,
     act: HumanAct | undefined
   ) => Effect.Effect<ReadonlyArray<StoredLock>, LockWriteError | HumanRequired>
-  /** Every lock whose tool is still there in that version and whose chain is not what was locked. */
-  readonly outdated: (filter?: LockFilter) => Effect.Effect<ReadonlyArray<Outdated>>
 }>()("kiwi/services/lockfile/Lockfiles") {}

@@ -1,33 +1,36 @@
-// How what is there now differs from what was locked. Everything is collected; the order is the chain's.
+// The differences between what was locked and what is there now: all of them, in the order of the chain.
+import { Order, Schema } from "effect"
 import type { InstalledPackage } from "../dependency/InstalledPackage.ts"
 import { type InterpreterFile, isSameProgram } from "../env/ResolvedInterpreter.ts"
 import type { Frozen, LockedDependencies, LockedLink, LockedRuntime } from "./Lockfile.ts"
 import { type Quote, quoteKnown } from "./lockQuote.ts"
 
 /**
- * One difference. `locked` and `now` are short texts; hashes are cut to 12 digits. What a lock may not be quoted with is
- * "another path", "another version".
+ * One difference. `locked` and `now` are short texts; hashes are cut to 12 digits. A text of a lock that may not be quoted
+ * is replaced by "another path", "another version".
  */
-export interface LockFinding {
-  /** Index of the link, leaf first; undefined for what concerns no single one. */
-  readonly link: number | undefined
-  readonly field:
-    | "chain-length"
-    | "tool_id"
-    | "version"
-    | "integrity"
-    | "executor"
-    | "tier"
-    | "path"
-    | "category"
-    | "interpreter"
-    | "commands"
-    | "variables"
-    | "dependencies"
-  readonly tool: string
-  readonly locked: string
-  readonly now: string
-}
+export const LockFinding = Schema.Struct({
+  /** Index of the link, leaf first; undefined if the difference is not of a single link. */
+  link: Schema.UndefinedOr(Schema.Int),
+  field: Schema.Literals([
+    "chain-length",
+    "tool_id",
+    "version",
+    "integrity",
+    "executor",
+    "tier",
+    "path",
+    "category",
+    "interpreter",
+    "commands",
+    "variables",
+    "dependencies"
+  ]),
+  tool: Schema.String,
+  locked: Schema.String,
+  now: Schema.String
+})
+export type LockFinding = typeof LockFinding.Type
 
 const short = (hash: string): string => hash.slice(0, 12)
 
@@ -90,13 +93,13 @@ const showInterpreter = (
     showProgram(program, quote)
   }`
 
-/** More would be a text of its own. */
+/** The most differences, names or versions that a message lists. */
 const most = 8
 
 const firstOf = (names: ReadonlyArray<string>): string =>
   names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "")
 
-/** Those that may be quoted, and how many others there are. */
+/** The names that may be quoted, and the number of the others. */
 const showNames = (names: ReadonlyArray<string>, quote: Quote): string => {
   const quoted = names.filter((name) => quote(name, "name") === name)
   const others = names.length - quoted.length
@@ -106,13 +109,15 @@ const showNames = (names: ReadonlyArray<string>, quote: Quote): string => {
 
 type Packages = ReadonlyArray<InstalledPackage>
 
-/** Under one name there may be several, nested in each other. */
-const byName = ({ ecosystem, packages }: LockedDependencies): ReadonlyMap<string, Packages> => {
-  const sorted = packages.toSorted((a, b) => byText(a.version, b.version) || byText(a.hash ?? "", b.hash ?? ""))
-  return Map.groupBy(sorted, ({ name }) => `${ecosystem} ${name}`)
-}
+const byVersion = Order.combineAll<InstalledPackage>([
+  Order.mapInput(Order.String, ({ version }) => version),
+  Order.mapInput(Order.String, ({ hash }) => hash ?? "")
+])
 
-const byText = (a: string, b: string): -1 | 0 | 1 => a < b ? -1 : a > b ? 1 : 0
+/** There may be several versions of a package, nested in each other. */
+const byName = ({ ecosystem, packages }: LockedDependencies): ReadonlyMap<string, Packages> => {
+  return Map.groupBy(packages.toSorted(byVersion), ({ name }) => `${ecosystem} ${name}`)
+}
 
 const isSameHash = (a: string | null, b: string | null): boolean => a === null || b === null || a === b
 
@@ -125,7 +130,7 @@ const showPackages = (packages: Packages, withHash: boolean, quote: Quote): stri
   return `${quote(name, "package")} ${firstOf(versions)}`
 }
 
-/** Packages that are gone: by name where that may be quoted, the others by their number alone. */
+/** Packages that are gone: by name if it may be quoted, else only their number. */
 const goneFrom = (
   gone: ReadonlyArray<Packages>,
   tool: string,
@@ -147,7 +152,7 @@ const compareDependencies = (
 ): ReadonlyArray<LockFinding> => {
   if (locked === null || now === null) return []
   const [before, after] = [byName(locked), byName(now)]
-  const gone = [...before].filter(([key]) => !after.has(key)).toSorted(([a], [b]) => byText(a, b))
+  const gone = [...before].filter(([key]) => !after.has(key)).toSorted(([a], [b]) => Order.String(a, b))
   const others = [...after.keys()].toSorted().flatMap((key): ReadonlyArray<LockFinding> => {
     const [a, b] = [before.get(key) ?? [], after.get(key) ?? []]
     const sameVersions = a.length === b.length && a.every(({ version }, i) => version === b[i]!.version)
@@ -186,8 +191,8 @@ export const compareLock = (locked: Frozen, now: Frozen, quote = quoteKnown(now)
 }
 
 /**
- * What a lock says and one of what is there now would no longer say, since it could not be told here. A call is not held
- * against what is not known; a lock in the place of another would forget it for everybody.
+ * What a lock says and a new one would no longer say, since it could not be found out here. A call is not compared with
+ * what is unknown, but a lock that replaces another would forget it for everybody.
  */
 export const lockLosses = (locked: Frozen, now: Frozen, quote = quoteKnown(now)): ReadonlyArray<LockFinding> => {
   const tool = quote(now.root.tool_id, "tool")
@@ -210,7 +215,13 @@ export const lockLosses = (locked: Frozen, now: Frozen, quote = quoteKnown(now))
   return losses
 }
 
-/** All of them in one text, of which the first are told. */
+/** The differences if a lock of `now` replaced this one. */
+export const compareReplaced = (locked: Frozen, now: Frozen, quote?: Quote): ReadonlyArray<LockFinding> => [
+  ...compareLock(locked, now, quote),
+  ...lockLosses(locked, now, quote)
+]
+
+/** In one text, of which only the first are listed. */
 export const showFindings = (findings: ReadonlyArray<LockFinding>): string => {
   const shown = findings.slice(0, most).map(showFinding).join("; ")
   return findings.length > most ? `${shown}; and ${findings.length - most} more differences` : shown

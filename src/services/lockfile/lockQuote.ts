@@ -1,9 +1,9 @@
-// What of a lock's own text may be told. A lock is a file of the project, and what is told of it is read by agents: a
-// path or a name in it can spell a sentence. So a text is told where the tool as it is now has it too, or where its form
-// has no room for words; a person sees all of it in `kiwi lockfile diff`.
-import type { Frozen } from "./Lockfile.ts"
+// Which texts of a lock may be quoted. A lock is a file of the project, and agents read what is quoted from it: a path or
+// a name in it can spell a sentence. So a text is quoted only if the tool as it is now has the same text, or if its form
+// leaves no room for words. A person sees all texts in `kiwi lockfile diff`.
+import { type Frozen, showLink } from "./Lockfile.ts"
 
-/** Its text, or "another path" in its place. */
+/** The text itself, or "another path" in its place; `what`: "path", "version". */
 export type Quote = (text: string, what: string) => string
 
 export const quoteAll: Quote = (text) => text
@@ -16,7 +16,7 @@ const digest = /^sha(?:1|256|384|512)[:-][A-Za-z0-9+/=]{1,13}$/
 
 const textsOf = ({ dependencies, resolved_chain: links, root, runtime }: Frozen): ReadonlyArray<string | null> => [
   root.category,
-  ...links.flatMap((link) => [link.tool_id, link.version, link.tier, link.path, `${link.tier}:tools/${link.path}`]),
+  ...links.flatMap((link) => [link.tool_id, link.version, link.tier, link.path, showLink(link)]),
   ...runtime.commands,
   ...runtime.variables,
   ...(runtime.interpreter === null ? [] : [runtime.interpreter.variable, runtime.interpreter.version]),
@@ -24,7 +24,7 @@ const textsOf = ({ dependencies, resolved_chain: links, root, runtime }: Frozen)
   ...(dependencies?.packages ?? []).flatMap(({ name, version }) => [name, version])
 ]
 
-/** Quotes what is there now. Its texts are collected on first use: most locks hold. */
+/** Quotes only what `now` has too. Its texts are collected on first use, since most locks hold. */
 export const quoteKnown = (now: Frozen): Quote => {
   let known: ReadonlySet<string | null> | undefined
   return (text, what) =>

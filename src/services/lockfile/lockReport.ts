@@ -1,33 +1,32 @@
-// What is told about locks, in the one form that the command line, tools and programs share. Pure.
+// The answers of the lock commands, in one form for the command line, for tools and for embedders. Pure.
 import type { ErrorObject, KiwiError } from "../error/KiwiError.ts"
 import { toErrorObject } from "../error/KiwiError.ts"
 import { qualifiedId } from "../item/ItemPath.ts"
 import type { LockFinding } from "./compareLock.ts"
 import { showFinding } from "./compareLock.ts"
-import type { LockQuery, LockState, Outdated } from "./Lockfiles.ts"
+import type { LockQuery, LockState } from "./Lockfiles.ts"
 import type { LockEntry, LockInvalid, LockScope, StoredLock } from "./LockfileStore.ts"
+import { showLock } from "./lockName.ts"
 import { isShortVersion } from "./lockQuote.ts"
 
-/** `project:lockfiles/math/add@1.0.0.lock.json` */
-export const showLock = ({ path, scope }: Pick<StoredLock, "path" | "scope">): string => `${scope}:lockfiles/${path}`
-
-/** The tool that a lock is of; its folder is told by its path, since locks of the topmost one are kept under "tools". */
+/** The tool of a lock. Its category is read from its path, since the lock of a tool without one is in "tools". */
 export const toolOfLock = ({ lockfile: { resolved_chain: [leaf] } }: StoredLock) => ({
   id: leaf.tool_id,
   category: leaf.path.slice(leaf.path.indexOf(":") + 1, Math.max(0, leaf.path.lastIndexOf("/"))),
   tier: leaf.tier
 })
 
-/** How the tool of a lock is found. */
+/** The query that finds the tool of a lock. */
 export const queryOfLock = (lock: StoredLock): LockQuery => {
   const tool = toolOfLock(lock)
   return { id: qualifiedId(tool), tier: tool.tier }
 }
 
-/** Whether a lock that cannot be used is of this tool, as far as its name says: `id` or `category/id`. */
+/** Whether an invalid lock is of this tool by its name. `id`: "add" or "math/add". */
 export const isOf = ({ lockfile, tool }: LockInvalid, id: string): boolean =>
   tool !== "" && (id === tool || (id.endsWith(`/${tool}`) && lockfile.includes(`:lockfiles/${id}@`)))
 
+/** Whether a tool is in the locked chain of another one. */
 export const hasLink = ({ lockfile: { resolved_chain } }: StoredLock, id: string): boolean =>
   resolved_chain.slice(1).some((link) => link.tool_id === id)
 
@@ -40,25 +39,27 @@ export interface LockSummary {
   readonly path: string
 }
 
-export const summaryOf = ({ lockfile: { root }, path, scope }: StoredLock): LockSummary => ({
-  tool_id: root.tool_id,
-  version: root.version,
-  category: root.category,
+export const summaryOf = (
+  { lockfile: { root: { category, tool_id, version } }, path, scope }: StoredLock
+): LockSummary => ({
+  tool_id,
+  version,
+  category,
   scope,
   path
 })
 
-/** `locked`: as it was locked. `built-in`: it came with Kiwi, which is its lock. */
-export type LockStanding = "locked" | "built-in" | "missing" | "changed" | "invalid" | "error"
+/** `locked`: as it was locked. `built-in`: it came with Kiwi and needs no lock. */
+export type LockStatus = "locked" | "built-in" | "missing" | "changed" | "invalid" | "error"
 
 export interface ValidatedLock {
   readonly tool_id: string
-  /** Of the tool as it is now; "" where it cannot be told. */
+  /** Of the tool as it is now; "" if it cannot be resolved. */
   readonly version: string
-  readonly state: LockStanding
-  /** `project:lockfiles/math/add@1.0.0.lock.json`, where there is one. */
+  readonly state: LockStatus
+  /** "project:lockfiles/math/add@1.0.0.lock.json"; absent if there is none. */
   readonly lockfile?: string
-  /** What was locked and what is there. */
+  /** One sentence each: what was locked, and what is there. */
   readonly differences: ReadonlyArray<string>
   readonly error?: ErrorObject
 }
@@ -75,20 +76,11 @@ export const validated = ({ check, now }: LockState): ValidatedLock => {
   if (check._tag === "Locked") return { ...base, state: "locked", lockfile: showLock(check.lock) }
   const { problem } = check
   const error = toErrorObject(problem)
-  switch (problem._tag) {
-    case "LockMissing":
-      return { ...base, state: "missing", error }
-    case "LockInvalid":
-      return { ...base, state: "invalid", lockfile: problem.lockfile, error }
-    case "LockMismatch":
-      return {
-        ...base,
-        state: "changed",
-        lockfile: problem.lockfile,
-        differences: problem.findings.map((finding) => showFinding(finding as LockFinding)),
-        error
-      }
-  }
+  if (problem._tag === "LockMissing") return { ...base, state: "missing", error }
+  const { lockfile } = problem
+  return problem._tag === "LockInvalid"
+    ? { ...base, state: "invalid", lockfile, error }
+    : { ...base, state: "changed", lockfile, differences: problem.findings.map(showFinding), error }
 }
 
 export const notValidated = (tool: string, error: KiwiError): ValidatedLock => ({
@@ -103,7 +95,7 @@ export const isAsLocked = ({ state }: ValidatedLock): boolean => state === "lock
 
 export interface ListedLock extends LockSummary {
   readonly chain_hash: string
-  /** Ids and versions of the links, leaf first: `add@1.0.0`; "another tool" where there is none of its id. */
+  /** Ids and versions of the links, leaf first: "add@1.0.0"; "another tool" if there is no tool of that id. */
   readonly chain: ReadonlyArray<string>
   readonly variant: boolean
   readonly generated_at: string
@@ -139,12 +131,12 @@ export const invalidOf = ({ issue, lockfile, remediation }: LockInvalid): Invali
   remediation
 })
 
-/** `held`: the tool is as this lock says. `other chain`: it is as another lock of that version says. */
-export type VerifiedStanding = "held" | "other chain" | "changed" | "invalid" | "no tool" | "other version" | "error"
+/** `held`: the tool is as this lock says. `other chain`: this lock is of another chain of that version. */
+export type VerifiedStatus = "held" | "other chain" | "changed" | "invalid" | "no tool" | "other version" | "error"
 
 export interface VerifiedLock {
   readonly lockfile: string
-  readonly state: VerifiedStanding
+  readonly state: VerifiedStatus
   readonly differences: ReadonlyArray<string>
   readonly error?: ErrorObject
 }
@@ -152,11 +144,11 @@ export interface VerifiedLock {
 export interface VerifiedLocks {
   readonly ok: boolean
   readonly locks: ReadonlyArray<VerifiedLock>
-  /** How many signed tools have no lock. Absent: none. */
+  /** The number of signed tools without a lock; absent if there are none. */
   readonly unlocked?: number
 }
 
-/** A lock that has lost its tool, or is of another version of it, is told and no trouble. */
+/** Whether the command fails. A lock whose tool is gone or has another version is listed, and is no failure. */
 export const isTrouble = ({ state }: VerifiedLock): boolean =>
   state === "changed" || state === "invalid" || state === "error"
 
@@ -167,7 +159,7 @@ export const unusable = (lock: LockInvalid): VerifiedLock => ({
   error: toErrorObject(lock)
 })
 
-/** An id that nothing can have is the lock's own text, and is not told. */
+/** Whether there is no such tool. An invalid id counts too: it is a text of the lock, and must not be quoted. */
 export const isGone = ({ _tag }: Pick<KiwiError, "_tag">): boolean =>
   _tag === "ItemNotFound" || _tag === "ItemIdInvalid"
 
@@ -196,7 +188,7 @@ export const verified = (lock: StoredLock, state: LockState): VerifiedLock => {
 
 export interface OutdatedLock extends LockSummary {
   readonly differences: ReadonlyArray<string>
-  /** Why its chain cannot be resolved or believed any more. */
+  /** Why its chain cannot be resolved or verified any more. */
   readonly error?: ErrorObject
 }
 
@@ -204,25 +196,29 @@ export interface OutdatedLocks {
   readonly outdated: ReadonlyArray<OutdatedLock>
 }
 
-export const outdatedOf = ({ error, findings, lock }: Outdated): OutdatedLock => ({
+export const outdatedOf = (
+  lock: StoredLock,
+  findings: ReadonlyArray<LockFinding>,
+  error?: KiwiError
+): OutdatedLock => ({
   ...summaryOf(lock),
   differences: findings.map(showFinding),
   ...(error === undefined ? {} : { error: toErrorObject(error) })
 })
 
 export interface FrozenLock extends Omit<LockSummary, "path"> {
-  /** Not there yet in a dry run of a new one. */
+  /** Absent in a dry run, if there is no lock yet. */
   readonly path?: string | undefined
-  /** `same`: what is there says this already, and stays as it is. */
+  /** `same`: the lock says this already, and stays as it is. */
   readonly change: "new" | "changed" | "same"
-  /** What the lock said before and what it says now. */
+  /** One sentence each: what was locked before, and what is locked now. */
   readonly differences: ReadonlyArray<string>
 }
 
 export interface FrozenLocks {
   readonly dry_run: boolean
   readonly locks: ReadonlyArray<FrozenLock>
-  /** Tools of a glob, or dependents, of which no lock was made. */
+  /** Tools that could not be locked, of a glob or of dependents. */
   readonly refused: ReadonlyArray<{ readonly tool: string; readonly error: ErrorObject }>
 }
 

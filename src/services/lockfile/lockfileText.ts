@@ -1,5 +1,5 @@
-// The text of a lockfile, and what makes one that can be believed: the schema, and that it agrees with itself. Messages
-// name fields and never quote what stands in them, since anybody may have written the file.
+// Reads and prints the text of a lockfile. A valid one fits the schema and does not contradict itself. Messages name
+// fields and never quote their values, since anybody may have written the file.
 import { Result, Schema, SchemaIssue } from "effect"
 import { chainHashText, Lockfile } from "./Lockfile.ts"
 
@@ -16,7 +16,7 @@ const schemaIssue = (error: Schema.SchemaError): string => {
   return field === "" ? "it is not an object" : `${field} is missing or not what it has to be`
 }
 
-/** How a lockfile contradicts itself; undefined where it does not. `sha256` gives hex. */
+/** How a lockfile contradicts itself; undefined if it does not. `sha256` gives hex. */
 const selfContradiction = (lockfile: Lockfile, sha256: (text: string) => string): string | undefined => {
   const { chain_hash, resolved_chain: links, root } = lockfile
   const [leaf] = links
@@ -29,12 +29,9 @@ const selfContradiction = (lockfile: Lockfile, sha256: (text: string) => string)
   return undefined
 }
 
-const parseJson = (text: string): Result.Result<unknown, string> =>
-  Result.try({ try: () => JSON.parse(text) as unknown, catch: () => "it is not JSON" })
-
-/** Fails with what is wrong, as the end of a sentence. */
+/** Fails with what is wrong, as the end of a sentence. `sha256` gives hex. */
 export const readLockfile = (text: string, sha256: (text: string) => string): Result.Result<Lockfile, string> => {
-  const json = parseJson(text)
+  const json = Result.try({ try: () => JSON.parse(text) as unknown, catch: () => "it is not JSON" })
   if (Result.isFailure(json)) return Result.fail(json.failure)
   const lockfile = decode(json.success)
   if (Result.isFailure(lockfile)) return Result.fail(schemaIssue(lockfile.failure))
@@ -42,31 +39,12 @@ export const readLockfile = (text: string, sha256: (text: string) => string): Re
   return issue === undefined ? Result.succeed(lockfile.success) : Result.fail(issue)
 }
 
-/** Indented by two, keys in the order of the format's first version and ours after them, no newline at the end. */
-export const printLockfile = (lockfile: Lockfile): string =>
+/** Indented by two; the keys of the format's first version first, then those that Kiwi adds; no newline at the end. */
+export const printLockfile = (
+  { chain_hash, dependencies, generated_at, lockfile_version, registry, resolved_chain, root, runtime }: Lockfile
+): string =>
   JSON.stringify(
-    {
-      lockfile_version: lockfile.lockfile_version,
-      generated_at: lockfile.generated_at,
-      root: {
-        tool_id: lockfile.root.tool_id,
-        version: lockfile.root.version,
-        integrity: lockfile.root.integrity,
-        category: lockfile.root.category
-      },
-      resolved_chain: lockfile.resolved_chain.map((link) => ({
-        tool_id: link.tool_id,
-        version: link.version,
-        integrity: link.integrity,
-        executor: link.executor,
-        tier: link.tier,
-        path: link.path
-      })),
-      registry: lockfile.registry,
-      chain_hash: lockfile.chain_hash,
-      runtime: lockfile.runtime,
-      dependencies: lockfile.dependencies
-    },
+    { lockfile_version, generated_at, root, resolved_chain, registry, chain_hash, runtime, dependencies },
     null,
     2
   )

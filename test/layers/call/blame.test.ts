@@ -108,7 +108,7 @@ describe("blame", () => {
         validationErrors: []
       })
       assert.deepStrictEqual(unsigned.chain, ["leaf", "middle", "base", "http_client"])
-      const finding = { link: 2, field: "version", tool: "base", locked: "1.0.0", now: "2.0.0" }
+      const finding = { link: 2, field: "version" as const, tool: "base", locked: "1.0.0", now: "2.0.0" }
       const configPath = "project:tools/base.yaml"
       const lock = new LockMismatch({ tool: "leaf", lockfile: "x", configPath, findings: [finding] })
       assert.deepInclude(blame(chain, lock, middle).failedAt, { toolId: "base", configPath })

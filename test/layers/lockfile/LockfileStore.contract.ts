@@ -88,7 +88,6 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         assert.deepStrictEqual(count(yield* locksFor(store)), [["project", 0, 0], ["user", 0, 0]])
         assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
         assert.deepStrictEqual(yield* store.prune({ olderThan: 0 }), [])
-        assert.deepStrictEqual(yield* store.dependents(["subprocess"]), [])
         yield* store.remove({ scope: "project", path: "math/add@1.0.0.lock.json" })
         yield* store.rebuildIndex
       }))
@@ -241,25 +240,6 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         for (const category of ["..", "../..", "a/../..", "/", "nothing", "a/"]) {
           assert.deepStrictEqual(yield* store.list({ category }), { locks: [], invalid: [] }, category)
         }
-      }))
-
-    test("those that depend on a tool, and not those that are it", (store) =>
-      Effect.gen(function*() {
-        yield* store.save(frozen(), { scope: "project" })
-        yield* store.save(frozen({ id: "sub" }), { scope: "user" })
-        yield* store.save(frozen({ id: "python_runtime", executors: ["subprocess"] }), { scope: "user" })
-        assert.deepStrictEqual(paths(yield* store.dependents(["python_runtime"])), [
-          "project:math/add@1.0.0.lock.json",
-          "user:math/sub@1.0.0.lock.json"
-        ])
-        assert.deepStrictEqual(yield* store.dependents(["add"]), [])
-        assert.deepStrictEqual(yield* store.dependents([]), [])
-        // Each lock once, however many of them it depends on.
-        assert.deepStrictEqual(paths(yield* store.dependents(["subprocess", "add", "python_runtime"])), [
-          "project:math/add@1.0.0.lock.json",
-          "user:math/python_runtime@1.0.0.lock.json",
-          "user:math/sub@1.0.0.lock.json"
-        ])
       }))
 
     test("many at once, each with its own answer", (store, world) =>
@@ -421,7 +401,7 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         put(world, "python", "2020-01-01T00:00:00.123456+00:00")
         const held = (yield* store.list({ toolId: "held" })).locks[0]!
         assert.isUndefined(held.lastValidated)
-        yield* store.held(held)
+        yield* store.markValidated(held)
         assert.deepStrictEqual(paths(yield* store.prune({ olderThan: 90 * day })), [
           "project:math/python@1.0.0.lock.json"
         ])
@@ -440,17 +420,17 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         const last = Effect.map(store.list(), ({ locks }) => locks[0]!.lastValidated)
         assert.isUndefined(yield* last)
         yield* TestClock.adjust("1 hour")
-        yield* store.held(saved)
+        yield* store.markValidated(saved)
         assert.strictEqual(yield* last, "2026-11-22T11:00:00.000Z")
         yield* TestClock.adjust("1 hour")
-        yield* store.held(saved)
+        yield* store.markValidated(saved)
         assert.strictEqual(yield* last, "2026-11-22T12:00:00.000Z")
         yield* store.rebuildIndex
         assert.strictEqual(yield* last, "2026-11-22T12:00:00.000Z")
         yield* store.save(frozen({ content: "other" }), { scope: "project" })
         assert.isUndefined(yield* last)
         // It held, but it is not there any more.
-        yield* store.held(saved)
+        yield* store.markValidated(saved)
         assert.isUndefined(yield* last)
       }))
 
@@ -458,7 +438,7 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
       Effect.gen(function*() {
         const saved = yield* store.save(frozen(), { scope: "user" })
         yield* store.remove(saved)
-        yield* store.held(saved)
+        yield* store.markValidated(saved)
         assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })
         yield* store.rebuildIndex
         assert.deepStrictEqual(yield* store.list(), { locks: [], invalid: [] })

@@ -203,7 +203,7 @@ describe("LockfileStoreFile's index", () => {
         yield* first.store.save(frozen(), { scope: "project" })
         const lock = (yield* first.store.list()).locks[0]!
         yield* TestClock.adjust("2 days")
-        yield* first.store.held(lock)
+        yield* first.store.markValidated(lock)
         yield* first.end
         const text = make(made.get("project", index)!)
         if (text === undefined) fs.rmSync(join(made.folders.project, index))
@@ -225,7 +225,7 @@ describe("LockfileStoreFile's index", () => {
       yield* store.save(frozen(), { scope: "project" })
       const other = yield* store.save(frozen({ id: "sub" }), { scope: "project" })
       yield* TestClock.adjust("2 days")
-      yield* store.held(other)
+      yield* store.markValidated(other)
       yield* store.rebuildIndex
       made.put("project", "math/new@1.0.0.lock.json", lockText({ id: "new" }))
       fs.rmSync(join(made.folders.project, path))
@@ -243,18 +243,18 @@ describe("LockfileStoreFile's index", () => {
       const lock = yield* store.save(frozen(), { scope: "project" })
       yield* TestClock.adjust("2 days")
       const before = made.get("project", index)
-      yield* store.held(lock)
+      yield* store.markValidated(lock)
       assert.strictEqual(made.get("project", index), before)
       yield* TestClock.adjust("6 minutes")
       const after = made.get("project", index)
       assert.notStrictEqual(after, before)
       for (let hour = 0; hour < 23; hour++) {
-        yield* store.held(lock)
+        yield* store.markValidated(lock)
         yield* TestClock.adjust("1 hour")
       }
       assert.strictEqual(made.get("project", index), after)
       yield* TestClock.adjust("1 hour")
-      yield* store.held(lock)
+      yield* store.markValidated(lock)
       yield* TestClock.adjust("6 minutes")
       assert.notStrictEqual(made.get("project", index), after)
     }))
@@ -267,7 +267,7 @@ describe("LockfileStoreFile's index", () => {
         yield* TestClock.adjust("2 days")
         const life = Effect.gen(function*() {
           const one = yield* open(made)
-          yield* one.store.held(lock)
+          yield* one.store.markValidated(lock)
           yield* one.end
         })
         const before = made.get("project", index)
@@ -288,7 +288,7 @@ describe("LockfileStoreFile's index", () => {
       fs.mkdirSync(join(made.folders.project, index), { recursive: true })
       const lock = yield* store.save(frozen(), { scope: "project" })
       yield* TestClock.adjust("1 minute")
-      yield* store.held(lock)
+      yield* store.markValidated(lock)
       yield* TestClock.adjust("1 hour")
       assert.isDefined((yield* store.list()).locks[0]!.lastValidated)
       assert.strictEqual((yield* Effect.flip(store.rebuildIndex))._tag, "WriteRefused")
@@ -303,7 +303,7 @@ describe("LockfileStoreFile's index", () => {
       // A file in the place of the folder of locks: nothing can be locked, as on a disk that is read-only.
       fs.rmSync(join(made.home, "projects"), { recursive: true })
       fs.writeFileSync(join(made.home, "projects"), "")
-      yield* store.held(lock)
+      yield* store.markValidated(lock)
       yield* end
       assert.strictEqual((yield* store.list()).locks.length, 1)
     }))

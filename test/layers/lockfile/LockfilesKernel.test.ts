@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
-import { planUpdateLocks } from "../../../src/layers/lockfile/lockUses.ts"
+import { planUpdateLocks } from "../../../src/layers/lockfile/uses/changeLocks.ts"
+import { outdatedLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -302,9 +303,8 @@ describe("signing locks", () => {
       "tools/shared.yaml": runtime("1.0.0")
     })
     return Effect.gen(function*() {
-      const lockfiles = yield* Lockfiles
       yield* signAndLock()
-      assert.deepStrictEqual(yield* lockfiles.outdated(), [])
+      assert.deepStrictEqual(yield* outdatedLocks({}), { outdated: [] })
       files.set("tools/shared.yaml", runtime("1.1.0"))
       const { dependents } = yield* signAndLock("shared")
       assert.deepStrictEqual(dependents.map(({ path }) => path), [

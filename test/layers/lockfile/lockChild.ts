@@ -52,7 +52,7 @@ const program = Effect.gen(function*() {
     for (const lock of locks) {
       // These are never held, and so are pruned by whoever prunes first.
       if (lock.lockfile.root.tool_id.startsWith("old_")) continue
-      yield* store.held(lock)
+      yield* store.markValidated(lock)
       const [found] = yield* store.locksFor(
         { toolId: lock.lockfile.root.tool_id, version: "1.0.0", category: lock.lockfile.root.category },
         lock.lockfile.chain_hash

@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { compareLock, showFinding } from "../../../src/services/lockfile/compareLock.ts"
+import { hasLink } from "../../../src/services/lockfile/lockReport.ts"
 import { frozen, frozenOf, lockText } from "./locks.ts"
 import { locksFor, open } from "./lockWorld.ts"
 import type { World } from "./lockWorld.ts"
@@ -54,7 +55,7 @@ describe("a weak point of lockfiles that is none here:", () => {
       made.put("project", "math/add@1.0.0.lock.json", lockText())
       for (let i = 0; i < 10; i++) {
         const [project] = yield* locksFor(store)
-        yield* store.held(project!.locks[0]!)
+        yield* store.markValidated(project!.locks[0]!)
       }
       assert.deepStrictEqual(fs.readdirSync(made.folders.project), ["math"])
     }))
@@ -76,7 +77,7 @@ describe("a weak point of lockfiles that is none here:", () => {
       yield* TestClock.adjust("1 day")
       yield* locksFor(store)
       assert.isUndefined((yield* store.list()).locks[0]!.lastValidated)
-      yield* store.held(saved)
+      yield* store.markValidated(saved)
       assert.isDefined((yield* store.list()).locks[0]!.lastValidated)
     }))
 
@@ -155,7 +156,7 @@ describe("a weak point of lockfiles that is none here:", () => {
     Effect.gen(function*() {
       for (const id of ["add", "sub"]) yield* store.save(frozen({ id }), { scope: "project" })
       yield* store.save(frozen({ id: "get", executors: ["http_client"] }), { scope: "project" })
-      const dependents = yield* store.dependents(["python_runtime"])
+      const dependents = (yield* store.list()).locks.filter((lock) => hasLink(lock, "python_runtime"))
       assert.deepStrictEqual(dependents.map(({ lockfile }) => lockfile.root.tool_id), ["add", "sub"])
     }))
 })

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { StoredLock } from "../../../src/services/lockfile/LockfileStore.ts"
 import {
-  heldSince,
   indexEntry,
   instantOf,
   later,
   printIndex,
-  readIndex
+  readIndex,
+  validatedAt
 } from "../../../src/services/lockfile/LockIndex.ts"
 import { frozen, lockfile } from "../../layers/lockfile/locks.ts"
 
@@ -50,7 +50,7 @@ describe("the index", () => {
   it("is read as it was printed", () => {
     const index = new Map([[path, indexEntry(lock, now)]])
     assert.deepStrictEqual(readIndex(printIndex(index, now)), index)
-    assert.strictEqual(heldSince(index, lock), now)
+    assert.strictEqual(validatedAt(index.get(path), lock), now)
   })
 
   it("that is none is none", () => {
@@ -82,15 +82,14 @@ describe("the index", () => {
 
   it("is believed only about the very lock that it names, and not about times before it was made", () => {
     const entry = indexEntry(lock, now)
-    const held = (change: object) => heldSince(new Map([[path, { ...entry, ...change }]]), lock)
+    const held = (change: object) => validatedAt({ ...entry, ...change }, lock)
     assert.strictEqual(held({}), now)
     assert.isUndefined(held({ chain_hash: "0".repeat(12) }))
     assert.isUndefined(held({ created_at: "2026-11-22T09:00:00.001Z" }))
     assert.isUndefined(held({ last_validated: "2026-11-22T09:00:00.000Z" }))
     assert.isUndefined(held({ last_validated: "1970-01-01T00:00:00.000Z" }))
     assert.isUndefined(held({ last_validated: "tomorrow" }))
-    assert.isUndefined(heldSince(new Map(), lock))
-    assert.isUndefined(heldSince(undefined, lock))
+    assert.isUndefined(validatedAt(undefined, lock))
   })
 })
 

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { sha256 } from "../../../src/layers/identity/sha256.ts"
 import { makeChain } from "../../../src/services/chain/Chain.ts"
 import type { ChainLink } from "../../../src/services/chain/Chain.ts"
-import { chainHashText, freeze } from "../../../src/services/lockfile/Lockfile.ts"
+import { chainHashText, freeze, withMachine } from "../../../src/services/lockfile/Lockfile.ts"
 import { toolOf } from "../../layers/chain/items.ts"
 import type { ToolSpec } from "../../layers/chain/items.ts"
 import { Links, linksOf } from "./seeds.ts"
@@ -72,11 +72,11 @@ describe("freeze", () => {
   it("writes down the chain, leaf first, and what it runs with", () => {
     const digests = chain.links.map(({ tool }) => tool.digest)
     assert.deepStrictEqual(
-      freeze({
-        chain,
-        interpreter: { variable: "KIWI_PYTHON", kind: "project-venv", version: undefined },
-        dependencies: null
-      }, sha256),
+      withMachine(
+        freeze(chain, sha256),
+        { variable: "KIWI_PYTHON", kind: "project-venv", version: undefined },
+        undefined
+      ),
       {
         root: { tool_id: "add", version: "1.0.0", integrity: digests[0]!, category: "math/basic" },
         resolved_chain: [
@@ -120,7 +120,7 @@ describe("freeze", () => {
 
   it("keeps a tool without a category under tools", () => {
     const alone = makeChain([linkOf({ id: "subprocess", type: "primitive" })], sha256)
-    const frozen = freeze({ chain: alone, interpreter: undefined, dependencies: null }, sha256)
+    const frozen = freeze(alone, sha256)
     assert.strictEqual(frozen.root.category, "tools")
     assert.isNull(frozen.runtime.interpreter)
     assert.isNull(frozen.resolved_chain[0].executor)

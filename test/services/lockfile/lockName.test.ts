@@ -1,39 +1,43 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { lockPath, nameFits, parseLockPath, variantPath } from "../../../src/services/lockfile/lockName.ts"
+import { Effect, Result } from "effect"
+import { readStored } from "../../../src/layers/lockfile/makeLockfileStore.ts"
+import { printLockfile } from "../../../src/services/lockfile/lockfileText.ts"
+import { lockPath, toolOfPath } from "../../../src/services/lockfile/lockName.ts"
 import { lockfile } from "../../layers/lockfile/locks.ts"
 import { frozenOf } from "../../layers/lockfile/locks.ts"
 import { Category, categoryOf, Id, idOf, Links, linksOf, Version, versionOf } from "./seeds.ts"
 
 describe("names of lockfiles", () => {
   it.effect.prop(
-    "say again what they were made from, and fit what was locked and nothing else",
+    "follow from what was locked and say the tool again, and fit nothing else",
     [Category, Id, Version, Version, Links],
     ([category, id, version, otherVersion, seeds]) =>
       Effect.sync(() => {
         const key = { category: categoryOf(category), toolId: idOf(id), version: versionOf(version) }
         const [leaf, ...rest] = linksOf(seeds)
-        const { chain_hash, ...frozen } = frozenOf(
-          [{ ...leaf, tool_id: key.toolId, version: key.version }, ...rest],
-          key
-        )
-        const lock = { ...lockfile(), ...frozen, chain_hash }
-        const [plain, variant] = [lockPath(key)!, variantPath(key, chain_hash)!]
+        const frozen = frozenOf([{ ...leaf, tool_id: key.toolId, version: key.version }, ...rest], key)
+        const text = printLockfile({ ...lockfile(), ...frozen })
+        const variantAt = (path: string) => Result.map(readStored("user", path, text), ({ variant }) => variant)
+        const [plain, variant] = [lockPath(key)!, lockPath(key, frozen.chain_hash)!]
         assert.strictEqual(plain, `${key.category}/${key.toolId}@${key.version}.lock.json`)
-        const [parsed, parsedVariant] = [parseLockPath(plain)!, parseLockPath(variant)!]
-        assert.deepStrictEqual(parsed, { category: key.category, toolId: key.toolId, tail: key.version })
-        assert.deepStrictEqual(parsedVariant, { ...parsed, tail: `${key.version}.${chain_hash}` })
-        assert.strictEqual(nameFits(parsed, lock), "version")
-        assert.strictEqual(nameFits(parsedVariant, lock), "variant")
-        for (
-          const other of [{ category: `${key.category}x` }, { toolId: `${key.toolId}x` }, { tail: `${key.version}0` }]
-        ) {
-          assert.isUndefined(nameFits({ ...parsed, ...other }, lock))
-        }
+        assert.strictEqual(variant, `${key.category}/${key.toolId}@${key.version}.${frozen.chain_hash}.lock.json`)
+        assert.deepStrictEqual([toolOfPath(plain), toolOfPath(variant)], [key.toolId, key.toolId])
+        assert.deepStrictEqual(variantAt(plain), Result.succeed(false))
+        assert.deepStrictEqual(variantAt(variant), Result.succeed(true))
         const elsewhere = versionOf(otherVersion)
-        if (elsewhere !== key.version) {
-          assert.isUndefined(nameFits({ ...parsed, tail: elsewhere }, { ...lock, chain_hash: "0".repeat(12) }))
+        const others = [
+          { category: `${key.category}x` },
+          { toolId: `${key.toolId}x` },
+          { version: `${key.version}0` },
+          ...(elsewhere === key.version ? [] : [{ version: elsewhere }])
+        ]
+        for (const other of others) {
+          for (const hash of [undefined, frozen.chain_hash, "0".repeat(12)]) {
+            const path = lockPath({ ...key, ...other }, hash)
+            if (path !== undefined && path !== variant) assert.isTrue(Result.isFailure(variantAt(path)), path)
+          }
         }
+        assert.isTrue(Result.isFailure(variantAt(lockPath(key, "0".repeat(12))!)))
       })
   )
 
@@ -50,7 +54,7 @@ describe("names of lockfiles", () => {
       assert.isUndefined(lockPath({ ...key, version }), JSON.stringify(version))
     }
     for (const hash of [...hostile, "abcdef01234", "ABCDEF012345", "abcdef0123456"]) {
-      assert.isUndefined(variantPath(key, hash), JSON.stringify(hash))
+      assert.isUndefined(lockPath(key, hash), JSON.stringify(hash))
     }
   })
 
@@ -72,7 +76,7 @@ describe("names of lockfiles", () => {
         "math/.add@1.0.0.lock.json"
       ]
     ) {
-      assert.isUndefined(parseLockPath(path), path)
+      assert.isUndefined(toolOfPath(path), path)
     }
   })
 })

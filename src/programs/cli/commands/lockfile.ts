@@ -1,4 +1,4 @@
-// lockfile freeze, update and prune: making, renewing and removing locks.
+// kiwi lockfile freeze, update and prune: making, renewing and removing locks.
 import { Duration, Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
@@ -6,6 +6,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { LockScope } from "../../../services/lockfile/LockfileStore.ts"
+import { showLock } from "../../../services/lockfile/lockName.ts"
 import type { FrozenLock, FrozenLocks } from "../../../services/lockfile/lockReport.ts"
 import { freezeLocks, pruneLocks, updateLocks } from "../../lockfile.ts"
 import { withNext } from "../help.ts"
@@ -22,13 +23,15 @@ export const categoryFlag = Flag.String("category").pipe(
   Flag.withDescription(
     "The tool's folder below tools, where its id alone does not say it; of a list, this one and those below"
   ),
-  Flag.optional
+  Flag.optional,
+  Flag.map(Option.getOrUndefined)
 )
 
 export const scopeFlag = Flag.Literals("scope", LockScope.literals).pipe(
   Flag.withMetavar("SCOPE"),
   Flag.withDescription("Whose locks: project or user"),
-  Flag.optional
+  Flag.optional,
+  Flag.map(Option.getOrUndefined)
 )
 
 const dryRunFlag = Flag.Boolean("dry-run").pipe(
@@ -40,7 +43,8 @@ const dryRunFlag = Flag.Boolean("dry-run").pipe(
 const dependentsFlag = Flag.String("dependents-of").pipe(
   Flag.withMetavar("ID"),
   Flag.withDescription("Every tool in whose locked chain this one is, such as all that run by a runtime"),
-  Flag.optional
+  Flag.optional,
+  Flag.map(Option.getOrUndefined)
 )
 
 export const toolArgument = (description: string) => Argument.String("tool").pipe(Argument.withDescription(description))
@@ -66,14 +70,14 @@ const frozenText = ({ dry_run, locks }: FrozenLocks, paint: Paint, width: number
         changeWord(lock, dry_run, paint),
         paint.bold(safeLine(lock.tool_id)),
         safeLine(lock.version),
-        paint.dim(lock.path === undefined ? lock.scope : safeLine(`${lock.scope}:lockfiles/${lock.path}`, 400))
+        paint.dim(lock.path === undefined ? lock.scope : safeLine(showLock({ ...lock, path: lock.path }), 400))
       ],
       notes: lock.differences.map((line) => safeLine(line, 400))
     })),
     width
   )
 
-/** The answer of freeze and update; what could not be locked is said apart, and makes the command end with 1. */
+/** The answer of freeze and update. Tools that could not be locked are named on stderr, and the command ends with 1. */
 const answerFrozen = Effect.fnUntraced(function*(done: FrozenLocks, nothing: string) {
   const output = yield* Output
   if (done.refused.length > 0) yield* output.failed
@@ -95,7 +99,8 @@ const answerFrozen = Effect.fnUntraced(function*(done: FrozenLocks, nothing: str
 
 export const lockfileFreezeCommand = Command.make("freeze", {
   tool: toolArgument("Its id, category/id, or a glob over them in quotes: add, math/add, 'math/*', '**'").pipe(
-    Argument.optional
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
   ),
   dependentsOf: dependentsFlag,
   category: categoryFlag,
@@ -108,25 +113,15 @@ export const lockfileFreezeCommand = Command.make("freeze", {
   ),
   dryRun: dryRunFlag,
   yes: yesFlag
-}, (input) =>
+}, ({ tier, tool: id, yes, ...input }) =>
   Effect.gen(function*() {
-    if (Option.isNone(input.tool) && Option.isNone(input.dependentsOf)) {
+    if (id === undefined && input.dependentsOf === undefined) {
       return yield* usage("freeze", "Name a tool, a glob, or --dependents-of ID")
     }
     const by = yield* caller
     const output = yield* Output
     const done = yield* output.busy("Locking", () =>
-      inProject(() =>
-        freezeLocks({
-          id: Option.getOrUndefined(input.tool),
-          dependentsOf: Option.getOrUndefined(input.dependentsOf),
-          category: Option.getOrUndefined(input.category),
-          scope: Option.getOrUndefined(input.scope),
-          tier: Option.getOrUndefined(input.tier),
-          variant: input.variant,
-          dryRun: input.dryRun
-        }, by)
-      ).pipe(withGate(input.yes)))
+      inProject(() => freezeLocks({ id, tier: Option.getOrUndefined(tier), ...input }, by)).pipe(withGate(yes)))
     yield* answerFrozen(done, "No lock has this tool in its chain.")
   })).pipe(
     Command.withDescription(
@@ -148,27 +143,20 @@ export const lockfileFreezeCommand = Command.make("freeze", {
 
 export const lockfileUpdateCommand = Command.make("update", {
   tool: toolArgument("Only this tool's, or a glob over tools. Default: every lock that is outdated").pipe(
-    Argument.optional
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
   ),
   dependentsOf: dependentsFlag,
   category: categoryFlag,
   scope: scopeFlag,
   dryRun: dryRunFlag,
   yes: yesFlag
-}, (input) =>
+}, ({ tool: id, yes, ...input }) =>
   Effect.gen(function*() {
     const by = yield* caller
     const output = yield* Output
     const done = yield* output.busy("Looking at the locks", () =>
-      inProject(() =>
-        updateLocks({
-          id: Option.getOrUndefined(input.tool),
-          dependentsOf: Option.getOrUndefined(input.dependentsOf),
-          category: Option.getOrUndefined(input.category),
-          scope: Option.getOrUndefined(input.scope),
-          dryRun: input.dryRun
-        }, by)
-      ).pipe(withGate(input.yes)))
+      inProject(() => updateLocks({ id, ...input }, by)).pipe(withGate(yes)))
     yield* answerFrozen(done, "Every lock is as its tool is now.")
   })).pipe(
     Command.withDescription(
@@ -199,7 +187,9 @@ const olderThanFlag = Flag.String("older-than").pipe(
     "Days, or 12h, 30m, 10s, since nothing has held to them. Default: the setting lockfile.keep, 90 days"
   ),
   Flag.filter((text) => readAge(text) !== undefined, () => "Expected days, or a number with d, h, m or s: 90, 12h"),
-  Flag.optional
+  Flag.map(readAge),
+  Flag.optional,
+  Flag.map(Option.getOrUndefined)
 )
 
 export const lockfilePruneCommand = Command.make("prune", {
@@ -208,25 +198,17 @@ export const lockfilePruneCommand = Command.make("prune", {
   scope: scopeFlag,
   dryRun: dryRunFlag,
   yes: yesFlag
-}, (input) =>
+}, ({ yes, ...input }) =>
   Effect.gen(function*() {
     const by = yield* caller
     const output = yield* Output
-    const olderThan = Option.getOrUndefined(Option.map(input.olderThan, readAge))
-    const done = yield* inProject(() =>
-      pruneLocks({
-        olderThan,
-        category: Option.getOrUndefined(input.category),
-        scope: Option.getOrUndefined(input.scope),
-        dryRun: input.dryRun
-      }, by)
-    ).pipe(withGate(input.yes))
+    const done = yield* inProject(() => pruneLocks(input, by)).pipe(withGate(yes))
     yield* output.answer(done, (paint) =>
-      table(done.removed.map(({ path, scope, tool_id, version }) => [
+      table(done.removed.map((lock) => [
         done.dry_run ? paint.yellow("would remove") : paint.green("removed"),
-        paint.bold(safeLine(tool_id)),
-        safeLine(version),
-        paint.dim(safeLine(`${scope}:lockfiles/${path}`, 400))
+        paint.bold(safeLine(lock.tool_id)),
+        safeLine(lock.version),
+        paint.dim(safeLine(showLock(lock), 400))
       ])))
     if (!output.json && done.removed.length === 0) {
       const days = Duration.toDays(Duration.millis(done.older_than))

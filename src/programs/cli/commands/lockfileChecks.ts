@@ -1,12 +1,13 @@
-// lockfile validate, list, diff, verify and outdated: looking at locks.
+// kiwi lockfile validate, list, diff, verify and outdated: comparing tools with their locks, and listing locks.
 import { Effect, Option, Path } from "effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import type { LockDifference } from "../../../layers/lockfile/lockDiff.ts"
-import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../../../layers/lockfile/lockUses.ts"
+import { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../../../layers/lockfile/uses/checkLocks.ts"
+import type { LockDifference } from "../../../layers/lockfile/uses/diffLock.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { LockScopeMissing } from "../../../services/lockfile/LockfileStore.ts"
-import type { LockStanding, VerifiedStanding } from "../../../services/lockfile/lockReport.ts"
+import { showLock } from "../../../services/lockfile/lockName.ts"
+import type { LockStatus, VerifiedStatus } from "../../../services/lockfile/lockReport.ts"
 import type { FrozenProblem, VerifiedFrozen } from "../../verifyFrozen.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
@@ -17,20 +18,20 @@ import type { Paint } from "../text.ts"
 import { tierFlag } from "./find.ts"
 import { categoryFlag, scopeFlag, toolArgument, usage } from "./lockfile.ts"
 
-const fine: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["locked", "built-in", "held"])
-const harmless: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["other chain", "no tool", "other version"])
+const fine: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["locked", "built-in", "held"])
+const harmless: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["other chain", "no tool", "other version"])
 
-const stateText = (state: LockStanding | VerifiedStanding, paint: Paint): string =>
+const stateText = (state: LockStatus | VerifiedStatus, paint: Paint): string =>
   fine.has(state) ? paint.green(state) : harmless.has(state) ? paint.dim(state) : paint.red(state)
 
 interface Row {
-  readonly state: LockStanding | VerifiedStanding
+  readonly state: LockStatus | VerifiedStatus
   readonly name: ReadonlyArray<string>
   readonly differences: ReadonlyArray<string>
   readonly error?: { readonly message: string; readonly remediation?: string } | undefined
 }
 
-/** One line for each, and below it what differs, or why it cannot be told. */
+/** A line for each row, and below it what differs, or why that could not be found out. */
 const rowsText = (rows: ReadonlyArray<Row>, paint: Paint, width: number): string =>
   tableWithNotes(
     rows.map(({ differences, error, name, state }) => {
@@ -48,28 +49,24 @@ export const lockfileValidateCommand = Command.make("validate", {
   tool: toolArgument("Its id, category/id, or a glob over them in quotes: add, math/add, '**'"),
   category: categoryFlag,
   tier: tierFlag
-}, (input) =>
+}, ({ category, tier, tool }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const done = yield* output.busy("Looking at the locks", () =>
-      inProject(() =>
-        validateLocks({
-          id: input.tool,
-          category: Option.getOrUndefined(input.category),
-          tier: Option.getOrUndefined(input.tier)
-        })
-      ))
-    if (!done.ok) yield* output.failed
+      inProject(() => validateLocks({ id: tool, category, tier: Option.getOrUndefined(tier) })))
+    if (!done.ok) {
+      yield* output.failed
+    }
     yield* output.answer(done, (paint) =>
       rowsText(
-        done.tools.map((tool): Row => ({
-          state: tool.state,
-          differences: tool.differences,
-          error: tool.error,
+        done.tools.map(({ differences, error, lockfile, state, tool_id, version }) => ({
+          state,
+          differences,
+          error,
           name: [
-            paint.bold(safeLine(tool.tool_id)),
-            safeLine(tool.version),
-            ...(tool.lockfile === undefined ? [] : [paint.dim(safeLine(tool.lockfile, 400))])
+            paint.bold(safeLine(tool_id)),
+            safeLine(version),
+            ...(lockfile === undefined ? [] : [paint.dim(safeLine(lockfile, 400))])
           ]
         })),
         paint,
@@ -92,26 +89,21 @@ export const lockfileListCommand = Command.make("list", {
   tool: Flag.String("tool").pipe(
     Flag.withMetavar("ID"),
     Flag.withDescription("Only locks of the tool with this id"),
-    Flag.optional
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
   ),
   version: Flag.String("tool-version").pipe(
     Flag.withMetavar("VERSION"),
     Flag.withDescription("Only locks of this version of a tool"),
-    Flag.optional
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
   ),
   category: categoryFlag,
   scope: scopeFlag
-}, (input) =>
+}, ({ tool: toolId, ...filter }) =>
   Effect.gen(function*() {
     const output = yield* Output
-    const found = yield* inProject(() =>
-      listLocks({
-        toolId: Option.getOrUndefined(input.tool),
-        version: Option.getOrUndefined(input.version),
-        category: Option.getOrUndefined(input.category),
-        scope: Option.getOrUndefined(input.scope)
-      })
-    )
+    const found = yield* inProject(() => listLocks({ toolId, ...filter }))
     yield* output.answer(found, (paint) =>
       table(found.locks.map((lock) => [
         paint.bold(safeLine(lock.tool_id)),
@@ -163,22 +155,22 @@ export const lockfileDiffCommand = Command.make("diff", {
   against: Flag.String("against").pipe(
     Flag.withMetavar("VERSION|FILE"),
     Flag.withDescription("Compare its lock with another: of another version, or in a file"),
-    Flag.optional
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
   ),
   category: categoryFlag,
   tier: tierFlag
-}, (input) =>
+}, ({ against, category, tier, tool: id }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const shell = yield* Shell
     const path = yield* Path.Path
-    const against = Option.getOrUndefined(input.against)
-    const { diffLock } = yield* Effect.promise(() => import("../../../layers/lockfile/lockDiff.ts"))
+    const { diffLock } = yield* Effect.promise(() => import("../../../layers/lockfile/uses/diffLock.ts"))
     const found = yield* inProject(() =>
       diffLock({
-        id: input.tool,
-        category: Option.getOrUndefined(input.category),
-        tier: Option.getOrUndefined(input.tier),
+        id,
+        category,
+        tier: Option.getOrUndefined(tier),
         against,
         file: against === undefined ? undefined : path.resolve(shell.cwd, against)
       }, true)
@@ -204,24 +196,18 @@ export const lockfileOutdatedCommand = Command.make(
   (input) =>
     Effect.gen(function*() {
       const output = yield* Output
-      const { outdated } = yield* output.busy("Looking at the locks", () =>
-        inProject(() =>
-          outdatedLocks({
-            category: Option.getOrUndefined(input.category),
-            scope: Option.getOrUndefined(input.scope)
-          })
-        ))
+      const { outdated } = yield* output.busy("Looking at the locks", () => inProject(() => outdatedLocks(input)))
       yield* output.answer({ outdated }, (paint) =>
         rowsText(
-          outdated.map(({ differences, error, path, scope, tool_id, version }) => ({
-            state: error === undefined ? "changed" : "error",
+          outdated.map((lock) => ({
+            state: lock.error === undefined ? "changed" : "error",
             name: [
-              paint.bold(safeLine(tool_id)),
-              safeLine(version),
-              paint.dim(safeLine(`${scope}:lockfiles/${path}`, 400))
+              paint.bold(safeLine(lock.tool_id)),
+              safeLine(lock.version),
+              paint.dim(safeLine(showLock(lock), 400))
             ],
-            differences,
-            error
+            differences: lock.differences,
+            error: lock.error
           })),
           paint,
           output.width
@@ -291,7 +277,7 @@ const verifyFrozenCommand = Effect.fnUntraced(function*(
   const path = yield* Path.Path
   const project = yield* projectKey
   if (project === "") return yield* new LockScopeMissing({ scope: "project" })
-  // Set to nothing, as by a secret that a pipeline does not have, it names nobody: then the checkout's word is not enough.
+  // A pipeline without the secret sets it to an empty text. That names nobody, and must not mean the checkout's own word.
   const trust = given.trust ?? shell.env["KIWI_TRUST_ROOT"]
   if (trust === "") {
     const { TrustRootRefused } = yield* Effect.promise(() => import("../../trustRoot.ts"))
@@ -319,7 +305,7 @@ const verifyCommand = Effect.fnUntraced(function*(filter: Parameters<typeof veri
   if (!done.ok) yield* output.failed
   yield* output.answer(done, (paint) =>
     rowsText(
-      done.locks.map(({ differences, error, lockfile, state }): Row => ({
+      done.locks.map(({ differences, error, lockfile, state }) => ({
         state,
         differences,
         error,
@@ -348,31 +334,25 @@ export const lockfileVerifyCommand = Command.make("verify", {
     Flag.withDescription(
       "With --frozen: whose signatures count, as .ai/config/trust.yaml has it, from outside the checkout"
     ),
-    Flag.optional
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
   ),
   base: Flag.String("base").pipe(
     Flag.withMetavar("REF"),
     Flag.withDescription("With --frozen: list control files and locks that are not as in this commit"),
-    Flag.optional
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
   ),
   category: categoryFlag,
   scope: scopeFlag
-}, (input) =>
+}, ({ base, category, frozen, scope, trust }) =>
   Effect.gen(function*() {
-    const [base, trust] = [Option.getOrUndefined(input.base), Option.getOrUndefined(input.trust)]
-    if (!input.frozen) {
-      if (base !== undefined || trust !== undefined) {
-        return yield* usage("verify", "--trust and --base go with --frozen")
-      }
-      return yield* verifyCommand({
-        category: Option.getOrUndefined(input.category),
-        scope: Option.getOrUndefined(input.scope)
-      })
+    if (!frozen) {
+      if (base === undefined && trust === undefined) return yield* verifyCommand({ category, scope })
+      return yield* usage("verify", "--trust and --base go with --frozen")
     }
-    if (Option.isSome(input.category) || Option.isSome(input.scope)) {
-      return yield* usage("verify", "--frozen is about all of the project; leave --category and --scope out")
-    }
-    return yield* verifyFrozenCommand({ base, trust })
+    if (category === undefined && scope === undefined) return yield* verifyFrozenCommand({ base, trust })
+    return yield* usage("verify", "--frozen is about all of the project; leave --category and --scope out")
   })).pipe(
     Command.withDescription(
       "Hold every lock against what is there. With --frozen, for CI: every tool, directive and knowledge entry of the " +

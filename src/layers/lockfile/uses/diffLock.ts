@@ -1,24 +1,24 @@
-// What is different: a lock against what is there now, or against another lock. Texts of items are shown from the
-// copies that Kiwi keeps of what was verified; of what is no longer kept only the digests are.
+// Shows what differs between a lock and the tool as it is now, or between two locks. The locked texts of items come from
+// the copies that Kiwi keeps of verified items; if there is no copy any more, only the digests are shown.
 import { Effect, Result } from "effect"
-import type { Before } from "../../services/integrity/SigningPlan.ts"
-import { diffItem } from "../../services/integrity/SigningPlan.ts"
-import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
-import type { ItemSnapshot } from "../../services/item/Item.ts"
-import { isItemId } from "../../services/item/ItemId.ts"
-import type { Tier } from "../../services/item/ItemId.ts"
-import type { LockFinding } from "../../services/lockfile/compareLock.ts"
-import { compareLock, showFinding } from "../../services/lockfile/compareLock.ts"
-import type { Frozen, LockedLink } from "../../services/lockfile/Lockfile.ts"
-import { Lockfiles, LockMissing } from "../../services/lockfile/Lockfiles.ts"
-import type { StoredLock } from "../../services/lockfile/LockfileStore.ts"
-import { LockInvalid } from "../../services/lockfile/LockfileStore.ts"
-import { readLockfile } from "../../services/lockfile/lockfileText.ts"
-import { type Quote, quoteAll, quoteKnown } from "../../services/lockfile/lockQuote.ts"
-import { showLock } from "../../services/lockfile/lockReport.ts"
-import { sha256 } from "../identity/sha256.ts"
-import { readOwn } from "../settings/SettingsFile.ts"
-import { withCategory } from "./lockUses.ts"
+import type { Before } from "../../../services/integrity/SigningPlan.ts"
+import { diffItem } from "../../../services/integrity/SigningPlan.ts"
+import { VerifiedCopies } from "../../../services/integrity/VerifiedCopies.ts"
+import type { ItemSnapshot } from "../../../services/item/Item.ts"
+import { isItemId } from "../../../services/item/ItemId.ts"
+import type { Tier } from "../../../services/item/ItemId.ts"
+import type { LockFinding } from "../../../services/lockfile/compareLock.ts"
+import { compareLock, showFinding } from "../../../services/lockfile/compareLock.ts"
+import { type Frozen, type LockedLink, showLink } from "../../../services/lockfile/Lockfile.ts"
+import { Lockfiles, LockMissing } from "../../../services/lockfile/Lockfiles.ts"
+import type { StoredLock } from "../../../services/lockfile/LockfileStore.ts"
+import { LockInvalid } from "../../../services/lockfile/LockfileStore.ts"
+import { readLockfile } from "../../../services/lockfile/lockfileText.ts"
+import { showLock } from "../../../services/lockfile/lockName.ts"
+import { type Quote, quoteAll, quoteKnown } from "../../../services/lockfile/lockQuote.ts"
+import { sha256 } from "../../identity/sha256.ts"
+import { readOwn } from "../../settings/SettingsFile.ts"
+import { withCategory } from "./checkLocks.ts"
 
 export interface DiffLockInput {
   /** An id, or `category/id`. */
@@ -33,10 +33,10 @@ export interface DiffLockInput {
 
 export interface LinkDifference {
   readonly tool_id: string
-  /** `project:tools/math/add.py`; where it is now, or else where it was. */
+  /** "project:tools/math/add.py": the present path, else the locked one. */
   readonly path: string
   readonly differences: ReadonlyArray<{ readonly field: string; readonly locked: string; readonly now: string }>
-  /** Unified diff of the item's text. Absent where it is the same, or where the locked text is no longer kept. */
+  /** Unified diff of the item's text. Absent if the text is the same, or the locked text is no longer kept. */
   readonly diff?: string
   /** Whether the text that was locked can still be shown. */
   readonly kept: boolean
@@ -49,29 +49,31 @@ export interface LockDifference {
   readonly with: string
   readonly same: boolean
   readonly links: ReadonlyArray<LinkDifference>
-  /** What concerns no single link: the interpreter, requirements, packages. */
+  /** Differences that are not of a single link: the interpreter, requirements, packages. */
   readonly others: ReadonlyArray<string>
 }
 
 interface Side {
   readonly name: string
   readonly frozen: Frozen
-  /** Of what is there now; a lock has digests alone. */
-  readonly snapshots: ReadonlyArray<ItemSnapshot> | undefined
+  /** Of the tool as it is now; a lock has only digests. */
+  readonly snapshots?: ReadonlyArray<ItemSnapshot>
 }
 
 const fileName = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
 
-/** The text that a digest stands for, as far as it is kept. */
-const recall = Effect.fnUntraced(function*({ integrity, path }: LockedLink) {
-  const copies = yield* VerifiedCopies
-  const bytes = yield* copies.recall(integrity, fileName(path))
-  if (bytes !== undefined) return { _tag: "File", bytes } satisfies Before as Before
-  const files = yield* copies.recallFolder(integrity)
-  return (files === undefined ? { _tag: "None" } : { _tag: "Folder", files }) satisfies Before as Before
-})
+/** The kept copy of a locked item. */
+const recall = Effect.fnUntraced(
+  function*({ integrity, path }: LockedLink): Effect.fn.Return<Before, never, VerifiedCopies> {
+    const copies = yield* VerifiedCopies
+    const bytes = yield* copies.recall(integrity, fileName(path))
+    if (bytes !== undefined) return { _tag: "File", bytes }
+    const files = yield* copies.recallFolder(integrity)
+    return files === undefined ? { _tag: "None" } : { _tag: "Folder", files }
+  }
+)
 
-/** A kept text in the place that a lock says it had. */
+/** A kept copy as the item that the lock names. */
 const asSnapshot = (
   { integrity, path, tier, tool_id }: LockedLink,
   text: Before,
@@ -94,8 +96,6 @@ const asSnapshot = (
     files: text._tag === "Folder" ? text.files : [],
     executable: false
   }
-
-const showLink = ({ path, tier }: LockedLink): string => `${tier}:tools/${path}`
 
 const compareSides = Effect.fnUntraced(function*(left: Side, right: Side, quote: Quote) {
   const findings = compareLock(left.frozen, right.frozen, quote)
@@ -122,7 +122,7 @@ const compareSides = Effect.fnUntraced(function*(left: Side, right: Side, quote:
   return { findings, links }
 })
 
-/** Where chains are of different length, nothing was compared link by link: then the links themselves are told. */
+/** Chains of different lengths are not compared link by link: then the links themselves are shown. */
 const differencesOf = (
   findings: ReadonlyArray<LockFinding>,
   was: LockedLink | undefined,
@@ -150,9 +150,9 @@ const readFile = Effect.fnUntraced(function*(given: string, file: string, tool: 
   return yield* Effect.mapError(Effect.fromResult(readLockfile(text, sha256)), refuse)
 })
 
-const sideOf = (lock: StoredLock): Side => ({ name: showLock(lock), frozen: lock.lockfile, snapshots: undefined })
+const sideOf = (lock: StoredLock): Side => ({ name: showLock(lock), frozen: lock.lockfile })
 
-/** `quotesAll`: for a person, who is shown what locks say in their own words too. */
+/** `quotesAll`: for a person, who may see every text of a lock. */
 export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput, quotesAll = false) {
   const lockfiles = yield* Lockfiles
   const id = yield* withCategory(input.id, input.category)
@@ -160,7 +160,7 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput, qu
   const { category, tool_id: tool, version } = now.root
   const { invalid, locks } = yield* lockfiles.list({ toolId: tool })
   const own = locks.filter((lock) => lock.lockfile.root.category === category)
-  const of = (wanted: string) =>
+  const lockOf = (wanted: string) =>
     own.find((lock) => lock.lockfile.root.version === wanted && !lock.variant) ??
       own.find((lock) => lock.lockfile.root.version === wanted)
   const present: Side = {
@@ -168,11 +168,11 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput, qu
     frozen: now,
     snapshots: chain.links.map(({ snapshot }) => snapshot)
   }
-  const lock = of(version)
+  const lock = lockOf(version)
   const { against } = input
   let [left, right]: readonly [Side | undefined, Side] = [lock === undefined ? undefined : sideOf(lock), present]
   if (against !== undefined) {
-    const other = of(against)
+    const other = lockOf(against)
     const read = other === undefined && input.file !== undefined
       ? yield* readFile(against, input.file, tool)
       : undefined
@@ -181,21 +181,22 @@ export const diffLock = Effect.fn("diffLock")(function*(input: DiffLockInput, qu
       ? sideOf(other)
       : read === undefined
       ? undefined
-      : { name: against, frozen: read, snapshots: undefined }
+      : { name: against, frozen: read }
   }
   if (left === undefined) {
-    // A lock of a restricted project is only named, and another is missing all the same.
+    // An invalid lock with a remedy of its own is one of a restricted project, which is no answer here.
     const broken = invalid.find(({ remedy }) => remedy === undefined)
     return yield* broken ??
       new LockMissing({ tool, version: against ?? version, ...(against === undefined ? {} : { named: true }) })
   }
   const { findings, links } = yield* compareSides(left, right, quotesAll ? quoteAll : quoteKnown(now))
-  return {
+  const answer: LockDifference = {
     tool_id: tool,
     lockfile: left.name,
     with: right.name,
     same: findings.length === 0,
     links,
     others: findings.filter(({ link }) => link === undefined).map(showFinding)
-  } satisfies LockDifference as LockDifference
+  }
+  return answer
 })
