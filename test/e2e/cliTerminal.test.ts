@@ -37,7 +37,6 @@ describeWith(["python3"], "the command line on a terminal", () => {
   })
   afterAll(() => machine.remove())
 
-
   it("sign shows what it signs, and does it for a yes", async () => {
     const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", name], { answers: [[ask, "y\r"]] })
     assert.deepStrictEqual([code, unasked], [0, 0], shown)
