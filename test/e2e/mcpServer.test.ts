@@ -26,15 +26,15 @@ const client = async (of: World, options?: Parameters<typeof connect>[1]) => {
 
 describeWith(["python3"], "a project of one's own", () => {
   // Each test has tools of its own in it.
-  let of: World
+  let shared: World
   beforeAll(() => {
-    of = makeWorld()
+    shared = makeWorld()
   })
-  afterAll(() => of.remove())
+  afterAll(() => shared.remove())
 
   for (const mode of ["legacy", "auto"] as const) {
     it(`finds, reads and runs a tool (${mode})`, async () => {
-      const { call } = await client(of, { mode })
+      const { call } = await client(shared, { mode })
       const found = await call("search", { query: "add" })
       assert.include(JSON.stringify(found.data), "\"state\":\"ok\"")
       const loaded = await call("load", { item_id: "add" })
@@ -49,14 +49,14 @@ describeWith(["python3"], "a project of one's own", () => {
 
     it(`runs what is new only after the person has signed exactly that (${mode})`, async () => {
       const tool = `new_${mode}`
-      of.write(`.ai/tools/test/${tool}.py`, pythonTool("print('hello')"))
-      const { asked, call } = await client(of, { mode, agree: true })
+      shared.write(`.ai/tools/test/${tool}.py`, pythonTool("print('hello')"))
+      const { asked, call } = await client(shared, { mode, agree: true })
       assert.strictEqual((await call("execute", { item_id: tool })).error?.code, "UNSIGNED")
       assert.strictEqual((await call("sign", { item_id: tool })).status, "success")
       assert.strictEqual(asked.length, 1)
       assert.include(asked[0], "+print('hello')")
       assert.strictEqual((await call("execute", { item_id: tool })).status, "success")
-      appendFileSync(join(of.project, `.ai/tools/test/${tool}.py`), "print('changed')\n")
+      appendFileSync(join(shared.project, `.ai/tools/test/${tool}.py`), "print('changed')\n")
       assert.strictEqual((await call("execute", { item_id: tool })).error?.code, "TAMPERED")
     })
   }
@@ -72,23 +72,23 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("signs nothing for a client that answers for itself, or cannot ask", async () => {
-    of.write(".ai/tools/test/unsigned.py", pythonTool("print('hello')"))
-    const before = readFileSync(join(of.project, ".ai/tools/test/unsigned.py"), "utf8")
-    const unable = await client(of)
+    shared.write(".ai/tools/test/unsigned.py", pythonTool("print('hello')"))
+    const before = readFileSync(join(shared.project, ".ai/tools/test/unsigned.py"), "utf8")
+    const unable = await client(shared)
     const refused = await unable.call("sign", { item_id: "unsigned" })
     assert.strictEqual(refused.error?.code, "HUMAN_REQUIRED")
     assert.include(refused.error?.remediation, "kiwi sign tool unsigned")
-    const unwilling = await client(of, { agree: false })
+    const unwilling = await client(shared, { agree: false })
     assert.strictEqual((await unwilling.call("sign", { item_id: "unsigned" })).error?.code, "HUMAN_DECLINED")
     for (const extra of [{ agree: true }, { approved: true }, { parameters: { agree: true } }]) {
       const { error } = await unable.call("sign", { item_id: "unsigned", ...extra })
       assert.strictEqual(error?.code, "INVALID_ARGUMENTS")
     }
-    assert.strictEqual(readFileSync(join(of.project, ".ai/tools/test/unsigned.py"), "utf8"), before)
+    assert.strictEqual(readFileSync(join(shared.project, ".ai/tools/test/unsigned.py"), "utf8"), before)
   })
 
   it("shows an edit on disk within a second, and in the list", async () => {
-    const connected = await client(of, { agree: true })
+    const connected = await client(shared, { agree: true })
     let changes = 0
     connected.client.setNotificationHandler("notifications/resources/list_changed", () => {
       changes++
@@ -97,7 +97,7 @@ describeWith(["python3"], "a project of one's own", () => {
     await until(() => changes > 0)
     await new Promise((resolve) => setTimeout(resolve, 1500))
     changes = 0
-    of.write(".ai/tools/test/edited.py", pythonTool("print('hello')"))
+    shared.write(".ai/tools/test/edited.py", pythonTool("print('hello')"))
     await connected.call("sign", { item_id: "edited" })
     assert.isBelow(await until(() => changes > 0), 1000)
     const { resources } = await connected.client.listResources()
@@ -105,7 +105,7 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("offers a trusted directive as a prompt, with its inputs put in", async () => {
-    const { client: connected } = await client(of)
+    const { client: connected } = await client(shared)
     const { prompts } = await connected.listPrompts()
     const [prompt] = prompts
     assert.isDefined(prompt)
@@ -115,8 +115,8 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("keeps long output, and gives it in ranges", async () => {
-    of.write(".ai/tools/test/long.py", pythonTool("print('0123456789' * 300_000)"))
-    const { call, client: connected } = await client(of, { agree: true })
+    shared.write(".ai/tools/test/long.py", pythonTool("print('0123456789' * 300_000)"))
+    const { call, client: connected } = await client(shared, { agree: true })
     await call("sign", { item_id: "long" })
     const ran = await call("execute", { item_id: "long" })
     assert.strictEqual(ran.status, "success")
@@ -136,8 +136,8 @@ describeWith(["python3"], "a project of one's own", () => {
     it(`kills everything that a call started when its client ${how}`, async () => {
       const mark = `mark-${process.pid}-${how.replaceAll(" ", "-")}`
       const tool = how.replaceAll(" ", "_")
-      of.write(`.ai/tools/test/${tool}.py`, sleeper(mark))
-      const { call, client: connected } = await client(of, { agree: true })
+      shared.write(`.ai/tools/test/${tool}.py`, sleeper(mark))
+      const { call, client: connected } = await client(shared, { agree: true })
       await call("sign", { item_id: tool })
       const stop = new AbortController()
       const running = call("execute", { item_id: tool }, { signal: stop.signal }).then(
@@ -173,14 +173,14 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("lets two servers share a project", async () => {
-    const [one, two] = [await client(of), await client(of, { mode: "auto" })]
+    const [one, two] = [await client(shared), await client(shared, { mode: "auto" })]
     const runs = Array.from(
       { length: 6 },
       (_, n) => (n % 2 === 0 ? one : two).call("execute", { item_id: "add", parameters: { a: n, b: 1 } })
     )
     const answers = await Promise.all(runs)
     assert.deepStrictEqual(answers.map(({ data }) => data), Array.from({ length: 6 }, (_, n) => ({ sum: n + 1 })))
-    const verified = of.run("audit", "verify")
+    const verified = shared.run("audit", "verify")
     assert.strictEqual(verified.status, 0, verified.out)
   })
 

@@ -12,8 +12,7 @@ export const environment = {
   KIWI_HOME: join(runFolder, "home"),
   USER_SPACE: join(runFolder, "user"),
   KIWI_KEYCHAIN: "off",
-  // Node processes of the tests share what V8 compiled: half of the work of a start.
-  NODE_COMPILE_CACHE: join(runFolder, "compiled"),
+  KIWI_TEST_COMPILED: join(runFolder, "compiled"),
   KIWI_TEST_OMISSIONS: omissionsFile
 }
 
