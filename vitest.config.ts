@@ -17,6 +17,7 @@ export default defineConfig({
     maxWorkers,
     reporters: ["default", new ClosingReporter(omissionsFile)],
     globalSetup: ["test/support/runFolder.ts"],
+    setupFiles: ["test/support/compiled.ts"],
     projects: [
       {
         extends: true,

@@ -1,5 +1,6 @@
 // The built program as a person uses it: the whole story, and what it says to programs.
 import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect } from "effect"
 import {
   appendFileSync,
   chmodSync,
@@ -7,12 +8,15 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
+import * as Kernel from "../../src/layers/Kernel.ts"
 import { version } from "../../src/programs/version.ts"
+import { runCli } from "../programs/cli/runCli.ts"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
 import { describeWith } from "../support/realParts.ts"
 
@@ -211,6 +215,12 @@ describe("for programs", () => {
     [["search", "x", "--frob"], 2, "INVALID_USAGE"],
     [["trust"], 2, "INVALID_USAGE"]
   ]
+  /** The same program, without a start of its own. */
+  const inProcess = (args: ReadonlyArray<string>) =>
+    runCli(args, { env: machine.env, cwd: machine.site, kernel: Kernel.layerProjects() }).pipe(
+      Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(machine.env))),
+      Effect.runPromise
+    )
   for (const [args, exit, code] of failures) {
     it(`kiwi ${args.join(" ")} --json fails with ${exit} and ${code}`, async () => {
       const ran = await machine.kiwi([...args, "--json"])
@@ -219,7 +229,7 @@ describe("for programs", () => {
       assert.strictEqual(error.code, code)
       assert.isString(error.message)
       assert.notMatch(ran.stdout, /at .*\.[jt]s:\d/)
-      const plain = await machine.kiwi(args)
+      const plain = await inProcess(args)
       assert.deepStrictEqual([plain.code, plain.stdout], [exit, ""])
       assert.match(plain.stderr, new RegExp(`error\\[${code}\\]: `))
     })
@@ -420,12 +430,13 @@ describeWith(["tinyDisk"], "init on a disk that takes nothing", () => {
 })
 
 describe("doctor", () => {
+  // What a test puts there it takes away.
   let machine: Machine
-  beforeEach(async () => {
+  beforeAll(async () => {
     machine = makeMachine()
     await machine.kiwi(["init"])
   })
-  afterEach(() => machine.remove())
+  afterAll(() => machine.remove())
 
   interface Finding {
     readonly check: string
@@ -458,6 +469,7 @@ describe("doctor", () => {
   it("fails for a home that others can write", async () => {
     chmodSync(machine.env.KIWI_HOME, 0o777)
     const { code, of } = await findings()
+    chmodSync(machine.env.KIWI_HOME, 0o700)
     assert.strictEqual(code, 1)
     assert.deepStrictEqual(of("home").map(({ remedy, result }) => [result, remedy]), [
       ["fail", `chmod 700 ${machine.env.KIWI_HOME}`]
@@ -466,9 +478,12 @@ describe("doctor", () => {
   })
 
   it("names files that are no items, and settings that nobody has accepted", async () => {
-    machine.write(".ai/tools/x/Bad Name.py", "")
-    machine.write(".ai/config/kiwi.yaml", "calls: {concurrency: 1}\nno_such: 1\n")
+    const files = [
+      machine.write(".ai/tools/x/Bad Name.py", ""),
+      machine.write(".ai/config/kiwi.yaml", "calls: {concurrency: 1}\nno_such: 1\n")
+    ]
     const { of } = await findings()
+    for (const file of files) rmSync(file)
     assert.isTrue(of("items").some(({ found, result }) => result === "warn" && found.includes("Bad Name.py")))
     assert.isTrue(
       of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
@@ -480,9 +495,12 @@ describe("doctor", () => {
 
   it("names items that are not well formed, and those that nobody has signed", async () => {
     const python = `__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n`
-    machine.write(".ai/tools/x/broken.py", `${python}CONFIG = compute()\n`)
-    machine.write(".ai/tools/x/fresh.py", python)
+    const files = [
+      machine.write(".ai/tools/x/broken.py", `${python}CONFIG = compute()\n`),
+      machine.write(".ai/tools/x/fresh.py", python)
+    ]
     const { of } = await findings()
+    for (const file of files) rmSync(file)
     const items = of("items").filter(({ result }) => result === "warn")
     assert.deepStrictEqual(items.map(({ remedy }) => remedy?.slice(0, 29)), [
       "kiwi sign tool '**' --changed",

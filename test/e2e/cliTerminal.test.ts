@@ -2,9 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, beforeEach } from "vitest"
+import { afterAll, beforeAll, beforeEach } from "vitest"
 import { type Machine, makeMachine } from "../support/kiwiProgram.ts"
 import { passphrase, person } from "../support/person.ts"
+import { giveKey } from "../support/personKey.ts"
 import { describeWith } from "../support/realParts.ts"
 import { runOnTerminal } from "../support/terminal.ts"
 
@@ -15,28 +16,38 @@ const python = (name: string, body: string, docstring = "Greet.") =>
   `"""${docstring}"""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n` +
   `__category__ = "x"\nCONFIG = {"output": "text"}\n# ${name}\n${body}\n`
 
+let tools = 0
+/** An unsigned tool in the machine's project that no other test has. */
+const newTool = (machine: Machine) => {
+  const name = `hello${++tools}`
+  const file = machine.write(`.ai/tools/x/${name}.py`, python(name, `print("hello")`))
+  return { name, isSigned: () => readFileSync(file, "utf8").includes("kiwi-mcp:signed:") }
+}
+
 describeWith(["python3"], "the command line on a terminal", () => {
   let machine: Machine
-  beforeEach(async () => {
+  let name: string
+  let isSigned: () => boolean
+  beforeAll(async () => {
     machine = makeMachine()
     await machine.kiwi(["init"])
-    machine.write(".ai/tools/x/hello.py", python("hello", `print("hello")`))
   })
-  afterEach(() => machine.remove())
-
-  const isSigned = () => readFileSync(join(machine.site, ".ai/tools/x/hello.py"), "utf8").includes("kiwi-mcp:signed:")
+  beforeEach(() => {
+    ;({ isSigned, name } = newTool(machine))
+  })
+  afterAll(() => machine.remove())
 
   it("sign shows what it signs, and does it for a yes", async () => {
-    const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "y\r"]] })
+    const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", name], { answers: [[ask, "y\r"]] })
     assert.deepStrictEqual([code, unasked], [0, 0], shown)
-    assert.include(shown, "Sign tool hello 1.0.0")
+    assert.include(shown, `Sign tool ${name} 1.0.0`)
     assert.include(shown, `+print("hello")`)
     assert.isTrue(isSigned())
   })
 
   for (const reply of ["n\r", "\r", "\u0004"]) {
     it(`and not for ${JSON.stringify(reply)}`, async () => {
-      const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, reply]] })
+      const { code, shown, unasked } = await machine.onTerminal(["sign", "tool", name], { answers: [[ask, reply]] })
       assert.deepStrictEqual([code, unasked], [1, 0], shown)
       assert.include(shown, "HUMAN_DECLINED")
       assert.isFalse(isSigned())
@@ -46,7 +57,7 @@ describeWith(["python3"], "the command line on a terminal", () => {
   for (const [ahead, reply] of [["y\r", "\r"], ["y", "\r"], ["y\ry\ry\r", "n\r"], ["yes\r", "\u0004"]] as const) {
     it(`what was typed before the question (${JSON.stringify(ahead)}) is no answer to it`, async () => {
       const { code, shown, unasked } = await runOnTerminal(
-        ["/bin/sh", "-c", `echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool hello`],
+        ["/bin/sh", "-c", `echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool ${name}`],
         { env: machine.env, cwd: machine.site, answers: [["READY", `x\r${ahead}`], [ask, reply]] }
       )
       assert.deepStrictEqual([code, unasked], [1, 0], shown)
@@ -56,13 +67,13 @@ describeWith(["python3"], "the command line on a terminal", () => {
   }
 
   it("Ctrl-C at the question signs nothing and leaves the terminal alone", async () => {
-    const { code } = await machine.onTerminal(["sign", "tool", "hello"], { answers: [[ask, "\u0003"]] })
+    const { code } = await machine.onTerminal(["sign", "tool", name], { answers: [[ask, "\u0003"]] })
     assert.strictEqual(code, 130)
     assert.isFalse(isSigned())
   })
 
   it("--yes asks nothing", async () => {
-    const { code, shown } = await machine.onTerminal(["sign", "tool", "hello", "--yes"])
+    const { code, shown } = await machine.onTerminal(["sign", "tool", name, "--yes"])
     assert.strictEqual(code, 0, shown)
     assert.notInclude(shown, "[y/N]")
     assert.isTrue(isSigned())
@@ -87,14 +98,17 @@ describeWith(["python3"], "the command line on a terminal", () => {
 
 describeWith(["python3"], "a signing key without a passphrase", () => {
   let machine: Machine
-  beforeEach(async () => {
+  let name: string
+  let isSigned: () => boolean
+  beforeAll(async () => {
     machine = makeMachine({ plain: true })
     await machine.kiwi(["init"])
-    machine.write(".ai/tools/x/hello.py", python("hello", `print("hello")`))
   })
-  afterEach(() => machine.remove())
+  beforeEach(() => {
+    ;({ isSigned, name } = newTool(machine))
+  })
+  afterAll(() => machine.remove())
 
-  const isSigned = () => readFileSync(join(machine.site, ".ai/tools/x/hello.py"), "utf8").includes("kiwi-mcp:signed:")
   const onTerminal = (command: string, reply: string) =>
     runOnTerminal(["/bin/sh", "-c", command.replace("kiwi", `"${process.execPath}" "${machine.bin}"`)], {
       env: machine.env,
@@ -104,7 +118,7 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
 
   it("is used by a person at the terminal of an editor, and the record says what was seen", async () => {
     const env = { TERM_PROGRAM: "vscode", CURSOR_TRACE_ID: "1", ZED_TERM: "true" }
-    const { code, shown } = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
+    const { code, shown } = await machine.onTerminal(["sign", "tool", name], { env, answers: [[ask, "y\r"]] })
     assert.strictEqual(code, 0, shown)
     assert.isTrue(isSigned())
     const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
@@ -117,23 +131,23 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
 
   it("is not used from a pipe, to a pipe, nor without a terminal, with --yes or not", async () => {
     for (const flag of ["", " --yes"]) {
-      const fed = await onTerminal(`yes | kiwi sign tool hello${flag}`, "y\r")
+      const fed = await onTerminal(`yes | kiwi sign tool ${name}${flag}`, "y\r")
       assert.include(fed.shown, "stdin is not a terminal")
-      const read = await onTerminal(`kiwi sign tool hello${flag} 2>&1 | cat`, "y\r")
+      const read = await onTerminal(`kiwi sign tool ${name}${flag} 2>&1 | cat`, "y\r")
       assert.include(read.shown, "stdout is not a terminal")
-      const bare = await machine.kiwi(["sign", "tool", "hello", "--json", ...flag.trim().split(" ").filter(Boolean)])
+      const bare = await machine.kiwi(["sign", "tool", name, "--json", ...flag.trim().split(" ").filter(Boolean)])
       assert.strictEqual(JSON.parse(bare.stdout).error.code, "HUMAN_REQUIRED")
     }
     assert.isFalse(isSigned())
   })
 
-  for (const name of ["CLAUDECODE", "OPENCODE"]) {
-    it(`is not used where ${name} is set, by yes or by --yes`, async () => {
-      const env = { [name]: "1" }
-      const typed = await machine.onTerminal(["sign", "tool", "hello"], { env, answers: [[ask, "y\r"]] })
+  for (const agent of ["CLAUDECODE", "OPENCODE"]) {
+    it(`is not used where ${agent} is set, by yes or by --yes`, async () => {
+      const env = { [agent]: "1" }
+      const typed = await machine.onTerminal(["sign", "tool", name], { env, answers: [[ask, "y\r"]] })
       assert.strictEqual(typed.code, 1, typed.shown)
       assert.include(typed.shown, "HUMAN_REQUIRED")
-      assert.include(typed.shown, `${name} is set`)
+      assert.include(typed.shown, `${agent} is set`)
       const trust = await machine.onTerminal(["trust", "project", "--yes"], { env })
       assert.include(trust.shown, "HUMAN_REQUIRED")
       assert.isFalse(isSigned())
@@ -143,16 +157,19 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
   }
 
   it("is made by an agent's init in a new home alone", async () => {
+    const own = makeMachine({ plain: true })
+    await own.kiwi(["init"])
     const env = { CLAUDECODE: "1" }
-    const used = JSON.parse((await machine.kiwi(["init", "other", "--json"], { env })).stdout)
+    const used = JSON.parse((await own.kiwi(["init", "other", "--json"], { env })).stdout)
     assert.deepStrictEqual([used.trust, used.signed, used.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
-    renameSync(join(machine.env.KIWI_HOME, "identity.json"), join(machine.folder, "aside"))
-    const made = JSON.parse((await machine.kiwi(["init", "third", "--json"], { env })).stdout)
+    renameSync(join(own.env.KIWI_HOME, "identity.json"), join(own.folder, "aside"))
+    const made = JSON.parse((await own.kiwi(["init", "third", "--json"], { env })).stdout)
     assert.deepStrictEqual([made.trust, made.signed, made.not_signed.code], ["restricted", [], "HUMAN_REQUIRED"])
-    assert.isFalse(existsSync(join(machine.env.KIWI_HOME, "identity.json")))
-    const empty = { ...env, KIWI_HOME: join(machine.folder, "empty") }
-    const fresh = JSON.parse((await machine.kiwi(["init", "fourth", "--json"], { env: empty })).stdout)
+    assert.isFalse(existsSync(join(own.env.KIWI_HOME, "identity.json")))
+    const empty = { ...env, KIWI_HOME: join(own.folder, "empty") }
+    const fresh = JSON.parse((await own.kiwi(["init", "fourth", "--json"], { env: empty })).stdout)
     assert.deepStrictEqual([fresh.trust, fresh.signed.length], ["trusted", 5])
+    own.remove()
   })
 
   it("gets no passphrase from an agent that makes it: it would sign by it", async () => {
@@ -178,7 +195,7 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
 
   it("trusts no restricted project by an agent's init, after its .ai was moved away", async () => {
     machine.write("clone/.ai/tools/x/hello.py", python("hello", `print("hello")`))
-    await machine.onTerminal(["sign", "tool", "hello", "--yes"])
+    await machine.onTerminal(["sign", "tool", name, "--yes"])
     const clone = join(machine.site, "clone")
     renameSync(join(clone, ".ai"), join(clone, "aside"))
     await machine.kiwi(["init", "clone"], { env: { CLAUDECODE: "1" } })
@@ -189,16 +206,21 @@ describeWith(["python3"], "a signing key without a passphrase", () => {
 
 describeWith(["python3"], "a signing key with a passphrase", () => {
   let machine: Machine
-  beforeEach(async () => {
+  let name: string
+  let isSigned: () => boolean
+  beforeAll(async () => {
     machine = makeMachine({ plain: true })
+    giveKey(machine.env.KIWI_HOME)
     await machine.kiwi(["init"], { env: person })
-    writeFileSync(join(machine.site, ".ai/tools/math/mine.py"), python("mine", `print("x")`).replace(`"x"`, `"math"`))
   })
-  afterEach(() => machine.remove())
+  beforeEach(() => {
+    ;({ isSigned, name } = newTool(machine))
+  })
+  afterAll(() => machine.remove())
 
   it("is used by KIWI_PASSPHRASE, below an agent and without a terminal", async () => {
     const env = { CLAUDECODE: "1", ...person }
-    const signed = await machine.kiwi(["sign", "tool", "mine", "--json"], { env })
+    const signed = await machine.kiwi(["sign", "tool", name, "--json"], { env })
     assert.strictEqual(signed.code, 0, signed.stdout)
     const { entries } = JSON.parse((await machine.kiwi(["logs", "--json"])).stdout)
     const audit = entries.findLast((entry: { readonly kind: string }) => entry.kind === "act")
@@ -223,14 +245,13 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
   })
 
   it("is no answer to a question that was not shown yet, whenever it was typed", async () => {
-    const isSigned = () => readFileSync(join(machine.site, ".ai/tools/math/mine.py"), "utf8").includes("signed:")
     const typed = `${passphrase}\r`
     const sign = (args: string, answers: ReadonlyArray<readonly [string, string]>) =>
       runOnTerminal(
         [
           "/bin/sh",
           "-c",
-          `stty rows 40 cols 100; echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool mine ${args}`
+          `stty rows 40 cols 100; echo READY; read line; exec "${process.execPath}" "${machine.bin}" sign tool ${name} ${args}`
         ],
         { env: machine.env, cwd: machine.site, answers }
       )
@@ -240,7 +261,7 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
       assert.deepStrictEqual([run.code, run.unasked, isSigned()], [1, 0, false], run.shown)
       assert.include(run.shown, "HUMAN_DECLINED")
     }
-    const mine = join(machine.site, ".ai/tools/math/mine.py")
+    const mine = join(machine.site, `.ai/tools/x/${name}.py`)
     const lines = Array.from({ length: 12_000 }, (_, n) => `# line ${n}`)
     writeFileSync(mine, `${readFileSync(mine, "utf8")}${lines.join("\n")}\n`)
     for (const ahead of [typed, `y\r${typed}`]) {
@@ -266,14 +287,14 @@ describeWith(["python3"], "a signing key with a passphrase", () => {
     const below = await machine.onTerminal(["trust", "project"], { env: { CLAUDECODE: "1" }, answers: [] })
     assert.include(below.shown, "HUMAN_REQUIRED", "what is typed below an agent passes through it")
     assert.notInclude(below.shown, "Passphrase: ")
-    const wrong = await machine.onTerminal(["sign", "tool", "mine", "--yes"], {
+    const wrong = await machine.onTerminal(["sign", "tool", name, "--yes"], {
       answers: [["Passphrase: ", "a\r"], ["Passphrase: ", "b\r"], ["Passphrase: ", "c\r"]]
     })
     assert.deepStrictEqual([wrong.code, wrong.unasked], [1, 0], wrong.shown)
     assert.include(wrong.shown, "the passphrase was not right")
     const atTerminal = await machine.onTerminal(["trust", "project", "--yes"], { answers: [["Passphrase: ", "\r"]] })
     assert.include(atTerminal.shown, "HUMAN_DECLINED", "a terminal alone is not enough")
-    const guessed = await machine.kiwi(["sign", "tool", "mine", "--yes", "--json"], {
+    const guessed = await machine.kiwi(["sign", "tool", name, "--yes", "--json"], {
       env: { KIWI_PASSPHRASE: "guess" },
       input: `${passphrase}\n`
     })

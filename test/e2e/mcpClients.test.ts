@@ -8,15 +8,21 @@ import { StreamableHTTPClientTransport as OlderHttp } from "@modelcontextprotoco
 import { spawn } from "node:child_process"
 import { afterAll, afterEach, beforeAll } from "vitest"
 import { start } from "../conformance/suite.ts"
+import { compiled } from "../support/compiled.ts"
 import { kiwi, makeWorld } from "../support/mcp/project.ts"
 import type { World } from "../support/mcp/project.ts"
-import { compileCache, fakeServer, listen } from "../support/mcp/start.ts"
+import { fakeServer, listen } from "../support/mcp/start.ts"
 import { questionText } from "../support/questionText.ts"
 import { describeWith } from "../support/realParts.ts"
 
 const names = ["search", "load", "execute", "sign", "help"]
 const info = { name: "e2e", version: "1.0.0" }
-const stdio = { command: process.execPath, args: [fakeServer, "stdio"], env: compileCache, stderr: "ignore" as const }
+const stdio = {
+  command: process.execPath,
+  args: [fakeServer, "stdio"],
+  env: { ...compiled },
+  stderr: "ignore" as const
+}
 
 const closing: Array<() => Promise<unknown>> = []
 afterEach(async () => {

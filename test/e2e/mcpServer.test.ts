@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach } from "vitest"
+import { afterAll, afterEach, beforeAll } from "vitest"
 import { connect, makeWorld, processesWith, pythonTool, until } from "../support/mcp/project.ts"
 import type { World } from "../support/mcp/project.ts"
 import { describeWith } from "../support/realParts.ts"
@@ -25,9 +25,16 @@ const client = async (of: World, options?: Parameters<typeof connect>[1]) => {
 }
 
 describeWith(["python3"], "a project of one's own", () => {
+  // Each test has tools of its own in it.
+  let shared: World
+  beforeAll(() => {
+    shared = makeWorld()
+  })
+  afterAll(() => shared.remove())
+
   for (const mode of ["legacy", "auto"] as const) {
     it(`finds, reads and runs a tool (${mode})`, async () => {
-      const { call } = await client(world(), { mode })
+      const { call } = await client(shared, { mode })
       const found = await call("search", { query: "add" })
       assert.include(JSON.stringify(found.data), "\"state\":\"ok\"")
       const loaded = await call("load", { item_id: "add" })
@@ -41,16 +48,16 @@ describeWith(["python3"], "a project of one's own", () => {
     })
 
     it(`runs what is new only after the person has signed exactly that (${mode})`, async () => {
-      const of = world()
-      of.write(".ai/tools/test/new.py", pythonTool("print('hello')"))
-      const { asked, call } = await client(of, { mode, agree: true })
-      assert.strictEqual((await call("execute", { item_id: "new" })).error?.code, "UNSIGNED")
-      assert.strictEqual((await call("sign", { item_id: "new" })).status, "success")
+      const tool = `new_${mode}`
+      shared.write(`.ai/tools/test/${tool}.py`, pythonTool("print('hello')"))
+      const { asked, call } = await client(shared, { mode, agree: true })
+      assert.strictEqual((await call("execute", { item_id: tool })).error?.code, "UNSIGNED")
+      assert.strictEqual((await call("sign", { item_id: tool })).status, "success")
       assert.strictEqual(asked.length, 1)
       assert.include(asked[0], "+print('hello')")
-      assert.strictEqual((await call("execute", { item_id: "new" })).status, "success")
-      appendFileSync(join(of.project, ".ai/tools/test/new.py"), "print('changed')\n")
-      assert.strictEqual((await call("execute", { item_id: "new" })).error?.code, "TAMPERED")
+      assert.strictEqual((await call("execute", { item_id: tool })).status, "success")
+      appendFileSync(join(shared.project, `.ai/tools/test/${tool}.py`), "print('changed')\n")
+      assert.strictEqual((await call("execute", { item_id: tool })).error?.code, "TAMPERED")
     })
   }
 
@@ -65,25 +72,23 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("signs nothing for a client that answers for itself, or cannot ask", async () => {
-    const of = world()
-    of.write(".ai/tools/test/new.py", pythonTool("print('hello')"))
-    const before = readFileSync(join(of.project, ".ai/tools/test/new.py"), "utf8")
-    const unable = await client(of)
-    const refused = await unable.call("sign", { item_id: "new" })
+    shared.write(".ai/tools/test/unsigned.py", pythonTool("print('hello')"))
+    const before = readFileSync(join(shared.project, ".ai/tools/test/unsigned.py"), "utf8")
+    const unable = await client(shared)
+    const refused = await unable.call("sign", { item_id: "unsigned" })
     assert.strictEqual(refused.error?.code, "HUMAN_REQUIRED")
-    assert.include(refused.error?.remediation, "kiwi sign tool new")
-    const unwilling = await client(of, { agree: false })
-    assert.strictEqual((await unwilling.call("sign", { item_id: "new" })).error?.code, "HUMAN_DECLINED")
+    assert.include(refused.error?.remediation, "kiwi sign tool unsigned")
+    const unwilling = await client(shared, { agree: false })
+    assert.strictEqual((await unwilling.call("sign", { item_id: "unsigned" })).error?.code, "HUMAN_DECLINED")
     for (const extra of [{ agree: true }, { approved: true }, { parameters: { agree: true } }]) {
-      const { error } = await unable.call("sign", { item_id: "new", ...extra })
+      const { error } = await unable.call("sign", { item_id: "unsigned", ...extra })
       assert.strictEqual(error?.code, "INVALID_ARGUMENTS")
     }
-    assert.strictEqual(readFileSync(join(of.project, ".ai/tools/test/new.py"), "utf8"), before)
+    assert.strictEqual(readFileSync(join(shared.project, ".ai/tools/test/unsigned.py"), "utf8"), before)
   })
 
   it("shows an edit on disk within a second, and in the list", async () => {
-    const of = world()
-    const connected = await client(of, { agree: true })
+    const connected = await client(shared, { agree: true })
     let changes = 0
     connected.client.setNotificationHandler("notifications/resources/list_changed", () => {
       changes++
@@ -92,15 +97,15 @@ describeWith(["python3"], "a project of one's own", () => {
     await until(() => changes > 0)
     await new Promise((resolve) => setTimeout(resolve, 1500))
     changes = 0
-    of.write(".ai/tools/test/new.py", pythonTool("print('hello')"))
-    await connected.call("sign", { item_id: "new" })
+    shared.write(".ai/tools/test/edited.py", pythonTool("print('hello')"))
+    await connected.call("sign", { item_id: "edited" })
     assert.isBelow(await until(() => changes > 0), 1000)
     const { resources } = await connected.client.listResources()
-    assert.include(resources.map(({ uri }) => uri), "kiwi://tool/test/new")
+    assert.include(resources.map(({ uri }) => uri), "kiwi://tool/test/edited")
   })
 
   it("offers a trusted directive as a prompt, with its inputs put in", async () => {
-    const { client: connected } = await client(world())
+    const { client: connected } = await client(shared)
     const { prompts } = await connected.listPrompts()
     const [prompt] = prompts
     assert.isDefined(prompt)
@@ -110,9 +115,8 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("keeps long output, and gives it in ranges", async () => {
-    const of = world()
-    of.write(".ai/tools/test/long.py", pythonTool("print('0123456789' * 300_000)"))
-    const { call, client: connected } = await client(of, { agree: true })
+    shared.write(".ai/tools/test/long.py", pythonTool("print('0123456789' * 300_000)"))
+    const { call, client: connected } = await client(shared, { agree: true })
     await call("sign", { item_id: "long" })
     const ran = await call("execute", { item_id: "long" })
     assert.strictEqual(ran.status, "success")
@@ -130,13 +134,13 @@ describeWith(["python3"], "a project of one's own", () => {
 
   for (const how of ["cancels it", "disconnects", "is killed"] as const) {
     it(`kills everything that a call started when its client ${how}`, async () => {
-      const of = world()
       const mark = `mark-${process.pid}-${how.replaceAll(" ", "-")}`
-      of.write(".ai/tools/test/sleeper.py", sleeper(mark))
-      const { call, client: connected } = await client(of, { agree: true })
-      await call("sign", { item_id: "sleeper" })
+      const tool = how.replaceAll(" ", "_")
+      shared.write(`.ai/tools/test/${tool}.py`, sleeper(mark))
+      const { call, client: connected } = await client(shared, { agree: true })
+      await call("sign", { item_id: tool })
       const stop = new AbortController()
-      const running = call("execute", { item_id: "sleeper" }, { signal: stop.signal }).then(
+      const running = call("execute", { item_id: tool }, { signal: stop.signal }).then(
         () => "ended",
         () => "stopped"
       )
@@ -169,15 +173,14 @@ describeWith(["python3"], "a project of one's own", () => {
   })
 
   it("lets two servers share a project", async () => {
-    const of = world()
-    const [one, two] = [await client(of), await client(of, { mode: "auto" })]
+    const [one, two] = [await client(shared), await client(shared, { mode: "auto" })]
     const runs = Array.from(
       { length: 6 },
       (_, n) => (n % 2 === 0 ? one : two).call("execute", { item_id: "add", parameters: { a: n, b: 1 } })
     )
     const answers = await Promise.all(runs)
     assert.deepStrictEqual(answers.map(({ data }) => data), Array.from({ length: 6 }, (_, n) => ({ sum: n + 1 })))
-    const verified = of.run("audit", "verify")
+    const verified = shared.run("audit", "verify")
     assert.strictEqual(verified.status, 0, verified.out)
   })
 

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { assert } from "vitest"
+import { compiled } from "./compiled.ts"
 import { detached, ended, person as ofThePerson } from "./person.ts"
 import { giveKey } from "./personKey.ts"
 import { questionText } from "./questionText.ts"
@@ -68,6 +69,7 @@ export const makeWorld = () => {
     KIWI_HOME: home,
     USER_SPACE: join(root, "user"),
     KIWI_KEYCHAIN: "off",
+    ...compiled,
     ...ofThePerson
   }
   for (const name of ["person", "tmp"]) fs.mkdirSync(join(root, name))

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { compiled } from "./compiled.ts"
 import { person } from "./person.ts"
 import { giveKey } from "./personKey.ts"
 import { runOnTerminal } from "./terminal.ts"
@@ -44,6 +45,7 @@ export const makeMachine = (
     KIWI_HOME: join(folder, "kiwi"),
     USER_SPACE: join(folder, "user"),
     KIWI_KEYCHAIN: "off",
+    ...compiled,
     ...(plain ? {} : person),
     TERM: "xterm",
     LANG: "C.UTF-8"

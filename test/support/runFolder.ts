@@ -12,6 +12,7 @@ export const environment = {
   KIWI_HOME: join(runFolder, "home"),
   USER_SPACE: join(runFolder, "user"),
   KIWI_KEYCHAIN: "off",
+  KIWI_TEST_COMPILED: join(runFolder, "compiled"),
   KIWI_TEST_OMISSIONS: omissionsFile
 }
 

@@ -2,6 +2,7 @@
 // disk of its own, all are left alone for the two seconds in which times cannot be believed, and are then edited.
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
+import * as TestClock from "effect/testing/TestClock"
 import * as Fs from "node:fs"
 import * as AcceptChildren from "../../../src/layers/chain/acceptChildren.ts"
 import * as ChainResolverStore from "../../../src/layers/chain/ChainResolverStore.ts"
@@ -168,19 +169,20 @@ const open = Effect.fnUntraced(function*(disk: Disk) {
   })
 })
 
-it.live("every edit between two calls is seen by the second", () =>
+it.effect("every edit between two calls is seen by the second", () =>
   Effect.gen(function*() {
     const cases = yield* Effect.forEach(edits, (edit) =>
       Effect.gen(function*() {
         const disk = yield* makeDisk
         return { edit, disk, resolve: yield* open(disk) }
       }))
-    yield* Effect.sleep("2200 millis")
+    yield* TestClock.setTime(Date.now() + 2200)
     for (const { edit: { item = "leaf" }, resolve } of cases) {
       const first = yield* resolve(item)
       assert.include(first, "system:tools/primitives/subprocess.yaml")
       assert.strictEqual(yield* resolve(item), first)
     }
+    yield* TestClock.setTime(Date.now())
     for (const { disk, edit: { after, edit, item = "leaf", what }, resolve } of cases) {
       edit(`${disk.root("project")}/tools`, disk)
       assert.strictEqual(yield* resolve(item), after, what)
@@ -188,7 +190,7 @@ it.live("every edit between two calls is seen by the second", () =>
     }
   }).pipe(Effect.scoped), 30_000)
 
-it.live("a folder is not kept open when the store is closed", () =>
+it.effect("a folder is not kept open when the store is closed", () =>
   Effect.gen(function*() {
     if (process.platform !== "linux") return
     const disk = yield* makeDisk
@@ -202,7 +204,7 @@ it.live("a folder is not kept open when the store is closed", () =>
       }).length
     yield* Effect.scoped(Effect.gen(function*() {
       const resolve = yield* open(disk)
-      yield* Effect.sleep("2200 millis")
+      yield* TestClock.setTime(Date.now() + 2200)
       yield* resolve("leaf")
       yield* resolve("leaf")
       assert.strictEqual(openBelow(), 25)

@@ -3,42 +3,58 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { afterAll, beforeAll } from "vitest"
 import * as GitTreeProcess from "../../../src/layers/git/GitTreeProcess.ts"
 import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import { GitTree, isRef } from "../../../src/services/git/GitTree.ts"
 import { temporary } from "../../support/temporary.ts"
 
-const repository = Effect.map(temporary, (folder) => {
-  const project = join(folder, "project")
-  const home = join(folder, "home")
+const gitIn = (home: string, project: string) => (args: ReadonlyArray<string>, cwd = project) =>
+  execFileSync("git", args, {
+    cwd,
+    encoding: "utf8",
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: home,
+      GIT_AUTHOR_NAME: "a",
+      GIT_AUTHOR_EMAIL: "a@example.org",
+      GIT_COMMITTER_NAME: "a",
+      GIT_COMMITTER_EMAIL: "a@example.org"
+    },
+    stdio: ["ignore", "pipe", "pipe"]
+  }).trim()
+
+const writeIn = (project: string) => (path: string, text: string, mode = 0o644) => {
+  fs.mkdirSync(dirname(join(project, path)), { recursive: true })
+  fs.writeFileSync(join(project, path), text, { mode })
+}
+
+// Made once: each test gets a copy.
+const original = fs.mkdtempSync(join(tmpdir(), "kiwi-test-"))
+afterAll(() => fs.rmSync(original, { recursive: true }))
+beforeAll(() => {
+  const project = join(original, "project")
+  const git = gitIn(original, project)
+  const write = writeIn(project)
   fs.mkdirSync(project)
-  fs.mkdirSync(home)
-  const git = (args: ReadonlyArray<string>, cwd = project) =>
-    execFileSync("git", args, {
-      cwd,
-      encoding: "utf8",
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        HOME: home,
-        GIT_AUTHOR_NAME: "a",
-        GIT_AUTHOR_EMAIL: "a@example.org",
-        GIT_COMMITTER_NAME: "a",
-        GIT_COMMITTER_EMAIL: "a@example.org"
-      },
-      stdio: ["ignore", "pipe", "pipe"]
-    }).trim()
-  const write = (path: string, text: string, mode = 0o644) => {
-    fs.mkdirSync(dirname(join(project, path)), { recursive: true })
-    fs.writeFileSync(join(project, path), text, { mode })
-  }
   git(["init", "-q", "-b", "main"])
   write(".ai/config/kiwi.yaml", "calls.concurrency: 2\n")
   write(".ai/tools/math/add.py", "print(1)\n")
   write(".env", "A=1\n")
   git(["add", "-A", "-f"])
   git(["commit", "-q", "-m", "first"])
+})
+
+const repository = Effect.map(temporary, (folder) => {
+  const project = join(folder, "project")
+  const home = join(folder, "home")
+  fs.mkdirSync(home)
+  fs.cpSync(join(original, "project"), project, { recursive: true })
+  const git = gitIn(home, project)
+  const write = writeIn(project)
   const layer = GitTreeProcess.layer.pipe(
     Layer.provide(ChildProcessesNode.layer),
     Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: folder }))

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Queue, Stream } from "effect"
+import * as TestClock from "effect/testing/TestClock"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Net from "node:net"
@@ -31,25 +32,30 @@ const textOf = (store: ItemStore["Service"], id: string) =>
   Effect.map(findAndRead(store, id), (snapshot) => new TextDecoder().decode(snapshot.bytes))
 
 /** After two seconds without a change, what is known of a folder is answered from memory. */
-const settle = Effect.sleep(Duration.millis(2100))
+const settle = Effect.suspend(() => TestClock.setTime(Date.now() + 2100))
+/** The clock of the disk. */
+const now = Effect.suspend(() => TestClock.setTime(Date.now()))
 
 describe("a listing is never stale", () => {
-  it.live("files and folders that come and go are seen by the next call", () =>
+  it.effect("files and folders that come and go are seen by the next call", () =>
     using((disk, store) =>
       Effect.gen(function*() {
         const exists = (id: string) => Effect.map(Effect.result(store.find({ id })), (r) => r._tag === "Success")
+        yield* now
         assert.isFalse(yield* exists("a"))
         disk.write("project", "tools/a.py", "x")
         assert.isTrue(yield* exists("a"))
         yield* settle
         assert.isTrue(yield* exists("a"))
         assert.isTrue(yield* exists("a"))
+        yield* now
         disk.write("project", "tools/b.py", "x")
         disk.write("project", "tools/new/deep/c.py", "x")
         disk.write("user", "tools/d.py", "x")
         for (const id of ["a", "b", "c", "d"]) assert.isTrue(yield* exists(id), id)
         yield* settle
         for (const id of ["a", "b", "c", "d"]) assert.isTrue(yield* exists(id), id)
+        yield* now
         Fs.renameSync(`${disk.root("project")}/tools/new`, `${disk.root("project")}/tools/moved`)
         assert.isTrue(yield* exists("moved/deep/c"))
         assert.isFalse(yield* exists("new/deep/c"))
@@ -86,15 +92,17 @@ describe("a listing is never stale", () => {
       })
     ))
 
-  it.live("unchanged items are the same object, after the two seconds in which a change could hide", () =>
+  it.effect("unchanged items are the same object, after the two seconds in which a change could hide", () =>
     using((disk, store) =>
       Effect.gen(function*() {
+        yield* now
         disk.write("project", "tools/a.py", "one\n")
         disk.write("project", "tools/f/tool.yaml", "x\n")
         assert.notStrictEqual(yield* findAndRead(store, "a"), yield* findAndRead(store, "a"))
-        yield* Effect.sleep(Duration.millis(2100))
+        yield* settle
         assert.strictEqual(yield* findAndRead(store, "a"), yield* findAndRead(store, "a"))
         assert.strictEqual(yield* findAndRead(store, "f"), yield* findAndRead(store, "f"))
+        yield* now
         disk.write("project", "tools/f/lib/new.py", "x\n")
         assert.strictEqual((yield* findAndRead(store, "f")).files.length, 2)
         disk.write("project", "tools/f.kiwi-sig", "x\n")

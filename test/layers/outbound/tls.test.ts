@@ -10,6 +10,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
 import type { Outbound, OutboundRequest } from "../../../src/services/outbound/Outbound.ts"
+import { compiled } from "../../support/compiled.ts"
 import { describeWith } from "../../support/realParts.ts"
 
 const openssl = (...args: ReadonlyArray<string>) => execFileSync("openssl", [...args], { stdio: "ignore" })
@@ -105,7 +106,7 @@ const inProcess = (port: number, env: Record<string, string>) =>
     return new Promise<string>((resolve) => {
       const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
         cwd: new URL("../../../", import.meta.url).pathname,
-        env: { PATH: process.env["PATH"] ?? "", ...env },
+        env: { PATH: process.env["PATH"] ?? "", ...compiled, ...env },
         stdio: ["ignore", "pipe", "ignore"]
       })
       let said = ""

@@ -1,6 +1,7 @@
 // A process that serves the project in memory, for tests of the wire: `fakeServer.ts stdio`, `http` or `http-no-auth`.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Config, Console, Effect, Layer, Option } from "effect"
+import { flushCompileCache } from "node:module"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import { serveHttp, serveStdio } from "../../../src/programs/mcp/serve.ts"
 import { reserveStdout } from "../../../src/programs/mcp/transport/reserveStdout.ts"
@@ -36,4 +37,6 @@ const program = Effect.gen(function*() {
   }).pipe(Effect.provide(Layer.merge(project.layer, OutboundMemory.layer)))
 })
 
+// A test may kill it.
+flushCompileCache()
 NodeRuntime.runMain(Effect.scoped(program))

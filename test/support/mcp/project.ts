@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { compiled } from "../compiled.ts"
 import { detached, person } from "../person.ts"
 import { giveKey } from "../personKey.ts"
 import { questionText } from "../questionText.ts"
@@ -31,6 +32,7 @@ export const makeWorld = (options: { readonly init?: boolean } = {}): World => {
     HOME: folder,
     KIWI_HOME: join(folder, "home"),
     USER_SPACE: join(folder, "user"),
+    ...compiled,
     ...person
   }
   giveKey(join(folder, "home"))

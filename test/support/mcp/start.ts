@@ -1,13 +1,8 @@
 // Starts servers for tests of the wire, and speaks raw JSON-RPC with them.
 import { spawn } from "node:child_process"
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 
 export const fakeServer = new URL("./fakeServer.ts", import.meta.url).pathname
-
-/** It runs unbuilt: in half the time once Node has kept what it made of the TypeScript. */
-export const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") }
 
 const ended = (child: ChildProcessWithoutNullStreams) =>
   new Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>((resolve) => {
@@ -17,7 +12,7 @@ const ended = (child: ChildProcessWithoutNullStreams) =>
 /** An HTTP server on a free port of loopback. */
 export const listen = async (options: { readonly noAuth?: boolean; readonly token?: string } = {}) => {
   const child = spawn(process.execPath, [fakeServer, options.noAuth === true ? "http-no-auth" : "http"], {
-    env: { ...process.env, ...compileCache, ...(options.token === undefined ? {} : { KIWI_HTTP_TOKEN: options.token }) }
+    env: { ...process.env, ...(options.token === undefined ? {} : { KIWI_HTTP_TOKEN: options.token }) }
   })
   const over = ended(child)
   let said = ""
@@ -50,7 +45,7 @@ export type Message = Readonly<Record<string, unknown>>
 /** A server at the end of two pipes. */
 export const openStdio = (
   command: ReadonlyArray<string> = [fakeServer, "stdio"],
-  env: NodeJS.ProcessEnv = { ...process.env, ...compileCache }
+  env: NodeJS.ProcessEnv = { ...process.env }
 ) => {
   const child = spawn(process.execPath, [...command], { env })
   const over = ended(child)
