@@ -66,7 +66,8 @@ export interface SearchDatabase {
   /** Everything that `effect` writes, or nothing of it. One at a time: whoever writes holds the tier's lock. */
   readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   readonly remove: (row: number) => Effect.Effect<void, SqlError>
-  readonly add: (item: IndexedItem) => Effect.Effect<void, SqlError>
+  /** Answers its row. */
+  readonly add: (item: IndexedItem) => Effect.Effect<number, SqlError>
   readonly touch: (row: number, identity: string) => Effect.Effect<void, SqlError>
   /** A slice of the work that makes an index fast after many changes; false when none is left. */
   readonly merge: Effect.Effect<boolean, SqlError>
@@ -155,19 +156,19 @@ const makeDatabase = (reader: Connection, writer: Connection, version: string): 
     yield* write("DELETE FROM items WHERE rowid = ?", [row])
   })
   const add = Effect.fnUntraced(function*(item: IndexedItem) {
-    const row = number(
-      yield* write(
-        `INSERT INTO items (type, id, category, path, squashed, identity, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
-          RETURNING rowid`,
-        [item.type, item.id, item.category, item.path, squash(item.id), item.identity, item.digest]
-      )
+    // Not by RETURNING, which takes a savepoint, and for that FTS5 writes a segment of the one item before.
+    yield* write(
+      "INSERT INTO items (type, id, category, path, squashed, identity, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [item.type, item.id, item.category, item.path, squash(item.id), item.identity, item.digest]
     )
+    const row = number(yield* write("SELECT last_insert_rowid()", []))
     yield* write(`INSERT INTO words (rowid, ${ftsColumns}) VALUES (?, ${ftsValues})`, [
       row,
       ...columns.map((column) => item.document[column].join(" "))
     ])
     yield* write("INSERT INTO grams (rowid, id) VALUES (?, ?)", [row, item.id])
     for (const tag of item.tags) yield* write("INSERT OR IGNORE INTO tags (tag, item) VALUES (?, ?)", [tag, row])
+    return row
   })
   return {
     rows: (sql, params = []) => patiently(run(reader, sql, params)),
