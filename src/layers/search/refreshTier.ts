@@ -275,7 +275,9 @@ export const makeRefreshTier = (
         return { items, changed: 0, millis } satisfies Refreshed
       }
       yield* exclusively
-      const current = (yield* database.version) === version ? difference : yield* compare(database, undefined, undefined)
+      const current = (yield* database.version) === version
+        ? difference
+        : yield* compare(database, undefined, undefined)
       const refreshed = yield* bring(database, current, report)
       kept = { database, version: yield* database.version, known: current.known }
       return refreshed

@@ -122,8 +122,8 @@ export const discard = (filename: string) =>
   }))
 
 /** Creates the schema in an empty file; `false` when the file holds something else. */
-const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
-  const state = Effect.gen(function*() {
+const ensureSchema = Effect.fnUntraced(function*(reader: Connection, writing: Effect.Effect<Connection, SqlError>) {
+  const stateOf = Effect.fnUntraced(function*(connection: Connection) {
     const application = number(yield* run(connection, "PRAGMA application_id"))
     const version = number(yield* run(connection, "PRAGMA user_version"))
     if (application === applicationId && version === schemaVersion) return "ready"
@@ -131,13 +131,14 @@ const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
       ? "empty"
       : "foreign"
   })
-  const seen = yield* patiently(state)
+  const seen = yield* patiently(stateOf(reader))
   if (seen !== "empty") return seen === "ready"
+  const writer = yield* writing
   return yield* atomically(
-    connection,
+    writer,
     Effect.gen(function*() {
-      const again = yield* state
-      if (again === "empty") yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
+      const again = yield* stateOf(writer)
+      if (again === "empty") yield* Effect.forEach(schema, (sql) => run(writer, sql), { discard: true })
       return again !== "foreign"
     })
   )
@@ -147,8 +148,13 @@ const ftsColumns = columns.join(", ")
 const ftsValues = columns.map(() => "?").join(", ")
 
 /** `version`: a statement whose answer changes whenever anybody wrote to the database. */
-const makeDatabase = (reader: Connection, writer: Connection, version: string): SearchDatabase => {
-  const write = (sql: string, params: ReadonlyArray<unknown>) => run(writer, sql, params)
+const makeDatabase = (
+  reader: Connection,
+  writing: Effect.Effect<Connection, SqlError>,
+  version: string
+): SearchDatabase => {
+  const write = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.flatMap(writing, (writer) => run(writer, sql, params))
   const remove = Effect.fnUntraced(function*(row: number) {
     yield* write("DELETE FROM words WHERE rowid = ?", [row])
     yield* write("DELETE FROM grams WHERE rowid = ?", [row])
@@ -173,15 +179,15 @@ const makeDatabase = (reader: Connection, writer: Connection, version: string): 
   return {
     rows: (sql, params = []) => patiently(run(reader, sql, params)),
     version: Effect.map(run(reader, version), number),
-    transaction: (effect) => atomically(writer, effect),
+    transaction: (effect) => Effect.flatMap(writing, (writer) => atomically(writer, effect)),
     remove,
     add,
     touch: (row, identity) => Effect.asVoid(write("UPDATE items SET identity = ? WHERE rowid = ?", [identity, row])),
     merge: Effect.gen(function*() {
-      const before = number(yield* run(writer, "SELECT total_changes()"))
+      const before = number(yield* write("SELECT total_changes()", []))
       yield* patiently(write("INSERT INTO words (words, rank) VALUES ('merge', 64)", []))
       // The command itself is one change; fewer than two mean that there was nothing left to merge.
-      return number(yield* run(writer, "SELECT total_changes()")) - before >= 2
+      return number(yield* write("SELECT total_changes()", [])) - before >= 2
     })
   }
 }
@@ -191,12 +197,29 @@ export const open = Effect.fnUntraced(function*(filename: string) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   return yield* Effect.gen(function*() {
     yield* prepareFile(filename)
-    const writer = yield* patiently(connect(filename))
-    // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
-    yield* Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) => run(writer, sql))
-    if (!(yield* ensureSchema(writer))) return undefined
     const reader = yield* patiently(connect(filename))
-    return { database: makeDatabase(reader, writer, "PRAGMA data_version"), scope }
+    // Most starts find nothing to write. Whoever writes has the tier to themselves, so it is opened once.
+    let writer: Connection | undefined
+    const writing = Effect.suspend(() =>
+      writer !== undefined
+        ? Effect.succeed(writer)
+        : patiently(connect(filename)).pipe(
+          // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
+          Effect.tap((opened) =>
+            Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) =>
+              run(opened, sql), { discard: true })
+          ),
+          Effect.tap((opened) =>
+            Effect.sync(() => {
+              writer = opened
+            })
+          ),
+          Effect.provideService(Scope.Scope, scope),
+          Effect.uninterruptible
+        )
+    )
+    if (!(yield* ensureSchema(reader, writing))) return undefined
+    return { database: makeDatabase(reader, writing, "PRAGMA data_version"), scope }
   }).pipe(
     Effect.provideService(Scope.Scope, scope),
     Effect.catchIf(isDamage, () => Effect.undefined),
@@ -211,5 +234,5 @@ export const openMemory = Effect.gen(function*() {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const connection = yield* Effect.provideService(connect(":memory:"), Scope.Scope, scope)
   yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
-  return { database: makeDatabase(connection, connection, "SELECT total_changes()"), scope }
+  return { database: makeDatabase(connection, Effect.succeed(connection), "SELECT total_changes()"), scope }
 })

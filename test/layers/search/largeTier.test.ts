@@ -151,19 +151,23 @@ describe.skipIf(process.platform !== "linux")("a search of a large tier sees at 
       }), 30_000)
   }
 
-  it.effect("an edit in a folder that was made before, and in one that was made in its place", () =>
-    Effect.gen(function*() {
-      const here = yield* world
-      for (const word of ["lion", "tiger"]) {
-        fs.rmSync(here.at("knowledge/group_8"), { recursive: true, force: true })
-        here.put("knowledge/group_8/cat.md", note("cat"))
-        assert.deepStrictEqual(yield* here.ids("cat"), ["cat"])
-        yield* TestClock.adjust("1 second")
-        yield* here.watched
-        fs.appendFileSync(here.at("knowledge/group_8/cat.md"), `${word}\n`)
-        assert.deepStrictEqual(yield* here.ids(word), ["cat"])
-      }
-    }), 30_000)
+  it.effect(
+    "an edit in a folder that was made before, and in one that was made in its place",
+    () =>
+      Effect.gen(function*() {
+        const here = yield* world
+        for (const word of ["lion", "tiger"]) {
+          fs.rmSync(here.at("knowledge/group_8"), { recursive: true, force: true })
+          here.put("knowledge/group_8/cat.md", note("cat"))
+          assert.deepStrictEqual(yield* here.ids("cat"), ["cat"])
+          yield* TestClock.adjust("1 second")
+          yield* here.watched
+          fs.appendFileSync(here.at("knowledge/group_8/cat.md"), `${word}\n`)
+          assert.deepStrictEqual(yield* here.ids(word), ["cat"])
+        }
+      }),
+    30_000
+  )
 
   it.effect("what somebody else took into the index, and what they took out", () =>
     Effect.gen(function*() {
