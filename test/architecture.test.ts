@@ -51,6 +51,7 @@ const house: House = {
   adapters: {
     "src/layers/files/readRegular.ts": ["process"],
     "src/layers/files/replaceFiles.ts": ["process"],
+    "src/layers/item/watchTiers.ts": ["timer"],
     "src/layers/presence/LineagePs.ts": ["process"],
     "src/layers/process/ChildProcessesNode.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],

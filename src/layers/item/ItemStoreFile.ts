@@ -123,6 +123,13 @@ export const make = Effect.gen(function*() {
     return found.snapshot
   })
 
+  const { changedSince, changes } = watchTiers(
+    (["project", "user"] as const).map((tier) => ({
+      tier,
+      root: () => Result.getOrUndefined(roots[tier]())
+    }))
+  )
+
   const store = MakeItemStore.make({
     listing,
     resolve,
@@ -131,12 +138,8 @@ export const make = Effect.gen(function*() {
       tier === "project"
         ? Option.map(workspace.project, (p) => p.ai)
         : Option.some(tier === "user" ? home.userSpace : home.systemSpace),
-    changes: watchTiers(
-      (["project", "user"] as const).map((tier) => ({
-        tier,
-        root: () => Result.getOrUndefined(roots[tier]())
-      }))
-    )
+    changes,
+    changedSince
   }, yield* namedSources)
   return ItemStore.of({
     ...store,

@@ -139,7 +139,8 @@ export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): 
     resolve: (entry) => Result.succeed(entry.location),
     read: (location) => Effect.suspend(() => Effect.fromResult(readOne(location))),
     rootOf: (tier) => tier === "project" && tiers.project === undefined ? Option.none() : Option.some(roots[tier]),
-    changes: Stream.never
+    changes: Stream.never,
+    changedSince: () => Effect.succeed({ mark: undefined, folders: undefined })
   }
 }
 

@@ -24,6 +24,7 @@ export interface Backend extends ItemSource {
   /** Where an entry really lies. */
   readonly resolve: (entry: Entry) => Result.Result<ItemLocation, ItemUnreadable>
   readonly rootOf: (tier: Tier) => Option.Option<string>
+  readonly changedSince: ItemStore["Service"]["changedSince"]
 }
 
 const isSameName = (a: Entry, b: Entry): boolean =>
@@ -253,6 +254,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     problems,
     read,
     rootOf: files.rootOf,
-    changes: Stream.mergeAll([files, ...named.values()].map(({ changes }) => changes), { concurrency: "unbounded" })
+    changes: Stream.mergeAll([files, ...named.values()].map(({ changes }) => changes), { concurrency: "unbounded" }),
+    changedSince: files.changedSince
   })
 }

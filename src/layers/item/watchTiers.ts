@@ -29,78 +29,113 @@ const namesIn = (folder: string): ReadonlyArray<Fs.Dirent> | undefined => {
 interface Surveyed {
   readonly path: string
   readonly identity: string
+  /** A number that changes with any file in it. */
+  readonly state: number
+  readonly folders: ReadonlyArray<string>
 }
 
-const surveyed = (path: string): Surveyed => {
+type Survey = ReadonlyMap<string, Surveyed>
+
+const identityOf = (path: string): string => {
   const stat = statOf(path)
-  return { path, identity: stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeMs}` }
+  return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeMs}`
 }
 
-/** Everything below a tier's type folders: its folders, and a number that changes with any file. */
-const survey = Effect.fnUntraced(function*(root: string | undefined) {
-  const folders: Array<Surveyed> = []
+const surveyFolder = Effect.fnUntraced(function*(path: string) {
+  // Before its names are read: what is put in its place later is another one to the next survey.
+  const identity = identityOf(path)
+  const names = namesIn(path)
+  if (names === undefined) return undefined
+  const folders: Array<string> = []
   let state = 0
   const mix = (text: string): void => {
     for (let i = 0; i < text.length; i++) state = (Math.imul(state, 31) + text.charCodeAt(i)) | 0
   }
-  if (root === undefined) return { folders, state }
-  const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
-  folders.push(surveyed(root))
-  let seen = 0
-  while (waiting.length > 0) {
-    const folder = waiting.pop()!
-    // Before its names are read: what is put in its place later is another one to the next survey.
-    const found = surveyed(folder)
-    const names = namesIn(folder)
-    if (names === undefined) continue
-    folders.push(found)
-    mix(folder)
-    for (const name of names) {
-      const file = `${folder}/${name.name}`
-      if (name.isDirectory()) {
-        waiting.push(file)
-        continue
-      }
-      if (++seen % batch === 0) yield* Effect.yieldNow
-      const stat = statOf(file)
-      if (stat !== undefined) mix(`${name.name}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeMs}:${stat.ctimeMs}`)
+  for (const [i, name] of names.entries()) {
+    const file = `${path}/${name.name}`
+    if (name.isDirectory()) {
+      folders.push(file)
+      continue
     }
+    if (i % batch === batch - 1) yield* Effect.yieldNow
+    const stat = statOf(file)
+    if (stat !== undefined) mix(`${name.name}:${stat.ino}:${stat.size}:${stat.mode}:${stat.mtimeMs}:${stat.ctimeMs}`)
   }
-  return { folders, state }
+  return { path, identity, state, folders } satisfies Surveyed
 })
 
+/** Everything below a tier's type folders, the root first. Folders that are not `stale` are as `known` has them. */
+const survey = Effect.fnUntraced(
+  function*(root: string | undefined, known: Survey, stale: ReadonlySet<string> | undefined) {
+    const found = new Map<string, Surveyed>()
+    if (root === undefined) return found
+    found.set(root, { path: root, identity: identityOf(root), state: 0, folders: [] })
+    const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
+    while (waiting.length > 0) {
+      const path = waiting.pop()!
+      const before = stale?.has(path) === false ? known.get(path) : undefined
+      const folder = before ?? (yield* surveyFolder(path))
+      if (folder === undefined) continue
+      found.set(path, folder)
+      for (const child of folder.folders) waiting.push(child)
+      if (before === undefined) yield* Effect.yieldNow
+    }
+    return found
+  }
+)
+
+/** What one listener's watchers have told of a tier. Numbers count what all of them told. */
+interface Told {
+  readonly tier: Tier
+  /** When every folder was watched; undefined while one is not. */
+  since: number | undefined
+  /** When each folder was told of last. */
+  readonly folders: Map<string, number>
+}
+
 const watchTier = Effect.fnUntraced(function*(
-  { root, tier }: WatchedTier,
-  queue: Queue.Enqueue<Tier>
+  { root }: WatchedTier,
+  told: Told,
+  count: () => number,
+  tell: () => void
 ): Effect.fn.Return<never, never, Scope.Scope> {
   const watchers = new Map<string, { readonly watcher: Fs.FSWatcher; readonly identity: string }>()
   const wake = yield* Queue.sliding<void>(1)
   let complete = true
+  let stale = new Set<string>()
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       for (const { watcher } of watchers.values()) watcher.close()
     })
   )
   const typeFolders: ReadonlySet<string> = new Set(ItemType.literals.map((type) => typeFolder[type]))
-  const changed = (): void => {
-    Queue.offerUnsafe(queue, tier)
-    Queue.offerUnsafe(wake, undefined)
+  const incomplete = (): void => {
+    complete = false
+    told.since = undefined
+  }
+  const changed = (folder: string): void => {
+    told.folders.set(folder, count())
+    stale.add(folder)
   }
   const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
     try {
       // In the root itself only its type folders are of interest; logs and caches lie beside them.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
-        if (!isRoot || name === null || typeFolders.has(name)) changed()
+        if (isRoot && name !== null && !typeFolders.has(name)) return
+        changed(path)
+        if (name !== null) stale.add(`${path}/${name}`)
+        tell()
+        Queue.offerUnsafe(wake, undefined)
       })
       watcher.on("error", () => {
         watcher.close()
         if (watchers.get(path)?.watcher === watcher) watchers.delete(path)
-        complete = false
+        incomplete()
         Queue.offerUnsafe(wake, undefined)
       })
       watchers.set(path, { watcher, identity })
     } catch {
-      complete = false
+      incomplete()
     }
   }
   /** Says whether a folder is watched that was not: what happened in it until now, nobody has told. */
@@ -116,32 +151,85 @@ const watchTier = Effect.fnUntraced(function*(
     for (const folder of wanted.values()) {
       if (watchers.has(folder.path)) continue
       watch(folder, folder === folders[0])
+      changed(folder.path)
       added ||= watchers.has(folder.path)
+    }
+    if (!complete || folders.length === 0) told.since = undefined
+    else if (told.since === undefined || told.folders.size > 2 * maxWatched) {
+      told.folders.clear()
+      told.since = count()
     }
     return added
   }
-  let known: number | undefined
+  let known: Survey | undefined
+  let pause = 0
+  let wholeAt = Number.NEGATIVE_INFINITY
   while (true) {
     const start = yield* Clock.currentTimeMillis
-    const { folders, state } = yield* survey(root())
+    const isWhole = known === undefined || !complete || start >= wholeAt
+    const looked = isWhole ? undefined : stale
+    stale = new Set()
+    const found = yield* survey(root(), known ?? new Map(), looked)
+    const differing = [...found.values()].filter(({ path, state }) => known?.get(path)?.state !== state)
     const isFirst = known === undefined
-    if (!isFirst && known !== state) yield* Queue.offer(queue, tier)
-    known = state
-    if (follow(folders) && !isFirst) Queue.offerUnsafe(wake, undefined)
-    const cost = (yield* Clock.currentTimeMillis) - start
-    // Never more than a few percent of the time for looking; a missing root is one cheap look.
-    const pause = folders.length > 0 && complete ? Math.max(10_000, cost * 100) : Math.max(500, cost * 20)
-    yield* Effect.timeoutOption(Queue.take(wake), Duration.millis(pause))
+    if (!isFirst && (differing.length > 0 || known!.size !== found.size)) {
+      for (const { path } of differing) told.folders.set(path, count())
+      tell()
+    }
+    known = found
+    if (follow([...found.values()]) && !isFirst) Queue.offerUnsafe(wake, undefined)
+    const end = yield* Clock.currentTimeMillis
+    if (isWhole) {
+      const cost = end - start
+      // Never more than a few percent of the time for looking; a missing root is one cheap look.
+      pause = found.size > 0 && complete ? Math.max(10_000, cost * 100) : Math.max(500, cost * 20)
+      wholeAt = end + pause
+    }
+    yield* Effect.timeoutOption(Queue.take(wake), Duration.millis(Math.max(0, wholeAt - end)))
     // A burst of events is one look, and their folder is in a settled state by then.
     yield* Effect.sleep(Duration.millis(100))
   }
 })
 
-/** Emits the tiers that changed, collected over a fifth of a second. Works only while somebody listens. */
-export const watchTiers = (tiers: ReadonlyArray<WatchedTier>): Stream.Stream<ReadonlyArray<Tier>> =>
-  Stream.callback<Tier>((queue) =>
-    Effect.forEach(tiers, (tier) => watchTier(tier, queue), { concurrency: "unbounded", discard: true })
+/** Two turns of the event loop: what the system had told before has reached its listeners. */
+const eventsTold = Effect.callback<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
+})
+
+export const watchTiers = (tiers: ReadonlyArray<WatchedTier>) => {
+  let counted = 0
+  const count = (): number => ++counted
+  const live = new Set<Told>()
+
+  const watched = (tier: WatchedTier, queue: Queue.Enqueue<Tier>) =>
+    Effect.gen(function*() {
+      const told: Told = { tier: tier.tier, since: undefined, folders: new Map() }
+      live.add(told)
+      yield* Effect.addFinalizer(() => Effect.sync(() => live.delete(told)))
+      return yield* watchTier(tier, told, count, () => Queue.offerUnsafe(queue, tier.tier))
+    })
+
+  /** Emits the tiers that changed, collected over a fifth of a second. Works only while somebody listens. */
+  const changes: Stream.Stream<ReadonlyArray<Tier>> = Stream.callback<Tier>((queue) =>
+    Effect.forEach(tiers, (tier) => watched(tier, queue), { concurrency: "unbounded", discard: true })
   ).pipe(
     Stream.groupedWithin(1000, Duration.millis(200)),
     Stream.map((seen) => Array.from(new Set(seen)))
   )
+
+  const changedSince = Effect.fnUntraced(function*(tier: Tier, mark: number | undefined) {
+    const isWatched = (told: Told) => told.tier === tier && told.since !== undefined
+    if (![...live].some(isWatched)) return { mark: undefined, folders: undefined }
+    yield* eventsTold
+    const told = [...live].find(isWatched)
+    if (told?.since === undefined) return { mark: undefined, folders: undefined }
+    return {
+      mark: counted,
+      folders: mark === undefined || mark < told.since
+        ? undefined
+        : new Set(Array.from(told.folders).flatMap(([folder, at]) => at > mark ? [folder] : []))
+    }
+  })
+
+  return { changes, changedSince }
+}

@@ -12,19 +12,22 @@ type Request = Parameters<Validate>[0]
 /** Compiled schemas that are kept; the one unused for longest goes first. */
 const maxKept = 500
 
-const loadCompiler = Effect.cached(
-  Effect.promise(() => Promise.all([import("./ajv.ts"), import("./linearPatterns.ts")] as const))
-)
+/** No schema without the word has one, and the engine takes as long to load as the compiler. */
+const mayHavePatterns = (schema: Schema.JsonObject): boolean => JSON.stringify(schema).includes("\"pattern")
+
+const noPatterns = { linearPattern: () => Result.fail("its patterns were not seen") }
 
 export const make = Effect.gen(function*() {
-  const compiler = yield* loadCompiler
+  const compiler = yield* Effect.cached(Effect.promise(() => import("./ajv.ts")))
+  const patternEngine = yield* Effect.cached(Effect.promise(() => import("./linearPatterns.ts")))
   const kept = new BoundedMap<string, Checks>(maxKept)
 
   const compile = Effect.fnUntraced(function*({ closed, schema, what }: Request) {
     const unusable = (issue: string) => new SchemaUnusable({ what, issue })
     const prepared = yield* Effect.fromResult(prepareSchema(schema, what))
-    const [ajv, { linearPattern }] = yield* compiler
-    const check = yield* Effect.fromResult(Result.mapError(ajv.compile(prepared), unusable))
+    const ajv = yield* compiler
+    const { linearPattern } = mayHavePatterns(schema) ? yield* patternEngine : noPatterns
+    const check = yield* Effect.fromResult(Result.mapError(ajv.compile(prepared, linearPattern), unusable))
     const failures = (value: Schema.Json) => Result.mapError(check(value), unusable)
     const known = topLevelKeys(prepared, closed)
     const patterns = yield* Effect.forEach(

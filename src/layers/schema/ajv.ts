@@ -5,18 +5,19 @@ import { JsonPointer, Result, type Schema } from "effect"
 import { isJsonObject } from "../../services/schema/json.ts"
 import type { SchemaFailure } from "../../services/schema/schemaIssues.ts"
 import { type PreparedSchema } from "../../services/schema/schemaText.ts"
-import { linearPattern } from "./linearPatterns.ts"
+import type { linearPattern } from "./linearPatterns.ts"
 
 class PatternRefused extends Error {}
 
 /** Ajv tells patterns apart by `toString`, and wants source text that is only used for generated modules. */
-const engine = Object.assign(
-  (pattern: string) => ({
-    test: Result.getOrThrowWith(linearPattern(pattern), (issue) => new PatternRefused(issue)),
-    toString: () => pattern
-  }),
-  { code: "linearPattern" }
-)
+const engineOf = (read: typeof linearPattern) =>
+  Object.assign(
+    (pattern: string) => ({
+      test: Result.getOrThrowWith(read(pattern), (issue) => new PatternRefused(issue)),
+      toString: () => pattern
+    }),
+    { code: "linearPattern" }
+  )
 
 const options: Options = {
   allErrors: true,
@@ -28,18 +29,22 @@ const options: Options = {
   validateFormats: false,
   // Keyword values are checked while compiling; compiling the meta-schema would cost ten times the rest.
   validateSchema: false,
+  // Nor is the meta-schema needed to refer to: only local references are followed.
+  meta: false,
   messages: false,
-  logger: false,
-  code: { regExp: engine }
+  logger: false
 }
 
 export type Check = (value: Schema.Json) => Result.Result<ReadonlyArray<SchemaFailure>, string>
 
 /** A fresh Ajv for every schema: it never forgets what it has compiled, and making one costs less than compiling. */
-export const compile = (prepared: PreparedSchema): Result.Result<Check, string> =>
+export const compile = (prepared: PreparedSchema, read: typeof linearPattern): Result.Result<Check, string> =>
   Result.map(
     Result.try({
-      try: () => (prepared.draft === "draft-07" ? new Ajv(options) : new Ajv2020(options)).compile(prepared.schema),
+      try: () => {
+        const all: Options = { ...options, code: { regExp: engineOf(read) } }
+        return (prepared.draft === "draft-07" ? new Ajv(all) : new Ajv2020(all)).compile(prepared.schema)
+      },
       catch: (e) => e instanceof Error ? e.message : "it cannot be compiled"
     }),
     (validate: ValidateFunction) => (value) =>

@@ -52,6 +52,8 @@ interface TierState {
   /** Number of the look that began last, and what it found. */
   looked: number
   last: Refreshed
+  /** What the store tells changes from: as of when that look began. */
+  mark: number | undefined
   /** Whether something may have changed since that look began. */
   dirty: boolean
   /** Whether a look is under way. */
@@ -117,6 +119,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       lock
     }),
     looked: 0,
+    mark: undefined,
     last: { items: 0, changed: 0, millis: 0 },
     dirty: true,
     busy: false,
@@ -228,7 +231,13 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       state.looked = ++looks
       state.dirty = false
       state.busy = true
-      state.last = yield* Effect.onExit(state.refresh(database, report), (exit) =>
+      const isWhole = asked === always || state.last.items <= smallTier
+      const lookAtFiles = Effect.gen(function*() {
+        const { folders, mark } = yield* store.changedSince(state.tier, isWhole ? undefined : state.mark)
+        state.last = yield* state.refresh(database, report, folders)
+        state.mark = mark
+      })
+      yield* Effect.onExit(lookAtFiles, (exit) =>
         Effect.sync(() => {
           state.busy = false
           if (exit._tag === "Failure") state.dirty = true
@@ -247,12 +256,23 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       { startImmediately: true }
     ).pipe(Effect.flatMap(Fiber.join))
 
+  /** Of a large tier it is asked at once: the stream that marks it collects for a while. */
+  const markChanged = (state: TierState) =>
+    state.dirty || state.mark === undefined || state.last.items <= smallTier
+      ? Effect.void
+      : Effect.map(store.changedSince(state.tier, state.mark), ({ folders }) => {
+        if (folders === undefined || folders.size > 0) state.dirty = true
+      })
+
   /** Returns at once where nothing can have changed, else when a look has ended. */
   const fresh = (state: TierState): Effect.Effect<void, IndexUnavailable> =>
-    Effect.flatMap(nowMillis, (now) =>
-      due(state, now) || state.busy
-        ? Effect.asVoid(lookShared(state, looks, () => Effect.void))
-        : Effect.void)
+    Effect.andThen(markChanged(state), nowMillis).pipe(
+      Effect.flatMap((now) =>
+        due(state, now) || state.busy
+          ? Effect.asVoid(lookShared(state, looks, () => Effect.void))
+          : Effect.void
+      )
+    )
 
   /** Something that reads the index, after what changed on disk was taken in. */
   const withFresh = <A>(state: TierState, use: (open: Open) => Effect.Effect<A, SqlError>) =>

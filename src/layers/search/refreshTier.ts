@@ -1,6 +1,6 @@
 // Bringing one tier's index up to date: compare what lies on disk with what was indexed, parse only what differs, write
 // in small batches. Between batches everything else goes on; one process at a time writes, the others wait and then
-// find little left to do.
+// find little left to do. What a file's row says is kept in memory, as long as nobody else writes to the index.
 import { Clock, Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { statSync } from "node:fs"
@@ -22,10 +22,13 @@ export interface Refreshed {
 
 export type Report = (done: number, total: number) => Effect.Effect<void>
 
-/** Items in one transaction: a commit costs as much as some items. Other fibers get a turn after each item. */
+/** Items in one transaction: a commit costs as much as some items. */
 const batchSize = 256
-/** How many files are looked at, and rows read, before other fibers get a turn. */
+/** How many items are read and written, a few milliseconds, before other fibers get a turn. */
+const turnSize = 8
+/** How many files are looked at before they do, and how many are compared with what is known of them. */
 const stride = 256
+const knownStride = 8192
 const pageSize = 2048
 /** A file that changed this recently can change again without its times showing it. */
 const racyMillis = 2000
@@ -59,9 +62,13 @@ export const fileIdentity: IdentityOf = (location) => {
 
 interface Indexed {
   readonly row: number
-  readonly identity: string
-  readonly digest: string
+  identity: string
+  /** Number of the comparison that has found its file. */
+  seen: number
 }
+
+/** What the index says of each item that a comparison has found, by the object that the store lists it as. */
+type Known = Map<ItemLocation, Indexed>
 
 interface Changed {
   readonly location: ItemLocation
@@ -73,7 +80,17 @@ interface Difference {
   readonly items: number
   readonly changed: ReadonlyArray<Changed>
   readonly gone: ReadonlyArray<number>
+  readonly known: Known
 }
+
+const keyOf = ({ path, type }: ItemLocation): string => `${type}/${path}`
+
+const folderOf = ({ file }: ItemLocation): string => file.slice(0, file.lastIndexOf("/"))
+
+/** Whether a file has to be looked at, where changes in these folders are all that there were. */
+const mayDiffer = (location: ItemLocation, { identity }: Indexed, folders: ReadonlySet<string>): boolean =>
+  identity === "" || location.source !== undefined ||
+  (folders.size > 0 && (folders.has(folderOf(location)) || folders.has(location.file)))
 
 export const makeRefreshTier = (
   tier: Tier,
@@ -85,48 +102,96 @@ export const makeRefreshTier = (
     readonly lock: ProcessLock["Service"]
   }
 ) => {
-  const compare = Effect.fnUntraced(function*(database: SearchDatabase) {
-    const started = yield* Clock.currentTimeNanos
-    const locations = yield* services.store.list({ tier })
-    const known = new Map<string, Indexed>()
+  let comparisons = 0
+  /** Undefined while a look is under way, and after one that failed. */
+  let kept: { readonly database: SearchDatabase; readonly version: number; readonly known: Known } | undefined
+
+  const readRows = Effect.fnUntraced(function*(database: SearchDatabase) {
+    const rows = new Map<string, Indexed>()
     let last = 0
     while (true) {
-      const rows = yield* database.rows(
-        "SELECT rowid, type, path, identity, digest FROM items WHERE rowid > ? ORDER BY rowid LIMIT ?",
+      const page = yield* database.rows(
+        "SELECT rowid, type, path, identity FROM items WHERE rowid > ? ORDER BY rowid LIMIT ?",
         [last, pageSize]
       )
-      for (const [row, type, path, identity, digest] of rows) {
+      for (const [row, type, path, identity] of page) {
         last = Number(row)
-        known.set(`${type}/${path}`, { row: last, identity: String(identity), digest: String(digest) })
+        rows.set(`${type}/${path}`, { row: last, identity: String(identity), seen: 0 })
       }
-      if (rows.length < pageSize) break
+      if (page.length < pageSize) return rows
       yield* Effect.yieldNow
     }
+  })
+
+  const compare = Effect.fnUntraced(function*(
+    database: SearchDatabase,
+    before: Known | undefined,
+    folders: ReadonlySet<string> | undefined
+  ) {
+    const started = yield* Clock.currentTimeNanos
+    const comparison = ++comparisons
+    const locations = yield* services.store.list({ tier })
+    const known: Known = before ?? new Map()
     const changed: Array<Changed> = []
-    for (const [i, location] of locations.entries()) {
-      if (i % stride === stride - 1) yield* Effect.yieldNow
-      const key = `${location.type}/${location.path}`
-      const indexed = known.get(key)
-      known.delete(key)
+    const newlyListed: Array<ItemLocation> = []
+    const compareOne = (location: ItemLocation, indexed: Indexed): void => {
       const [identity] = identityOf(location)
-      if (identity === "" || indexed?.identity !== identity) changed.push({ location, indexed })
+      if (identity === "" || indexed.identity !== identity) changed.push({ location, indexed })
+    }
+    for (const [i, location] of locations.entries()) {
+      const indexed = known.get(location)
+      if (i % (folders === undefined ? stride : knownStride) === 0) yield* Effect.yieldNow
+      if (indexed === undefined) {
+        newlyListed.push(location)
+        continue
+      }
+      indexed.seen = comparison
+      if (folders === undefined || mayDiffer(location, indexed, folders)) compareOne(location, indexed)
+    }
+    const rest = before === undefined ? yield* readRows(database) : new Map<string, Indexed>()
+    if (locations.length - newlyListed.length < known.size) {
+      for (const [location, indexed] of known) {
+        if (indexed.seen === comparison) continue
+        known.delete(location)
+        rest.set(keyOf(location), indexed)
+      }
+    }
+    for (const [i, location] of newlyListed.entries()) {
+      if (i % stride === stride - 1) yield* Effect.yieldNow
+      const key = keyOf(location)
+      const indexed = rest.get(key)
+      rest.delete(key)
+      if (indexed === undefined) changed.push({ location, indexed })
+      else {
+        known.set(location, indexed)
+        compareOne(location, indexed)
+      }
     }
     return {
       millis: Number((yield* Clock.currentTimeNanos) - started) / 1e6,
       items: locations.length,
       changed,
-      gone: [...known.values()].map(({ row }) => row)
+      gone: Array.from(rest.values(), ({ row }) => row),
+      known
     } satisfies Difference
   })
 
-  const index = Effect.fnUntraced(function*({ indexed, location }: Changed) {
+  const digestIn = (database: SearchDatabase, row: number) =>
+    Effect.map(
+      database.rows("SELECT digest FROM items WHERE rowid = ?", [row]),
+      ([found]) => String(found?.[0] ?? "")
+    )
+
+  const index = Effect.fnUntraced(function*(database: SearchDatabase, { indexed, location }: Changed) {
     // Before reading: a change in between is then found by the next refresh.
     const [seen, changed] = identityOf(location)
     const now = yield* Clock.currentTimeMillis
     const identity = Math.abs(now - changed) < racyMillis ? "" : seen
     const snapshot = yield* Effect.orElseSucceed(services.store.read(location), () => undefined)
     const digest = snapshot?.digest ?? ""
-    if (indexed !== undefined && digest !== "" && indexed.digest === digest) return { row: indexed.row, identity }
+    if (indexed !== undefined && digest !== "" && (yield* digestIn(database, indexed.row)) === digest) {
+      return { row: indexed.row, identity }
+    }
     const item = snapshot === undefined
       ? undefined
       : yield* Effect.orElseSucceed(services.parser.parse(snapshot), () => undefined)
@@ -142,30 +207,44 @@ export const makeRefreshTier = (
     } satisfies IndexedItem
   })
 
+  /** `each` over everything in transactions of a batch, with turns for other fibers. */
+  const inBatches = <A, E>(
+    database: SearchDatabase,
+    all: ReadonlyArray<A>,
+    each: (one: A) => Effect.Effect<void, E>,
+    report: Report
+  ) =>
+    Effect.gen(function*() {
+      for (let i = 0; i < all.length; i += batchSize) {
+        yield* database.transaction(
+          Effect.forEach(
+            all.slice(i, i + batchSize),
+            (one, n) => n % turnSize === turnSize - 1 ? Effect.andThen(each(one), Effect.yieldNow) : each(one),
+            { discard: true }
+          )
+        )
+        yield* report(Math.min(i + batchSize, all.length), all.length)
+      }
+    })
+
   const bring = Effect.fnUntraced(function*(database: SearchDatabase, difference: Difference, report: Report) {
-    const total = difference.changed.length
-    let written = difference.gone.length
-    for (let i = 0; i < difference.gone.length; i += batchSize) {
-      const rows = difference.gone.slice(i, i + batchSize)
-      yield* database.transaction(
-        Effect.forEach(rows, (row) => Effect.andThen(database.remove(row), Effect.yieldNow), { discard: true })
-      )
-    }
-    const apply = Effect.fnUntraced(function*(changed: Changed) {
-      const entry = yield* index(changed)
-      if (entry.row !== undefined) return yield* database.touch(entry.row, entry.identity)
-      if (changed.indexed !== undefined) yield* database.remove(changed.indexed.row)
-      yield* database.add(entry)
+    const { changed, gone, known } = difference
+    let written = gone.length
+    yield* inBatches(database, gone, database.remove, () => Effect.void)
+    const apply = Effect.fnUntraced(function*(one: Changed) {
+      const { indexed, location } = one
+      const entry = yield* index(database, one)
+      if (entry.row !== undefined) {
+        if (indexed!.identity !== entry.identity) yield* database.touch(entry.row, entry.identity)
+        indexed!.identity = entry.identity
+        return
+      }
+      if (indexed !== undefined) yield* database.remove(indexed.row)
+      known.set(location, { row: yield* database.add(entry), identity: entry.identity, seen: 0 })
       written++
     })
-    for (let i = 0; i < total; i += batchSize) {
-      const batch = difference.changed.slice(i, i + batchSize)
-      yield* database.transaction(
-        Effect.forEach(batch, (one) => Effect.andThen(apply(one), Effect.yieldNow), { discard: true })
-      )
-      yield* report(Math.min(i + batchSize, total), total)
-    }
-    if (total > 1000) {
+    yield* inBatches(database, changed, apply, report)
+    if (changed.length > 1000) {
       while (yield* database.merge) yield* Effect.yieldNow
     }
     return { items: difference.items, changed: written, millis: difference.millis } satisfies Refreshed
@@ -183,16 +262,25 @@ export const makeRefreshTier = (
     )
   )
 
+  /** `folders`: where files may have changed since the last look; undefined: anywhere. */
   return Effect.fnUntraced(
-    function*(database: SearchDatabase, report: Report) {
+    function*(database: SearchDatabase, report: Report, folders: ReadonlySet<string> | undefined) {
       const version = yield* database.version
-      const difference = yield* compare(database)
-      if (difference.changed.length + difference.gone.length === 0) {
-        return { items: difference.items, changed: 0, millis: difference.millis } satisfies Refreshed
+      const before = kept?.database === database && kept.version === version ? kept.known : undefined
+      kept = undefined
+      const difference = yield* compare(database, before, folders)
+      const { changed, gone, items, known, millis } = difference
+      if (changed.length + gone.length === 0) {
+        kept = { database, version, known }
+        return { items, changed: 0, millis } satisfies Refreshed
       }
       yield* exclusively
-      const current = (yield* database.version) === version ? difference : yield* compare(database)
-      return yield* bring(database, current, report)
+      const current = (yield* database.version) === version
+        ? difference
+        : yield* compare(database, undefined, undefined)
+      const refreshed = yield* bring(database, current, report)
+      kept = { database, version: yield* database.version, known: current.known }
+      return refreshed
     },
     (effect): Effect.Effect<Refreshed, SqlError | LockUnavailable> => Effect.scoped(effect)
   )

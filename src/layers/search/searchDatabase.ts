@@ -66,7 +66,8 @@ export interface SearchDatabase {
   /** Everything that `effect` writes, or nothing of it. One at a time: whoever writes holds the tier's lock. */
   readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   readonly remove: (row: number) => Effect.Effect<void, SqlError>
-  readonly add: (item: IndexedItem) => Effect.Effect<void, SqlError>
+  /** Answers its row. */
+  readonly add: (item: IndexedItem) => Effect.Effect<number, SqlError>
   readonly touch: (row: number, identity: string) => Effect.Effect<void, SqlError>
   /** A slice of the work that makes an index fast after many changes; false when none is left. */
   readonly merge: Effect.Effect<boolean, SqlError>
@@ -121,8 +122,8 @@ export const discard = (filename: string) =>
   }))
 
 /** Creates the schema in an empty file; `false` when the file holds something else. */
-const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
-  const state = Effect.gen(function*() {
+const ensureSchema = Effect.fnUntraced(function*(reader: Connection, writing: Effect.Effect<Connection, SqlError>) {
+  const stateOf = Effect.fnUntraced(function*(connection: Connection) {
     const application = number(yield* run(connection, "PRAGMA application_id"))
     const version = number(yield* run(connection, "PRAGMA user_version"))
     if (application === applicationId && version === schemaVersion) return "ready"
@@ -130,13 +131,14 @@ const ensureSchema = Effect.fnUntraced(function*(connection: Connection) {
       ? "empty"
       : "foreign"
   })
-  const seen = yield* patiently(state)
+  const seen = yield* patiently(stateOf(reader))
   if (seen !== "empty") return seen === "ready"
+  const writer = yield* writing
   return yield* atomically(
-    connection,
+    writer,
     Effect.gen(function*() {
-      const again = yield* state
-      if (again === "empty") yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
+      const again = yield* stateOf(writer)
+      if (again === "empty") yield* Effect.forEach(schema, (sql) => run(writer, sql), { discard: true })
       return again !== "foreign"
     })
   )
@@ -146,8 +148,13 @@ const ftsColumns = columns.join(", ")
 const ftsValues = columns.map(() => "?").join(", ")
 
 /** `version`: a statement whose answer changes whenever anybody wrote to the database. */
-const makeDatabase = (reader: Connection, writer: Connection, version: string): SearchDatabase => {
-  const write = (sql: string, params: ReadonlyArray<unknown>) => run(writer, sql, params)
+const makeDatabase = (
+  reader: Connection,
+  writing: Effect.Effect<Connection, SqlError>,
+  version: string
+): SearchDatabase => {
+  const write = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.flatMap(writing, (writer) => run(writer, sql, params))
   const remove = Effect.fnUntraced(function*(row: number) {
     yield* write("DELETE FROM words WHERE rowid = ?", [row])
     yield* write("DELETE FROM grams WHERE rowid = ?", [row])
@@ -155,32 +162,32 @@ const makeDatabase = (reader: Connection, writer: Connection, version: string): 
     yield* write("DELETE FROM items WHERE rowid = ?", [row])
   })
   const add = Effect.fnUntraced(function*(item: IndexedItem) {
-    const row = number(
-      yield* write(
-        `INSERT INTO items (type, id, category, path, squashed, identity, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
-          RETURNING rowid`,
-        [item.type, item.id, item.category, item.path, squash(item.id), item.identity, item.digest]
-      )
+    // Not by RETURNING, which takes a savepoint, and for that FTS5 writes a segment of the one item before.
+    yield* write(
+      "INSERT INTO items (type, id, category, path, squashed, identity, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [item.type, item.id, item.category, item.path, squash(item.id), item.identity, item.digest]
     )
+    const row = number(yield* write("SELECT last_insert_rowid()", []))
     yield* write(`INSERT INTO words (rowid, ${ftsColumns}) VALUES (?, ${ftsValues})`, [
       row,
       ...columns.map((column) => item.document[column].join(" "))
     ])
     yield* write("INSERT INTO grams (rowid, id) VALUES (?, ?)", [row, item.id])
     for (const tag of item.tags) yield* write("INSERT OR IGNORE INTO tags (tag, item) VALUES (?, ?)", [tag, row])
+    return row
   })
   return {
     rows: (sql, params = []) => patiently(run(reader, sql, params)),
     version: Effect.map(run(reader, version), number),
-    transaction: (effect) => atomically(writer, effect),
+    transaction: (effect) => Effect.flatMap(writing, (writer) => atomically(writer, effect)),
     remove,
     add,
     touch: (row, identity) => Effect.asVoid(write("UPDATE items SET identity = ? WHERE rowid = ?", [identity, row])),
     merge: Effect.gen(function*() {
-      const before = number(yield* run(writer, "SELECT total_changes()"))
+      const before = number(yield* write("SELECT total_changes()", []))
       yield* patiently(write("INSERT INTO words (words, rank) VALUES ('merge', 64)", []))
       // The command itself is one change; fewer than two mean that there was nothing left to merge.
-      return number(yield* run(writer, "SELECT total_changes()")) - before >= 2
+      return number(yield* write("SELECT total_changes()", [])) - before >= 2
     })
   }
 }
@@ -190,12 +197,29 @@ export const open = Effect.fnUntraced(function*(filename: string) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   return yield* Effect.gen(function*() {
     yield* prepareFile(filename)
-    const writer = yield* patiently(connect(filename))
-    // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
-    yield* Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) => run(writer, sql))
-    if (!(yield* ensureSchema(writer))) return undefined
     const reader = yield* patiently(connect(filename))
-    return { database: makeDatabase(reader, writer, "PRAGMA data_version"), scope }
+    // Most starts find nothing to write. Whoever writes has the tier to themselves, so it is opened once.
+    let writer: Connection | undefined
+    const writing = Effect.suspend(() =>
+      writer !== undefined
+        ? Effect.succeed(writer)
+        : patiently(connect(filename)).pipe(
+          // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
+          Effect.tap((opened) =>
+            Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) =>
+              run(opened, sql), { discard: true })
+          ),
+          Effect.tap((opened) =>
+            Effect.sync(() => {
+              writer = opened
+            })
+          ),
+          Effect.provideService(Scope.Scope, scope),
+          Effect.uninterruptible
+        )
+    )
+    if (!(yield* ensureSchema(reader, writing))) return undefined
+    return { database: makeDatabase(reader, writing, "PRAGMA data_version"), scope }
   }).pipe(
     Effect.provideService(Scope.Scope, scope),
     Effect.catchIf(isDamage, () => Effect.undefined),
@@ -210,5 +234,5 @@ export const openMemory = Effect.gen(function*() {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const connection = yield* Effect.provideService(connect(":memory:"), Scope.Scope, scope)
   yield* Effect.forEach(schema, (sql) => run(connection, sql), { discard: true })
-  return { database: makeDatabase(connection, connection, "SELECT total_changes()"), scope }
+  return { database: makeDatabase(connection, Effect.succeed(connection), "SELECT total_changes()"), scope }
 })

@@ -4,6 +4,8 @@ export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #most: number
   readonly #sizeOf: (value: V) => number
+  /** Passes only what is deleted next, so it stands at the oldest: a new one would pass every deleted entry again. */
+  readonly #oldest = this.#entries.keys()
   #total = 0
 
   /** `most`: what all values may take together, by `sizeOf`, which has to give the same for a value each time. */
@@ -33,8 +35,9 @@ export class BoundedMap<K, V> {
     if (size > this.#most) return
     this.#entries.set(key, value)
     this.#total += size
-    for (const oldest of this.#entries.keys()) {
-      if (this.#total <= this.#most) break
+    while (this.#total > this.#most) {
+      const { done, value: oldest } = this.#oldest.next()
+      if (done === true) break
       this.delete(oldest)
     }
   }

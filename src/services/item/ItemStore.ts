@@ -23,6 +23,13 @@ type Find = (
   query: ItemQuery
 ) => Effect.Effect<FoundItem, ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemUnreadable>
 
+/** Folders in which files may have changed, and a mark to ask from the next time. */
+export interface ChangedFolders {
+  readonly mark: number | undefined
+  /** Their real paths. Undefined where that is not known: every file may have changed. */
+  readonly folders: ReadonlySet<string> | undefined
+}
+
 export class ItemStore extends Context.Service<ItemStore, {
   /**
    * The item that a query names. A protected system item wins over any shadow of it: the shadow is then
@@ -49,4 +56,10 @@ export class ItemStore extends Context.Service<ItemStore, {
   readonly rootOf: (tier: Tier) => Option.Option<string>
   /** Emits after changes on disk below any tier (debounced to within a second), while somebody is listening. */
   readonly changes: Stream.Stream<ReadonlyArray<Tier>>
+  /**
+   * What has changed below a tier since `mark`, at once: `changes` collects for a while first. Known only while somebody
+   * listens to `changes` and every folder is watched. A change of this machine is there when its write has returned on
+   * Linux; elsewhere it may take as long as the system takes to tell it.
+   */
+  readonly changedSince: (tier: Tier, mark: number | undefined) => Effect.Effect<ChangedFolders>
 }>()("kiwi/services/item/ItemStore") {}

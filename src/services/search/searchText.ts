@@ -73,7 +73,9 @@ const hyphenated = /(?<![\p{L}\p{N}-])([\p{L}\p{N}]+)-([\p{L}\p{N}]+)(?![\p{L}\p
 
 /** The words of a text: compounds whole and in parts, first those of two parts with a hyphen, without it. */
 export const tokens = (text: string): Array<string> => {
-  const out = Array.from(text.matchAll(hyphenated), ([, first, second]) => token(`${first}${second}`))
+  const out = text.includes("-")
+    ? Array.from(text.matchAll(hyphenated), ([, first, second]) => token(`${first}${second}`))
+    : []
   for (const word of rawWords(text)) {
     if (!compound.test(word)) {
       out.push(token(word))

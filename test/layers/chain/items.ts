@@ -122,7 +122,8 @@ export const layer = (specs: Array<ToolSpec>) => {
           return snapshot
         }),
       rootOf: () => Option.none(),
-      changes: Stream.empty
+      changes: Stream.empty,
+      changedSince: () => Effect.succeed({ mark: undefined, folders: undefined })
     }),
     Layer.succeed(ItemParser, {
       parse: (snapshot) =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Queue, Stream } from "effect"
+import { Duration, Effect, Fiber, Queue, Schedule, Stream } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
@@ -334,4 +334,41 @@ describe("changes", () => {
         assert.deepStrictEqual(told._tag === "Some" ? told.value : [], ["user"])
       })
     ))
+
+  it.live.skipIf(process.platform !== "linux")(
+    "folders are told at once, and only while all of them are watched",
+    () =>
+      using((disk, store) =>
+        Effect.gen(function*() {
+          for (const name of ["a", "b"]) disk.write("project", `tools/${name}/x.py`, "x\n")
+          const none = { mark: undefined, folders: undefined }
+          assert.deepStrictEqual(yield* store.changedSince("project", undefined), none)
+          const watched = Effect.suspend(() => store.changedSince("project", undefined)).pipe(
+            Effect.repeat({ until: ({ mark }) => mark !== undefined, schedule: Schedule.spaced("5 millis") })
+          )
+          const since = (mark: number | undefined) =>
+            Effect.map(
+              store.changedSince("project", mark),
+              ({ folders }) =>
+                folders && Array.from(folders, (f) => f.slice(disk.root("project").length + 1)).toSorted()
+            )
+          const listening = yield* Effect.forkChild(Stream.runDrain(store.changes))
+          const { folders, mark } = yield* watched
+          assert.isUndefined(folders, "from before every folder was watched")
+          assert.deepStrictEqual(yield* since(mark), [])
+          disk.write("project", "tools/a/x.py", "y\n")
+          assert.deepStrictEqual(yield* since(mark), ["tools/a"])
+          const later = (yield* store.changedSince("project", mark)).mark
+          Fs.rmSync(`${disk.root("project")}/tools/b/x.py`)
+          assert.deepStrictEqual(yield* since(later), ["tools/b"])
+          assert.deepStrictEqual(yield* since(mark), ["tools/a", "tools/b"])
+          assert.deepStrictEqual(yield* store.changedSince("system", 0), none)
+          yield* Fiber.interrupt(listening)
+          assert.deepStrictEqual(yield* store.changedSince("project", later), none)
+          yield* Effect.forkChild(Stream.runDrain(store.changes))
+          yield* watched
+          assert.isUndefined(yield* since(later), "nobody watched in between")
+        })
+      )
+  )
 })

@@ -16,7 +16,8 @@ describe("makeItemStore", () => {
         resolve: () => Result.fail(gone),
         read: () => Effect.fail(gone),
         rootOf: () => Option.none(),
-        changes: Stream.never
+        changes: Stream.never,
+        changedSince: () => Effect.succeed({ mark: undefined, folders: undefined })
       }, sourcesOf([]))
       assert.strictEqual((yield* store.problems).length, problems.length)
     }))

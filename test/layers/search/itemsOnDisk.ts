@@ -108,7 +108,8 @@ export const onDisk = (root: string, present: ReadonlyArray<Tier> = tiers): Effe
           catch: () => new ItemUnreadable({ item: showLocation(location), issue: "io", detail: "unreadable" })
         }),
       rootOf: (tier) => present.includes(tier) ? Option.some(join(root, tier)) : Option.none(),
-      changes: Stream.fromQueue(queue)
+      changes: Stream.fromQueue(queue),
+      changedSince: () => Effect.succeed({ mark: undefined, folders: undefined })
     })
     const parse = (snapshot: Parameters<ItemParser["Service"]["parse"]>[0]) =>
       Effect.try({
