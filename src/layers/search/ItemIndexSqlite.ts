@@ -276,11 +276,11 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     const searched = selected(query.tier)
     // In a small tier every word is frequent: what a word means is taken from all of them together.
     const frequenciesOf = Effect.fnUntraced(function*(asked: ParsedQuery) {
-      const tiers = yield* Effect.forEach(
+      const counted = yield* Effect.forEach(
         searched,
         (state) => withDatabase(state, (current) => current.tier.frequencies(asked), fresh(state))
       )
-      return soughtIn(asked).map((_, index) => together(tiers.map((tier) => tier[index])))
+      return soughtIn(asked).map((_, index) => together(counted.map((tier) => tier[index])))
     })
     yield* Effect.forEach(searched, fresh, { discard: true })
     const written = parseQuery(query.query)
