@@ -14,7 +14,12 @@ import { startRows } from "./start.ts"
 import { toolRows } from "./toolRun.ts"
 
 const { values } = parseArgs({
-  options: { only: { type: "string", multiple: true }, quick: { type: "boolean" }, data: { type: "string" } }
+  options: {
+    only: { type: "string", multiple: true },
+    quick: { type: "boolean" },
+    data: { type: "string" },
+    held: { type: "boolean" }
+  }
 })
 
 const suites = {
@@ -27,7 +32,7 @@ const suites = {
   resolve: resolvingRows,
   search: bigRows,
   sign: signRows,
-  finding: (quick: boolean) => findingRows(quick, values.data)
+  finding: (quick: boolean) => findingRows(quick, values.data, values.held === true)
 }
 type Suite = keyof typeof suites
 const names = Object.keys(suites) as Array<Suite>

@@ -1,6 +1,9 @@
 // How well search finds, on sentences that people write: `--data DIR` names a folder with `tools.jsonl` (`id`,
-// `description`), `queries.jsonl` (`query`, `tool`: the one right answer) and, where it has it, `none.jsonl` (`query`:
-// questions about none of the tools). The rival is FTS5 with the Porter tokenizer, as one gets it.
+// `description` and, where it is not the project's, `tier`), `queries.jsonl` (`query`, `tool`: the right answer, or the
+// list of them) and, where it has it, `none.jsonl` (`query`: questions about none of the tools). Lines with `held` are
+// for judging and never for tuning: `--held` takes these alone, without it they are left out. The rival is FTS5 with
+// the Porter tokenizer, as one gets it. `finding-data/` has sets; its servers' tools are what the packages named in
+// its README list.
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -12,11 +15,16 @@ import { makeScore, type Row } from "./Report.ts"
 interface Tool {
   readonly id: string
   readonly description: string
+  readonly tier?: "project" | "user"
 }
 
-interface Query {
+interface Question {
   readonly query: string
-  readonly tool: string
+  readonly held?: boolean
+}
+
+interface Query extends Question {
+  readonly tool: string | ReadonlyArray<string>
 }
 
 const cut = 5
@@ -27,16 +35,25 @@ const readLines = <A>(file: string): ReadonlyArray<A> =>
 /** Ids that were found for each query, best first. */
 type Found = ReadonlyArray<ReadonlyArray<string>>
 
+const rightOf = ({ tool }: Query): ReadonlyArray<string> => typeof tool === "string" ? [tool] : tool
+
+const gain = (at: number): number => 1 / Math.log2(at + 2)
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, one) => total + one, 0)
+
 const ndcg = (queries: ReadonlyArray<Query>, found: Found): number =>
-  queries.reduce((sum, { tool }, i) => {
-    const at = found[i]?.indexOf(tool) ?? -1
-    return at < 0 ? sum : sum + 1 / Math.log2(at + 2)
-  }, 0) / queries.length
+  sum(queries.map((query, i) => {
+    const right = rightOf(query)
+    const best = sum(right.slice(0, cut).map((_, at) => gain(at)))
+    return sum((found[i] ?? []).map((id, at) => right.includes(id) ? gain(at) : 0)) / best
+  })) / queries.length
 
 const recall = (queries: ReadonlyArray<Query>, found: Found): number =>
-  queries.filter(({ tool }, i) => found[i]?.includes(tool)).length / queries.length
+  sum(queries.map((query, i) => {
+    const right = rightOf(query)
+    return right.filter((id) => found[i]?.includes(id)).length / Math.min(cut, right.length)
+  })) / queries.length
 
-const plain = (tools: ReadonlyArray<Tool>, queries: ReadonlyArray<{ readonly query: string }>): Found => {
+const plain = (tools: ReadonlyArray<Tool>, queries: ReadonlyArray<Question>): Found => {
   const database = new DatabaseSync(":memory:")
   database.exec("CREATE VIRTUAL TABLE tools USING fts5(id, description, tokenize='porter unicode61')")
   const insert = database.prepare("INSERT INTO tools VALUES (?, ?)")
@@ -53,12 +70,12 @@ const plain = (tools: ReadonlyArray<Tool>, queries: ReadonlyArray<{ readonly que
 
 const ours = async (
   tools: ReadonlyArray<Tool>,
-  queries: ReadonlyArray<{ readonly query: string }>
+  queries: ReadonlyArray<Question>
 ): Promise<Found> => {
   const place = makePlace()
-  for (const { description, id } of tools) {
+  for (const { description, id, tier } of tools) {
     place.write(
-      `.ai/tools/finding/${id}.yaml`,
+      `${tier === "user" ? "../user" : ".ai"}/tools/${id}.yaml`,
       `tool_id: ${id}\nversion: "1.0.0"\ntool_type: http\nexecutor_id: http_client\ndescription: ${
         JSON.stringify(description)
       }\nconfig: { url: "https://example.com/" }\n`
@@ -81,13 +98,18 @@ const ours = async (
 
 const noHit = (found: Found): number => found.filter((ids) => ids.length === 0).length / found.length
 
-export const findingRows = async (quick: boolean, data: string | undefined): Promise<ReadonlyArray<Row>> => {
+export const findingRows = async (
+  quick: boolean,
+  data: string | undefined,
+  held: boolean
+): Promise<ReadonlyArray<Row>> => {
   if (data === undefined) return []
   const tools = readLines<Tool>(join(data, "tools.jsonl"))
-  const all = readLines<Query>(join(data, "queries.jsonl"))
+  const ofHalf = (question: Question) => (question.held === true) === held
+  const all = readLines<Query>(join(data, "queries.jsonl")).filter(ofHalf)
   const queries = quick ? all.filter((_, i) => i % 20 === 0) : all
   const noneFile = join(data, "none.jsonl")
-  const none = existsSync(noneFile) ? readLines<{ readonly query: string }>(noneFile) : []
+  const none = existsSync(noneFile) ? readLines<Question>(noneFile).filter(ofHalf) : []
   const rival = plain(tools, [...queries, ...none])
   const found = await ours(tools, [...queries, ...none])
   const rivalOf = rival.slice(0, queries.length)

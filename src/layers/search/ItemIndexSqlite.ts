@@ -13,7 +13,14 @@ import { ItemStore } from "../../services/item/ItemStore.ts"
 import { IndexUnavailable, ItemIndex, type SearchQuery } from "../../services/search/ItemIndex.ts"
 import { nearest } from "../../services/search/near.ts"
 import { type Frequency, limitOf, meanings, rank, soughtIn } from "../../services/search/ranking.ts"
-import { fold, parseQuery } from "../../services/search/searchText.ts"
+import {
+  fold,
+  type ParsedQuery,
+  parseQuery,
+  plainWord,
+  type QueryWord,
+  withSpellings
+} from "../../services/search/searchText.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type LockError, ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -280,7 +287,6 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   const search = Effect.fn("ItemIndex.search")(function*(query: SearchQuery) {
     const limit = limitOf(query)
-    const parsed = parseQuery(query.query)
     const normal: SearchQuery = {
       ...query,
       category: query.category?.replace(/^\/+|\/+$/g, "") || undefined,
@@ -289,11 +295,28 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     yield* watch
     const searched = selected(query.tier)
     // In a small tier every word is frequent: what a word means is taken from all of them together.
-    const frequencies = yield* Effect.forEach(
-      searched,
-      (state) => withFresh(state, (current) => current.tier.frequencies(parsed))
-    )
-    const all = meanings(parsed, soughtIn(parsed).map((_, index) => together(frequencies.map((tier) => tier[index]))))
+    const frequenciesOf = Effect.fnUntraced(function*(asked: ParsedQuery) {
+      const counted = yield* Effect.forEach(
+        searched,
+        (state) => withDatabase(state, (current) => current.tier.frequencies(asked), fresh(state))
+      )
+      return soughtIn(asked).map((_, index) => together(counted.map((tier) => tier[index])))
+    })
+    yield* Effect.forEach(searched, fresh, { discard: true })
+    const written = parseQuery(query.query)
+    const spellings: Array<readonly [QueryWord, ReadonlyArray<string>]> = []
+    const first = yield* frequenciesOf(written)
+    for (const [index, word] of written.words.entries()) {
+      const plain = plainWord(word)
+      if (plain === undefined || first[index]?.having !== 0) continue
+      const near = yield* Effect.forEach(
+        searched,
+        (state) => withDatabase(state, (current) => current.tier.spellings(plain), fresh(state))
+      )
+      if (near.some((terms) => terms.length > 0)) spellings.push([word, [...new Set(near.flat())]])
+    }
+    const parsed = spellings.length === 0 ? written : withSpellings(written, spellings)
+    const all = meanings(parsed, spellings.length === 0 ? first : yield* frequenciesOf(parsed))
     const found = yield* Effect.forEach(
       searched,
       (state) => withDatabase(state, (current) => current.tier.search(normal, parsed, all, limit), fresh(state))

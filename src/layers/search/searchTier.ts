@@ -4,6 +4,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import { editDistance } from "../../services/error/editDistance.ts"
 import { isItemId, type ItemType, type Tier } from "../../services/item/ItemId.ts"
 import type { SearchQuery } from "../../services/search/ItemIndex.ts"
 import { tolerance } from "../../services/search/near.ts"
@@ -13,6 +14,11 @@ import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
 /** How many rows are ranked at most by one statement. */
 const rankable = 1000
+/** A larger tier has nearly every word, and more of them than can be compared. */
+const spellable = 5000
+/** Of shorter words, too many are one letter from another. */
+const shortestSlip = 6
+const shortestStem = 5
 
 const expression = (term: Term): string => `"${term.token}"${term.prefix ? "*" : ""}`
 
@@ -45,6 +51,9 @@ const filterOf = (query: SearchQuery): Filter => {
 
 /** A word of a question, as this tier has it. */
 interface Found {
+  /** As the question has it. */
+  readonly given: QueryWord
+  /** With beginnings only where nothing has them whole. */
   readonly word: QueryWord
   readonly match: string
   /** An upper bound of the number of rows that have it. */
@@ -67,6 +76,8 @@ const nothing: Candidate = { score: 0, covered: 0, words: 0, telling: 0, telling
 export interface SearchTier {
   /** How many items have each word of the question. */
   readonly frequencies: (parsed: ParsedQuery) => Effect.Effect<ReadonlyArray<Frequency>, SqlError>
+  /** What items have in place of a word that none has: with one slip, or the word that it is derived from. */
+  readonly spellings: (word: string) => Effect.Effect<ReadonlyArray<string>, SqlError>
   /** `meanings`: of each word, over all tiers that are searched. */
   readonly search: (
     query: SearchQuery,
@@ -93,6 +104,11 @@ const scores = `${bm25(weights)} AS s, ${bm25({ ...none, name: 1 })} AS n, ${bm2
 const saturation = 2.2
 /** How much of it a word has that stands once in a column of this weight, in a text of average length. */
 const once = (weight: number): number => weight / (weight + 1.2)
+
+/** Whether a word is this stem or begins with it, but for one slip. */
+const isSlipOf = (word: string, stem: string): boolean =>
+  2 * stem.length >= word.length &&
+  [stem.length - 1, stem.length, stem.length + 1].some((length) => editDistance(word.slice(0, length), stem, 1) <= 1)
 
 export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier => {
   // Statistics hold for one version of the file.
@@ -140,21 +156,35 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
       for (const term of terms) least = Math.min(least, yield* rowsHaving(term))
       rows += least
     }
-    return { word, match: wordExpression(word), rows, meaning } satisfies Found
+    return { given, word, match: wordExpression(word), rows, meaning } satisfies Found
   })
 
-  /** What FTS5's BM25 of a word is divided by to leave its saturation. */
+  /** What FTS5's BM25 of a word is divided by to leave its saturation: of its alternatives, the least. */
   const weightOf = Effect.fnUntraced(function*({ word }: Found) {
-    let sum = 0
-    for (const term of word.alternatives.flat()) sum += inverseFrequency(items, yield* rowsHaving(term))
-    return sum
+    let least = Infinity
+    for (const terms of word.alternatives) {
+      let sum = 0
+      for (const term of terms) sum += inverseFrequency(items, yield* rowsHaving(term))
+      least = Math.min(least, sum)
+    }
+    return least
   })
 
   const hits = (rows: ReadonlyArray<ReadonlyArray<unknown>>, match: Match): Array<RankedHit> =>
     rows.flatMap(([type, id, category, path]) =>
       // A file that somebody else wrote may say anything.
       isItemId(id) && (type === "directive" || type === "tool" || type === "knowledge")
-        ? [{ type, id, tier, category: String(category), path: String(path), match, relevance: 0, coverage: 0 }]
+        ? [{
+          type,
+          id,
+          tier,
+          category: String(category),
+          path: String(path),
+          match,
+          relevance: 0,
+          coverage: 0,
+          isAnswer: true
+        }]
         : []
     )
 
@@ -235,25 +265,33 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const count = (word: Found, row: number, at: "name" | "head" | "body", saturated: number) => {
       const candidate = found.get(row) ?? { ...nothing }
       candidate.score += word.meaning * saturated
+      found.set(row, candidate)
+      if (word.word.kind === "filler") return
       candidate.covered += word.meaning
       candidate.words++
-      if (!word.word.common) candidate[at === "body" ? "tellingInBody" : "telling"]++
+      if (word.word.instead !== undefined) return
+      if (word.word.kind === "telling") candidate[at === "body" ? "tellingInBody" : "telling"]++
       if (at === "name") candidate.named++
-      found.set(row, candidate)
     }
     let budget = 4 * rankable
     const frequent: Array<Found> = []
+    const rowsOf = new Map<QueryWord, Set<number>>()
     for (const word of present) {
+      const { instead } = word.word
       if (word.rows > rankable || word.rows > budget) {
-        frequent.push(word)
+        if (instead === undefined && word.word.kind !== "filler") frequent.push(word)
         continue
       }
       budget -= word.rows
       const weight = (yield* weightOf(word)) * saturation
+      const had = instead === undefined ? undefined : rowsOf.get(instead)
+      const rows = new Set<number>()
       for (const [row, score, name, head] of yield* matching(word.match, filter, "")) {
         const at = Number(name) !== 0 ? "name" : Number(head) !== 0 ? "head" : "body"
-        count(word, Number(row), at, -Number(score) / weight)
+        rows.add(Number(row))
+        if (had?.has(Number(row)) !== true) count(word, Number(row), at, Math.min(1, -Number(score) / weight))
       }
+      rowsOf.set(word.given, rows)
     }
     const best = found.size > 0
       ? [...found].toSorted(([, a], [, b]) => b.score - a.score).slice(0, limit + 50).map(([row]) => row)
@@ -278,15 +316,15 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return rows.flatMap((row) => {
       const [hit] = hits([row], "words")
       const candidate = found.get(Number(row.at(-1)))
-      if (hit === undefined || candidate === undefined) return []
+      if (hit === undefined || candidate === undefined || candidate.words === 0) return []
       const { covered, named, score, words } = candidate
       // A tool's body is its parameters: that one is called "port" does not make it a tool for ports.
       const telling = candidate.telling + (hit.type === "tool" ? 0 : candidate.tellingInBody)
       const coverage = Math.min(1, covered / meaning)
       const isWhole = tokens(hit.id).every((part) => parsed.tokens.has(part))
-      return isAnswer(parsed, { words, telling, named, isWhole, coverage })
-        ? [{ ...hit, relevance: Math.min(1, score / meaning), coverage }]
-        : []
+      const relevance = Math.min(1, score / meaning)
+      const evidence = { words, telling, named, isWhole, coverage, relevance }
+      return [{ ...hit, relevance, coverage, isAnswer: isAnswer(parsed, evidence) }]
     })
   })
 
@@ -301,7 +339,10 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     if (parsed.words.length === 0) return yield* listing(parsed, filter, limit)
     const words: Array<Found> = []
     for (const [index, word] of soughtIn(parsed).entries()) words.push(yield* look(word, meanings[index] ?? 0))
-    const present = words.filter((word) => word.rows > 0).toSorted((a, b) => a.rows - b.rows)
+    // A word before what stands in for it.
+    const present = words.filter((word) => word.rows > 0).toSorted((a, b) =>
+      Number(a.word.instead !== undefined) - Number(b.word.instead !== undefined) || a.rows - b.rows
+    )
     const named = yield* byName(parsed, filter, limit)
     if (present.length === 0) return named
     const meaning = meanings.slice(0, parsed.words.length).reduce((sum, one) => sum + one, 0)
@@ -313,6 +354,18 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const found: Array<Frequency> = []
     for (const word of soughtIn(parsed)) found.push({ items, having: (yield* look(word, 0)).rows })
     return found
+  })
+
+  const spellings = Effect.fnUntraced(function*(word: string) {
+    yield* statistics
+    if (items > spellable || word.length < shortestSlip) return []
+    yield* database.rows("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
+    const begin = word.slice(0, 2)
+    const rows = yield* database.rows(
+      "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
+      [begin, `${begin}~`, shortestStem, word.length + 1]
+    )
+    return rows.map(([term]) => String(term)).filter((term) => isSlipOf(word, term))
   })
 
   const candidates = Effect.fnUntraced(function*(id: string, type: ItemType | undefined) {
@@ -360,5 +413,5 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return ids
   })
 
-  return { frequencies, search, candidates }
+  return { frequencies, spellings, search, candidates }
 }

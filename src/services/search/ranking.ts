@@ -15,6 +15,8 @@ export interface RankedHit extends Omit<IndexHit, "score"> {
   readonly relevance: number
   /** How much of the question's meaning the item has, from 0 to 1. */
   readonly coverage: number
+  /** Whether it would be found if it were the only one. */
+  readonly isAnswer: boolean
 }
 
 /** Of how many items some have a word, in all tiers that are searched. */
@@ -24,10 +26,12 @@ export interface Frequency {
 }
 
 /** A word that every tool could be described with tells half as much as its frequency says. */
-const commonWeight = 0.5
+const kindWeight = { telling: 1, common: 0.5, filler: 0.25 } as const
+/** And so does what stands in for a word. */
+const insteadWeight = 0.6
 
 /** The words of a question that are looked for. */
-export const soughtIn = ({ joined, words }: ParsedQuery): ReadonlyArray<QueryWord> => [...words, ...joined]
+export const soughtIn = ({ optional, words }: ParsedQuery): ReadonlyArray<QueryWord> => [...words, ...optional]
 
 /** How much each of them means: its inverse document frequency. Never 0, so that nothing divides by it. */
 export const meanings = (
@@ -36,32 +40,46 @@ export const meanings = (
 ): ReadonlyArray<number> =>
   soughtIn(question).map((word, index) => {
     const { having, items } = frequencies[index] ?? { having: 0, items: 0 }
-    return Math.log(1 + (items - Math.min(having, items) + 0.5) / (having + 0.5)) * (word.common ? commonWeight : 1)
+    return Math.log(1 + (items - Math.min(having, items) + 0.5) / (having + 0.5)) * kindWeight[word.kind] *
+      (word.instead === undefined ? 1 : insteadWeight)
   })
 
 /** A question of so few words is a command, each of whose words counts; a longer one is padded. */
 const shortQuestion = 4
 /** How much of a short question a hit has to cover that has one of its words, and not in its name. */
 const shortCoverage = 0.3
-/** How much of it a common word has to be that stands for the whole. */
+/** How much of it a common word has to be that stands for the whole, and how much one that is in the item's name. */
 const mostOfIt = 0.6
+const namedPart = 0.25
+/** How relevant, in words, what has less than most of it has to be: a long text may have any word by chance. */
+const leastRelevance = 0.2
 
 /** What of a question an item has. */
 export interface Evidence {
   readonly words: number
-  /** How many of them are not common words. */
+  /** How many of them are neither common words nor in the place of others. */
   readonly telling: number
-  /** How many of them stand in its name. */
+  /** How many of them stand in its name, and in the place of no other. */
   readonly named: number
   /** Whether its whole name is words of the question. */
   readonly isWhole: boolean
   readonly coverage: number
+  readonly relevance: number
 }
 
-/** Whether an item that has these words is an answer. One common word is none, unless it is most of the question. */
-export const isAnswer = (question: ParsedQuery, { coverage, isWhole, named, telling, words }: Evidence): boolean =>
-  (telling > 0 || words > 1 || isWhole || coverage >= mostOfIt) &&
-  (question.words.length > shortQuestion || words > 1 || named > 0 || coverage >= shortCoverage)
+/** Whether an item that has these words is an answer. One common word is none, unless it is enough of the question. */
+export const isAnswer = (
+  question: ParsedQuery,
+  { coverage, isWhole, named, relevance, telling, words }: Evidence
+): boolean => {
+  const asked = question.words.length
+  const means = telling > 0 || words > 1 || words >= asked || isWhole || coverage >= (named > 0 ? namedPart : mostOfIt)
+  const covers = asked > shortQuestion || words > 1 || named > 0 || coverage >= shortCoverage
+  return means && covers && (words >= asked || coverage >= mostOfIt || relevance * asked >= leastRelevance)
+}
+
+/** What would be no answer by itself stands beside one if it is at least so much as relevant. */
+const besideAnswer = 0.5
 
 export const limitOf = (query: SearchQuery): number => Math.min(100, Math.max(1, Math.floor(query.limit ?? 10)))
 
@@ -88,10 +106,17 @@ const isNamed = (hit: RankedHit): boolean => hit.match === "exact" || hit.match 
 /** Sums of fractions that are 1 come out a little below it. */
 const whole = 0.999
 
+/** Those that are answers, and what comes near to the best of these. */
+const answersOf = (hits: ReadonlyArray<RankedHit>): ReadonlyArray<RankedHit> => {
+  const best = hits.reduce((most, hit) => hit.isAnswer ? Math.max(most, hit.relevance) : most, 0)
+  return hits.filter((hit) => hit.isAnswer || (best > 0 && hit.relevance >= besideAnswer * best))
+}
+
 /** Each item once, by its best match. */
 export const rank = (hits: ReadonlyArray<RankedHit>, limit: number): ReadonlyArray<IndexHit> => {
   const seen = new Set<string>()
-  const wanted = hits.some(isNamed) ? hits.filter((hit) => hit.match !== "words" || hit.coverage > whole) : hits
+  const answers = answersOf(hits)
+  const wanted = hits.some(isNamed) ? answers.filter((hit) => hit.match !== "words" || hit.coverage > whole) : answers
   return wanted.toSorted(compare).filter((hit) => {
     const key = `${hit.tier}:${hit.type}/${hit.path}`
     return !seen.has(key) && seen.add(key)

@@ -2,9 +2,10 @@
 // apart: the FTS5 tables hold words that were folded and split here. Runs of scripts that write no spaces become pairs.
 import type { Item, ItemLocation } from "../item/Item.ts"
 import { isCommon, isFiller } from "./commonWords.ts"
+import { synonymsOf } from "./synonyms.ts"
 
 /** The indexed columns, heaviest first, and what a match in each counts. */
-export const weights = { name: 5, title: 5, description: 2, labels: 1.5, body: 1 } as const
+export const weights = { name: 3, title: 3, description: 2, labels: 1.5, body: 1 } as const
 export type Column = keyof typeof weights
 export const columns: ReadonlyArray<Column> = ["name", "title", "description", "labels", "body"]
 
@@ -19,10 +20,10 @@ export interface Term {
 /** A word of a query: one of its alternatives must match, each with all of its terms. */
 export interface QueryWord {
   readonly alternatives: ReadonlyArray<ReadonlyArray<Term>>
-  /** Whether it stands in questions about anything. */
-  readonly common: boolean
-  /** Two words of the question written as one: it counts where an item has it so, and is not missed elsewhere. */
-  readonly optional: boolean
+  /** A `common` word stands in questions about anything; a `filler` only orders items that have other words. */
+  readonly kind: "telling" | "common" | "filler"
+  /** The word of the question in whose place it stands: it counts, less, where an item does not have that. */
+  readonly instead?: QueryWord
 }
 
 export interface ParsedQuery {
@@ -32,7 +33,8 @@ export interface ParsedQuery {
   readonly squashed: string
   /** Words that say something; never more than 24. */
   readonly words: ReadonlyArray<QueryWord>
-  readonly joined: ReadonlyArray<QueryWord>
+  /** What counts where an item has it, and is not missed elsewhere: two words as one, fillers, and stand-ins. */
+  readonly optional: ReadonlyArray<QueryWord>
   /** Everything that it holds, as documents have it. */
   readonly tokens: ReadonlySet<string>
 }
@@ -41,6 +43,9 @@ const maxToken = 64
 const maxBody = 64 * 1024
 const maxQuery = 1000
 const maxWords = 24
+const maxFillers = 12
+/** So many letters begin few enough words in a question of more than two. */
+const longBeginning = 5
 
 const wordPattern = /[\p{L}\p{N}\p{M}\p{Co}]+/gu
 // oxlint-disable-next-line no-control-regex
@@ -96,7 +101,8 @@ export const tokens = (text: string): Array<string> => {
   return out
 }
 
-const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
+/** `unfinished`: from how many letters on it is taken as a beginning; undefined: never. */
+const queryWord = (word: string, unfinished: number | undefined): ReadonlyArray<QueryWord> =>
   word.split(unspaced).flatMap((segment, i): ReadonlyArray<QueryWord> => {
     if (segment === "") return []
     if (i % 2 === 1) {
@@ -104,35 +110,54 @@ const queryWord = (word: string, last: boolean): ReadonlyArray<QueryWord> =>
       const single = Array.from(run).length === 1
       return [{
         alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))],
-        common: false,
-        optional: false
+        kind: "telling"
       }]
     }
     const whole = token(segment)
-    // One letter begins too many words to mean anything.
-    const prefix = last && whole.length > 1
+    const prefix = unfinished !== undefined && whole.length >= unfinished
     const parts = partsOf(segment)
     return [{
       alternatives: [
         [{ token: whole, prefix }],
         ...(parts.length === 0 ? [] : [parts.map((t, n) => n === parts.length - 1 ? { token: t, prefix } : exactly(t))])
       ],
-      common: parts.length === 0 && isCommon(whole),
-      optional: false
+      kind: parts.length > 0 ? "telling" : isFiller(whole) ? "filler" : isCommon(whole) ? "common" : "telling"
     }]
   })
 
 const exactly = (text: string): Term => ({ token: text, prefix: false })
 
-const saysNothing = ({ alternatives: [first, ...others] }: QueryWord): boolean =>
-  others.length === 0 && first?.length === 1 && isFiller(first[0]?.token ?? "")
+/** The word as it was written; undefined for a compound. */
+export const plainWord = ({ alternatives: [terms, ...others] }: QueryWord): string | undefined =>
+  others.length === 0 && terms?.length === 1 ? terms[0]?.token : undefined
+
+const synonyms = (words: ReadonlyArray<QueryWord>): ReadonlyArray<QueryWord> =>
+  words.flatMap((word) => {
+    const same = synonymsOf(plainWord(word) ?? "")
+    return same.length === 0 ? [] : [standIn(word, same)]
+  })
+
+/** Other tokens in the place of a word. */
+const standIn = (word: QueryWord, terms: ReadonlyArray<string>): QueryWord => ({
+  alternatives: terms.map((one) => [exactly(one)]),
+  kind: word.kind,
+  instead: word
+})
+
+/** With the spellings that items have of words that none of them has. */
+export const withSpellings = (
+  parsed: ParsedQuery,
+  spellings: ReadonlyArray<readonly [QueryWord, ReadonlyArray<string>]>
+): ParsedQuery => ({
+  ...parsed,
+  optional: [...parsed.optional, ...spellings.map(([word, stems]) => standIn(word, stems))]
+})
 
 /** `on call` as `oncall`, for each two words that stand side by side. */
 const joined = (raw: ReadonlyArray<string>): ReadonlyArray<QueryWord> =>
   raw.slice(1).map((word, i) => ({
     alternatives: [[exactly(token(`${raw[i]}${word}`))]],
-    common: false,
-    optional: true
+    kind: "telling"
   }))
 
 /** A text of separators only (`*`, quotes, `-`) has no words, and finds nothing. */
@@ -140,16 +165,20 @@ export const parseQuery = (query: string): ParsedQuery => {
   const text = query.slice(0, maxQuery).trim()
   const raw = rawWords(text)
   const seen = new Set<string>()
-  const words = raw.flatMap((word, i) => queryWord(word, i === raw.length - 1)).filter((word) => {
+  const words = raw.flatMap((word, i) =>
+    queryWord(word, i < raw.length - 1 ? undefined : raw.length > 2 ? longBeginning : 2)
+  ).filter((word) => {
     const key = JSON.stringify(word.alternatives.map((terms) => terms.map((term) => term.token)))
     return !seen.has(key) && seen.add(key)
   })
-  const telling = words.filter((word) => !saysNothing(word))
+  const telling = words.filter((word) => word.kind !== "filler")
+  const fillers = telling.length === 0 ? [] : words.filter((word) => word.kind === "filler").slice(0, maxFillers)
+  const wanted = (telling.length === 0 ? words : telling).slice(0, maxWords)
   return {
     literal: text.toLowerCase(),
     squashed: fold(raw.join("")),
-    words: (telling.length === 0 ? words : telling).slice(0, maxWords),
-    joined: joined(raw.slice(0, maxWords)),
+    words: wanted,
+    optional: [...joined(raw.slice(0, maxWords)), ...fillers, ...synonyms(wanted)],
     tokens: new Set(tokens(text))
   }
 }

@@ -11,7 +11,7 @@ const hit = (
   coverage = 0.5
 ): RankedHit => {
   if (!isItemId(id)) throw new Error(id)
-  return { type: "tool", id, tier, category: "", path: `${id}.py`, match, relevance, coverage }
+  return { type: "tool", id, tier, category: "", path: `${id}.py`, match, relevance, coverage, isAnswer: true }
 }
 const order = (hits: ReadonlyArray<RankedHit>, limit = 100) => rank(hits, limit).map((h) => `${h.tier}:${h.id}`)
 
@@ -69,8 +69,8 @@ describe("what words mean", () => {
 })
 
 describe("what is an answer", () => {
-  const answers = (query: string, words: number, telling: number, coverage: number, named = 0) =>
-    isAnswer(parseQuery(query), { words, telling, named, isWhole: false, coverage })
+  const answers = (query: string, words: number, telling: number, coverage: number, named = 0, relevance = coverage) =>
+    isAnswer(parseQuery(query), { words, telling, named, isWhole: false, coverage, relevance })
 
   it("one common word of several is none", () => {
     assert.isFalse(answers("call giraffe", 1, 0, 0.4))
