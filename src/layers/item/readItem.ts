@@ -145,7 +145,7 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
       const item = `${showLocation(location)}/${path}`
       const limit = path === folderManifest ? maxItem : maxFolder
       const opened = yield* readFile(item, `${location.file}/${path}`, limit)
-      if (stampOf(opened.stat) !== stampOf(stat)) return yield* fail(item, "io", "it changed while it was read")
+      if (stampOf(opened.stat) !== stampOf(stat)) return yield* fail(item, "io", "it changed while being read")
       total += opened.bytes.length
       if (total > maxFolder) return yield* fail(showLocation(location), "too-large", "it has more than 16 MiB")
       files.push({ path, digest: sha256(opened.bytes), bytes: opened.bytes })

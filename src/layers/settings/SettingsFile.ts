@@ -29,7 +29,7 @@ interface Parsed {
 }
 
 const wrong: Record<Exclude<Unread, "absent">, string> = {
-  "not-a-file": "it is no regular file",
+  "not-a-file": "it is not a regular file",
   "too-large": "it is too large",
   unreadable: "it cannot be read"
 }
