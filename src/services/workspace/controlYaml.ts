@@ -128,7 +128,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array, m
     })
     const conflict = mergeConflict(text)
     if (conflict !== undefined) {
-      throw new Malformed(text.search(/^\ufeff?<<<<<<< /m), `it holds a merge conflict, line ${conflict}`)
+      throw new Malformed(text.search(/^\ufeff?<<<<<<< /m), `it has a merge conflict in line ${conflict}`)
     }
     const problem = document.errors[0] ?? document.warnings[0]
     if (problem !== undefined) throw new Malformed(problem.pos[0], shortened(problem.message))

@@ -248,7 +248,7 @@ describe("ProjectTrustFile", () => {
         yield* trustProject
         fs.renameSync(join(w.root, ".ai"), join(w.root, "elsewhere"))
         fs.symlinkSync("elsewhere", join(w.root, ".ai"))
-        assert.strictEqual((yield* Effect.flip(trust.require)).remediation, "Put the folder itself in the place of .ai")
+        assert.strictEqual((yield* Effect.flip(trust.require)).remediation, "Replace .ai with the folder itself")
         assert.strictEqual((yield* Effect.flip(trustProject))._tag, "ProjectRestricted")
       }).pipe(Effect.provide(w.layer))
       const looped = worldIn({ home: join(w.root, "loop"), root: w.root })

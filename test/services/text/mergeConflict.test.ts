@@ -58,7 +58,7 @@ describe("a merge that nobody has finished", () => {
   it.effect("proposes nobody, and says so", () =>
     Effect.gen(function*() {
       const { problems, signers } = yield* parseProposedSigners(bytes(`signers:\n${conflict}`))
-      assert.deepStrictEqual([signers, problems], [[], [{ line: 2, issue: "it holds a merge conflict, line 2" }]])
+      assert.deepStrictEqual([signers, problems], [[], [{ line: 2, issue: "it has a merge conflict in line 2" }]])
     }))
 
   it("leaves no second signature line among the first comments", () => {
