@@ -370,7 +370,7 @@ describe("what comes with Kiwi", () => {
     "nor where nobody can see what is above, in a new home",
     { ...own, noKey: true, above: "unknown" },
     "init",
-    "it cannot be seen who started it"
+    "it is not known who started it"
   )
   for (
     const options of [{}, { noKey: true, home: used }, { noKey: true, home: used, env: { KIWI_PASSPHRASE: "mine" } }]
@@ -378,7 +378,7 @@ describe("what comes with Kiwi", () => {
     needsPerson(
       "but not in a home in use",
       { ...own, ...options, above: "unknown" },
-      "it cannot be seen who started it"
+      "it is not known who started it"
     )
   }
   needsPerson("nor does a tool", { ...own, env: { KIWI_CALL: "1" } }, "KIWI_CALL is set")
