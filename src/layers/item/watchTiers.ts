@@ -1,6 +1,6 @@
-// Tells that something below the tiers changed: file system events where they work, and a slow walk for where they do
-// not (network mounts, no inotify watches left). Folders are watched one by one, since Node's recursive watching
-// takes a watch for every single file.
+// Watches the tiers for changes: by file system events where they work, and by a slow walk where they do not (network
+// mounts, no inotify watches left). Each folder is watched separately, since Node's recursive watching uses one watch
+// for every file.
 import { Clock, Duration, Effect, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Fs from "node:fs"
@@ -25,7 +25,7 @@ const namesIn = (folder: string): ReadonlyArray<Fs.Dirent> | undefined => {
   }
 }
 
-/** A folder, and what tells it from another one that is made in its place, whose inode may be the same. */
+/** A folder, with what distinguishes it from a later folder at the same path, which may have the same inode. */
 interface Surveyed {
   readonly path: string
   readonly identity: string
@@ -49,7 +49,7 @@ const survey = Effect.fnUntraced(function*(root: string | undefined) {
   let seen = 0
   while (waiting.length > 0) {
     const folder = waiting.pop()!
-    // Before its names are read: what is put in its place later is another one to the next survey.
+    // Taken before the folder's entries are read, so that the next survey notices a replaced folder.
     const found = surveyed(folder)
     const names = namesIn(folder)
     if (names === undefined) continue
@@ -88,7 +88,7 @@ const watchTier = Effect.fnUntraced(function*(
   }
   const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
     try {
-      // In the root itself only its type folders are of interest; logs and caches lie beside them.
+      // In the root itself only its type folders matter; logs and caches are beside them.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
         if (!isRoot || name === null || typeFolders.has(name)) changed()
       })
@@ -103,7 +103,7 @@ const watchTier = Effect.fnUntraced(function*(
       complete = false
     }
   }
-  /** Says whether a folder is watched that was not: what happened in it until now, nobody has told. */
+  /** Returns whether a folder is newly watched: changes in it before that were not reported. */
   const follow = (folders: ReadonlyArray<Surveyed>): boolean => {
     const wanted = new Map(folders.slice(0, maxWatched).map((folder) => [folder.path, folder]))
     complete = wanted.size === folders.length
@@ -129,15 +129,15 @@ const watchTier = Effect.fnUntraced(function*(
     known = state
     if (follow(folders) && !isFirst) Queue.offerUnsafe(wake, undefined)
     const cost = (yield* Clock.currentTimeMillis) - start
-    // Never more than a few percent of the time for looking; a missing root is one cheap look.
+    // The walk takes at most a few percent of the time. A missing root costs one stat.
     const pause = folders.length > 0 && complete ? Math.max(10_000, cost * 100) : Math.max(500, cost * 20)
     yield* Effect.timeoutOption(Queue.take(wake), Duration.millis(pause))
-    // A burst of events is one look, and their folder is in a settled state by then.
+    // Collects a burst of events into one walk, after which the folder's changes are complete.
     yield* Effect.sleep(Duration.millis(100))
   }
 })
 
-/** Emits the tiers that changed, collected over a fifth of a second. Works only while somebody listens. */
+/** Emits the tiers that changed, collected over a fifth of a second. Runs only while there is a subscriber. */
 export const watchTiers = (tiers: ReadonlyArray<WatchedTier>): Stream.Stream<ReadonlyArray<Tier>> =>
   Stream.callback<Tier>((queue) =>
     Effect.forEach(tiers, (tier) => watchTier(tier, queue), { concurrency: "unbounded", discard: true })
