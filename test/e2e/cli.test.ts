@@ -337,9 +337,9 @@ describe("init", () => {
       [machine.home, /user tier/],
       ["/", /disk/],
       [join(machine.folder, "kiwi/x"), /Kiwi's own folder/],
-      [join(machine.site, "file"), /no folder/],
+      [join(machine.site, "file"), /not a folder/],
       [join(machine.site, "file/below"), /no folder|cannot be made/],
-      ["/proc/kiwi", /may not write|cannot be made/]
+      ["/proc/kiwi", /no permission to write|cannot be made/]
     ]
     await Promise.all(tries.map(async ([dir, why]) => {
       const { error } = json((await machine.kiwi(["init", dir, "--json"])).stdout)

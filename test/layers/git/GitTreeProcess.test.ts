@@ -288,7 +288,7 @@ describe("a repository that git would not come back from", () => {
           put(project, place, kind)
           for (const at of [project, join(project, ".ai")]) {
             const detail = yield* refusalOf(read("HEAD", at))
-            assert.match(String(detail), new RegExp(`^\\.git/${place} is (?:no file|larger than 67108864 bytes)$`))
+            assert.match(String(detail), new RegExp(`^\\.git/${place} is (?:not a file|larger than 67108864 bytes)$`))
           }
         }))
     }

@@ -94,7 +94,7 @@ const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: stri
       if (outcome._tag === "Failure") return assert.fail(outcome.failure.message)
       const { agent, passphrase, ...act } = outcome.success
       assert.deepStrictEqual(act, { kind: "sign", digest: "d1", by, seen })
-      assert.strictEqual(agent, /^(Claude Code|it cannot be seen)/.test(seen) ? seen : undefined)
+      assert.strictEqual(agent, /^(Claude Code|it is not known)/.test(seen) ? seen : undefined)
       assert.strictEqual(passphrase !== undefined, seen.startsWith("typed"), "what opens the key, and only that")
     }))
 
