@@ -267,7 +267,7 @@ describeWith(["python3"], "a single file that looks beside itself", () => {
         const folder = join(yield* temporary, "copy")
         write(folder, { "a.py": code, ...beside })
         assert.notStrictEqual(run(folder, "a.py"), 0, code)
-        assert.include((yield* invalid(check("a.py", code))).issue, "data of its package", code)
+        assert.include((yield* invalid(check("a.py", code))).issue, "package data", code)
       }
     }), 60_000)
 })
