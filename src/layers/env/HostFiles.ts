@@ -15,13 +15,16 @@ export interface HostFiles {
   readonly isFile: (path: string) => boolean
   /** What a small regular text file holds, links followed. `now`: in milliseconds, for what is remembered of it. */
   readonly readText: (path: string, now: number) => string | undefined
-  /** Names in a folder; none if it cannot be read. */
-  readonly list: (path: string) => ReadonlyArray<string>
+  /** Names in a folder; none if it cannot be read. With `now`, in milliseconds, they are remembered until it changes. */
+  readonly list: (path: string, now?: number) => ReadonlyArray<string>
 }
 
 const maxBytes = 256 * 1024
 
 const texts = new Readings<string | undefined>({ follow: true, most: 100 })
+const lists = new Readings<ReadonlyArray<string> | undefined>({ follow: true, most: 100 })
+
+const listFolder = (path: string) => attempt(() => Fs.readdirSync(path))
 
 export const node: HostFiles = {
   executable: (path) =>
@@ -42,5 +45,5 @@ export const node: HostFiles = {
     return stat?.isFile() === true && stat.size <= maxBytes
   },
   readText: (path, now) => texts.get(path, now, () => readText(path, { maxBytes, follow: true })),
-  list: (path) => attempt(() => Fs.readdirSync(path)) ?? []
+  list: (path, now) => (now === undefined ? listFolder(path) : lists.get(path, now, () => listFolder(path))) ?? []
 }

@@ -102,9 +102,12 @@ type Values = ReadonlyMap<string, string>
 
 const none = new Map<string, never>()
 
+const noInterpreter: InterpreterAnswer = { _tag: "None" }
+const emptyEnv: ResolvedEnv = { child: none, declared: none, interpreter: undefined, warnings: [] }
+
 const answerOf = ({ interpreter }: EnvConfig, found: FoundInterpreter | undefined): InterpreterAnswer =>
   interpreter === undefined || found === undefined
-    ? { _tag: "None" }
+    ? noInterpreter
     : found._tag === "Missing"
     ? { _tag: "Missing", why: found.why, remedy: found.remedy }
     : { _tag: "Found", interpreter: resolvedInterpreter(interpreter.var, found) }
@@ -142,7 +145,13 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     | undefined
   const replaceShims = windows
     ? (searchPath: string) => ({ searchPath, replaced: [] })
-    : makeShims({ files, path, userHome: home.userHome, text })
+    : makeShims({
+      files,
+      path,
+      userHome: home.userHome,
+      text,
+      list: (folder) => files.list(folder, clock.currentTimeMillisUnsafe())
+    })
   const programsOn = (given: string, pathExt: string | undefined): Programs => {
     const { searchPath } = replaceShims(given)
     if (latest?.searchPath !== searchPath || latest.pathExt !== pathExt) {
@@ -225,6 +234,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   /** A call asks for the interpreter first, and then for the variables: both are made from one look. */
   const arounds = new WeakMap<InterpreterAnswer, Around>()
   const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
+    if ((yield* Effect.fromResult(planOf(chain))).config.interpreter === undefined) return noInterpreter
     const around = yield* lookAround(chain, overrides)
     const answer = answerOf(around.plan.config, yield* around.find)
     arounds.set(answer, around)
@@ -333,6 +343,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntraced(function*(chain, options = {}) {
     const overrides = options.overrides ?? none
+    if ((yield* Effect.fromResult(planOf(chain))).isEmpty && overrides.size === 0) return emptyEnv
     const around = yield* aroundOf(chain, overrides, options.interpreter)
     const answer = options.interpreter ?? answerOf(around.plan.config, yield* around.find)
     const { env, problem } = yield* assemble(chain, around, answer, overrides, false)

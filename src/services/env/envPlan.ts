@@ -14,6 +14,8 @@ export interface EnvPlan {
   readonly declared: DeclaredVariables
   /** Names that the chain wants from the process's environment. */
   readonly names: ReadonlyArray<string>
+  /** Whether it starts no process and asks for no variable, command or interpreter. */
+  readonly isEmpty: boolean
 }
 
 const issuesOfValue = (name: string, value: string): ReadonlyArray<EnvConfigIssue> => {
@@ -57,6 +59,9 @@ export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> 
     )
   }
   const declared = declaredVariables(chain, config)
-  const names = new Set([...declared.required, ...declared.inConfig.keys(), ...declared.inEnvConfig])
-  return Result.succeed({ config, declared, names: [...names].filter((name) => !isKiwiVariable(name)) })
+  const all = new Set([...declared.required, ...declared.inConfig.keys(), ...declared.inEnvConfig])
+  const isEmpty = chain.primitive.tool.location.id !== "subprocess" && all.size === 0 &&
+    config.interpreter === undefined && Object.keys(config.env ?? {}).length === 0 &&
+    chain.requires.commands.length === 0
+  return Result.succeed({ config, declared, names: [...all].filter((name) => !isKiwiVariable(name)), isEmpty })
 }

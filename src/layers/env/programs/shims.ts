@@ -15,6 +15,8 @@ export interface ShimHost {
   readonly userHome: string
   /** Text of a small file, remembered until the file changes. */
   readonly text: (path: string) => string | undefined
+  /** Names in a folder, remembered until it changes. */
+  readonly list: (path: string) => ReadonlyArray<string>
 }
 
 const decodeVolta = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({
@@ -25,9 +27,9 @@ const decodeVolta = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Stru
 })))
 
 /** `PATH` with every folder of shims replaced; `replaced` names those. */
-export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
+export const makeShims = ({ files, list, path, text, userHome }: ShimHost) => {
   const installed = (folder: string, wanted: ReadonlyArray<string>): ReadonlyArray<string> => {
-    const there = files.list(folder)
+    const there = list(folder)
     return wanted.flatMap((version) => {
       const chosen = isVersion(version) ? pickVersion(there, version) : undefined
       const place = chosen === undefined ? undefined : path.join(folder, ...chosen.split("/"))
@@ -44,7 +46,7 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
     const asked = linesOf(text(path.join(userHome, ".tool-versions"))).map(words)
     const settings = text(path.join(userHome, ".config", "mise", "config.toml"))
     const installs = path.join(root, "installs")
-    return files.list(installs).flatMap((plugin) => {
+    return list(installs).flatMap((plugin) => {
       const ofMise = path.basename(root) === "mise" ? tomlValue(settings, "tools", plugin) : undefined
       const wanted = ofMise === undefined ? asked.find(([name]) => name === plugin)?.slice(1) ?? [] : [ofMise]
       return installed(path.join(installs, plugin), wanted).map((folder) =>
@@ -78,7 +80,7 @@ export const makeShims = ({ files, path, text, userHome }: ShimHost) => {
     const folder = files.realPath(entry) ?? entry
     const root = path.dirname(folder)
     if (path.basename(folder) === "shims") {
-      const beside = files.list(root)
+      const beside = list(root)
       return beside.includes("versions")
         ? () => ofVersions(root)
         : beside.includes("installs")
