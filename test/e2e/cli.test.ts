@@ -338,7 +338,7 @@ describe("init", () => {
       ["/", /disk/],
       [join(machine.folder, "kiwi/x"), /Kiwi's own folder/],
       [join(machine.site, "file"), /not a folder/],
-      [join(machine.site, "file/below"), /no folder|cannot be made/],
+      [join(machine.site, "file/below"), /not a folder|cannot be made/],
       ["/proc/kiwi", /no permission to write|cannot be made/]
     ]
     await Promise.all(tries.map(async ([dir, why]) => {
@@ -474,7 +474,7 @@ describe("doctor", () => {
       of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
     )
     assert.isTrue(
-      of("settings").some(({ found }) => found.startsWith("project:config/kiwi.yaml:2: what stands here sets nothing"))
+      of("settings").some(({ found }) => found.startsWith("project:config/kiwi.yaml:2: this line sets nothing"))
     )
   })
 

@@ -40,8 +40,8 @@ const tooManyHeaders = "KIWI_TOO_MANY_HEADERS"
 
 const issues: Readonly<Record<string, readonly [issue: string, transient: boolean]>> = {
   ECONNREFUSED: ["nothing is listening there", true],
-  ECONNRESET: ["the connection was reset", true],
-  EPIPE: ["the connection was reset", true],
+  ECONNRESET: ["the connection was closed early", true],
+  EPIPE: ["the connection was closed early", true],
   ETIMEDOUT: ["the connection timed out", true],
   EHOSTUNREACH: ["the host is unreachable", true],
   ENETUNREACH: ["the network is unreachable", true],

@@ -236,7 +236,7 @@ export const contract = (name: string, layer: Layer.Layer<SchemaValidator>, orig
       it.effect("the rest of the keywords", () =>
         Effect.gen(function*() {
           assert.strictEqual(yield* one({ const: 1 }, 2), ": expected 1, got 2")
-          assert.strictEqual(yield* one({ uniqueItems: true }, [1, 1]), ": holds the same item twice")
+          assert.strictEqual(yield* one({ uniqueItems: true }, [1, 1]), ": contains the same item twice")
           assert.strictEqual(yield* one({ multipleOf: 2 }, 3), ": expected a multiple of 2, got 3")
           assert.strictEqual(yield* one({ minProperties: 1 }, {}), ": expected at least 1 keys, got 0")
           assert.strictEqual(yield* one({ not: { type: "string" } }, "x"), ": is forbidden by the schema, got \"x\"")

@@ -311,7 +311,7 @@ describeWith(["python3"], "arguments that cannot shift", () => {
         }
         assert.deepStrictEqual(wrong, [])
         // What a runtime of one's own places is seen when it is called, before anything runs.
-        assert.include(yield* run("own", { file: "in.txt" }), `out: is missing, and -o before it would take "file"`)
+        assert.include(yield* run("own", { file: "in.txt" }), `out: is missing, and -o before it would read "file"`)
         assert.strictEqual(fs.readFileSync(join(project.project, "in.txt"), "utf8"), "b\na\n")
         for (const item of ["mine", "declared"]) {
           assert.include(yield* run(item, { size: "3" }), `name: is missing, and "size" needs it`, item)
