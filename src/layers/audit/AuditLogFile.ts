@@ -14,21 +14,21 @@ import { version } from "../../services/workspace/version.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { appendHead, newestHead } from "./headsFile.ts"
 import type { AuditFolder } from "./auditFolders.ts"
 import {
   appendWhole,
+  auditFolders,
   createFile,
+  currentFolder,
   cutBack,
   fileOf,
-  currentFolder,
-  auditFolders,
   refusedFolder,
   removeFile,
   sessionId,
   syncWithFolder,
   unavailable
 } from "./auditFolders.ts"
+import { appendHead, newestHead } from "./headsFile.ts"
 import { type EntryFilter, readEntries } from "./readEntries.ts"
 import { forgetSession, recoverSessions, sessionLock, sessionsFolder } from "./recoverSessions.ts"
 import { verifyAudit } from "./verifyAudit.ts"

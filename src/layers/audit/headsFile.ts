@@ -6,8 +6,8 @@ import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/aud
 import { openRegular } from "../files/readRegular.ts"
 import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { linesOf } from "./lines.ts"
 import { appendWhole } from "./auditFolders.ts"
+import { linesOf } from "./lines.ts"
 
 const { O_APPEND, O_CREAT, O_RDWR } = fs.constants
 

@@ -4,10 +4,10 @@ import { Effect, Option, Predicate, Schema } from "effect"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
 import { statOf } from "../files/believe.ts"
-import { openHeads } from "./headsFile.ts"
-import { forEachLine, withFile } from "./lines.ts"
 import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
 import { openToRead } from "./auditFolders.ts"
+import { openHeads } from "./headsFile.ts"
+import { forEachLine, withFile } from "./lines.ts"
 
 export interface EntryFilter {
   readonly limit?: number

@@ -11,10 +11,10 @@ import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { appendHead, openHeads } from "./headsFile.ts"
-import { hashRange, linesOf } from "./lines.ts"
 import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
 import { appendWhole, fileOf, openToRead, openToSeal, removeFile } from "./auditFolders.ts"
+import { appendHead, openHeads } from "./headsFile.ts"
+import { hashRange, linesOf } from "./lines.ts"
 
 export const sessionsFolder = (state: string): string => join(state, "audit-sessions")
 export const sessionLock = (session: string): string => `${session}.lock`

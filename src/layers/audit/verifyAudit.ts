@@ -5,10 +5,10 @@ import { type AuditHead, parseHead, parseLink, zeros } from "../../services/audi
 import type { AuditProblem, AuditReport } from "../../services/audit/AuditLog.ts"
 import { checkLines } from "../../services/audit/checkLines.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import type { AuditFolder, AuditFolders, Listed } from "./auditFolders.ts"
+import { listFiles, openToRead, sessionOf } from "./auditFolders.ts"
 import { newestHead, openHeads, type Tail } from "./headsFile.ts"
 import { forEachLine, hashRange, longestEntry, withFile } from "./lines.ts"
-import type { Listed, AuditFolder, AuditFolders } from "./auditFolders.ts"
-import { listFiles, openToRead, sessionOf } from "./auditFolders.ts"
 import { openSessions, recoverSessions } from "./recoverSessions.ts"
 
 const headsName = "audit-heads"

@@ -157,36 +157,38 @@ export const make = Effect.gen(function*() {
   })
 
   /** Appends the executors of a leaf to `links`. Links found before a failure stay in it. */
-  const appendExecutors = Effect.fnUntraced(function*(items: ItemAccess, links: Links): Effect.fn.Return<void, ChainError> {
-    let link = links[0]
-    while (true) {
-      const issue = defectOf(links, link)
-      if (issue !== undefined) {
-        return yield* new ChainMalformed({
-          chain: chainIds(links),
-          link: link.tool.location.id,
-          configPath: showLocation(link.tool.location),
-          issue
-        })
+  const appendExecutors = Effect.fnUntraced(
+    function*(items: ItemAccess, links: Links): Effect.fn.Return<void, ChainError> {
+      let link = links[0]
+      while (true) {
+        const issue = defectOf(links, link)
+        if (issue !== undefined) {
+          return yield* new ChainMalformed({
+            chain: chainIds(links),
+            link: link.tool.location.id,
+            configPath: showLocation(link.tool.location),
+            issue
+          })
+        }
+        const { executorId, executorRange, location }: Tool = link.tool
+        if (executorId === undefined) return
+        const parent: ChainLink = yield* parentOf(items, links, link, executorId)
+        links.push(parent)
+        if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
+          return yield* new ChainVersionMismatch({
+            chain: chainIds(links),
+            link: location.id,
+            configPath: showLocation(location),
+            executor: executorId,
+            range: executorRange,
+            found: showLocation(parent.tool.location),
+            version: parent.tool.version
+          })
+        }
+        link = parent
       }
-      const { executorId, executorRange, location }: Tool = link.tool
-      if (executorId === undefined) return
-      const parent: ChainLink = yield* parentOf(items, links, link, executorId)
-      links.push(parent)
-      if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
-        return yield* new ChainVersionMismatch({
-          chain: chainIds(links),
-          link: location.id,
-          configPath: showLocation(location),
-          executor: executorId,
-          range: executorRange,
-          found: showLocation(parent.tool.location),
-          version: parent.tool.version
-        })
-      }
-      link = parent
     }
-  })
+  )
 
   const remember = (key: string, answer: ResolvedChain) => {
     remembered.delete(key)

@@ -52,7 +52,9 @@ export const pinProblem = (pins: ReadonlyArray<InstalledPackage>): string | unde
     !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) || !/^[A-Za-z0-9][A-Za-z0-9.!+_-]*$/.test(version) ||
     (hash !== null && !/^sha256:[0-9a-f]{64}$/.test(hash))
   )
-  return wrong === undefined ? undefined : `${wrong.name} ${wrong.version} is locked in a form that Python does not accept`
+  return wrong === undefined
+    ? undefined
+    : `${wrong.name} ${wrong.version} is locked in a form that Python does not accept`
 }
 
 /** An installer's messages for a hash that does not match. */

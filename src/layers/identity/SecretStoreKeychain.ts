@@ -51,7 +51,11 @@ export const make = Effect.gen(function*() {
     yield* requireAct(requestFor("set", name), act)
     const { length } = Redacted.value(value)
     if (!isSecretName(name) || length === 0 || length > Vault.longestValue) {
-      const detail = length === 0 ? "it is empty" : length > Vault.longestValue ? "it is too long" : "its name is not valid"
+      const detail = length === 0
+        ? "it is empty"
+        : length > Vault.longestValue
+        ? "it is too long"
+        : "its name is not valid"
       const remedy = `A secret has 1 to ${Vault.longestValue} characters: kiwi env secret set NAME`
       return yield* new SecretUnavailable({ name, detail, remedy, storing: true })
     }

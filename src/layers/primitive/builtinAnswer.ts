@@ -41,7 +41,9 @@ export const askBuiltin =
     }
     const checked = ({ data, metadata }: PrimitiveResult): Effect.Effect<PrimitiveResult, BuiltinFailed> => {
       const issue = unlikeJson(data, "data") ?? unlikeJson(metadata, "metadata")
-      return issue === undefined ? Effect.succeed({ data, metadata }) : Effect.fail(broken(`does not answer JSON:  ${issue}`))
+      return issue === undefined
+        ? Effect.succeed({ data, metadata })
+        : Effect.fail(broken(`does not answer JSON:  ${issue}`))
     }
     /** `from`: whose answer it is, for messages. */
     const ask = <A>(from: string, make: () => Effect.Effect<A, KiwiError>) =>

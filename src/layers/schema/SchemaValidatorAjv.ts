@@ -37,7 +37,10 @@ export const make = Effect.gen(function*() {
   const validate: Validate = Effect.fnUntraced(function*(request: Request) {
     const { closed, origin, value, what } = request
     if (origin._tag === "foreign") {
-      return yield* new SchemaUnusable({ what, issue: "it does not come from a verified item, and only those are compiled" })
+      return yield* new SchemaUnusable({
+        what,
+        issue: "it does not come from a verified item, and only those are compiled"
+      })
     }
     // A digest has no blank, so two requests cannot have the same key.
     const key = `${origin.digest} ${closed} ${what}`

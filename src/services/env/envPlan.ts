@@ -55,7 +55,10 @@ export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> 
     const asking = chain.links.find(({ tool }) => tool.requires.environment.some((name) => unnamed.includes(name)))
     return invalid(
       (asking ?? chain.leaf).tool.location.id,
-      unnamed.map((name) => ({ field: "requires.environment", error: `${JSON.stringify(name)} is not a variable's name` }))
+      unnamed.map((name) => ({
+        field: "requires.environment",
+        error: `${JSON.stringify(name)} is not a variable's name`
+      }))
     )
   }
   const declared = declaredVariables(chain, config)

@@ -272,7 +272,10 @@ export const planRequest = (
     if (!token.test(name)) issues.push({ field: "auth/header", error: "is not the name of a header" })
     else if (connectionHeaders.has(name)) issues.push({ field: "auth/header", error: "is set by Kiwi" })
     if (!isHeaderValue(value)) {
-      issues.push({ field: `headers/${name}`, error: "contains a character that is not allowed in a header, such as a newline" })
+      issues.push({
+        field: `headers/${name}`,
+        error: "contains a character that is not allowed in a header, such as a newline"
+      })
     }
   }
   const privateHosts = grants(input.signed, issues)
@@ -299,7 +302,10 @@ export const planRequest = (
       return Result.fail(
         new ParametersUnpassable({
           tool: input.tool,
-          issues: wrong.map(([field]) => ({ field, error: "is not a value or list of values that a query can contain" }))
+          issues: wrong.map(([field]) => ({
+            field,
+            error: "is not a value or list of values that a query can contain"
+          }))
         })
       )
     }

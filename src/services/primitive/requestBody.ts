@@ -62,7 +62,9 @@ const withheld =
 
 /** Why a tool may not send the file at this path. Undefined if it may. */
 export const unsendable = (path: string): string | undefined => {
-  if (path === "" || path.includes("\0") || /^[/\\~]|^[A-Za-z]:/.test(path)) return "it is not a path inside the project"
+  if (path === "" || path.includes("\0") || /^[/\\~]|^[A-Za-z]:/.test(path)) {
+    return "it is not a path inside the project"
+  }
   const segments = path.split(/[/\\]/)
   if (segments.includes("..")) return "it leads out of its folder"
   const secret = segments.find((segment) => withheld.test(segment))

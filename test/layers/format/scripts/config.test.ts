@@ -50,7 +50,11 @@ const refused: ReadonlyArray<readonly [text: string, line: number, issue: string
   [tool("command: ls\nenv: {DOTNET_STARTUP_HOOKS: x}"), 2, "sets DOTNET_STARTUP_HOOKS"],
   [tool("own: 1\nenv: {LD_AUDIT: x}", "my_runtime"), 2, "sets LD_AUDIT"],
   [tool("command: ls\ninput: stdin\noptions: {a: {as: words}}"), 3, "config.options is about arguments"],
-  [tool("command: ls\noptions: {b: {as: positional}}"), 2, "how the parameter b is passed, and the tool declares no such"],
+  [
+    tool("command: ls\noptions: {b: {as: positional}}"),
+    2,
+    "how the parameter b is passed, and the tool declares no such"
+  ],
   [tool("command: ls\noptions:\n  a: {option: -a}\n  A: {option: -b}"), 4, "how the parameter A is passed"],
   [tool("input: args\noptions:\n  aa: {as: words}", "bash_runtime"), 3, "how the parameter aa is passed"],
   [

@@ -139,9 +139,7 @@ export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean
   if (primitive === "subprocess" && config["options"] !== undefined && input !== "args") {
     return wrong(
       ["options"],
-      `config.options is about arguments, but parameters are passed by input: ${
-        cut(String(input), 20)
-      }`,
+      `config.options is about arguments, but parameters are passed by input: ${cut(String(input), 20)}`,
       "Write input: args beside it",
       config["options"]
     )
