@@ -217,7 +217,7 @@ const calls: Readonly<
   Record<string, readonly [config: Schema.JsonObject, given: Schema.JsonObject, needs: string, next: string]>
 > = {
   option: [{ args: ["-o", "{a}", "{b}"] }, { b: "1" }, "a", `-o before it would read "b" as its value`],
-  option_alone: [{ args: ["-o", "{a}"] }, {}, "a", "-o before it would take what follows"],
+  option_alone: [{ args: ["-o", "{a}"] }, {}, "a", "-o before it would read what follows"],
   place: [{ args: ["{a}", "{b}"] }, { b: "1" }, "a", `"b" would take its place`],
   gap: [{ args: ["{a}", "{b}", "{c}"] }, { a: "1", c: "2" }, "b", `"c" would take its place`],
   literal: [{ args: ["{a}", "to"] }, {}, "a", `"to" would take its place`],
