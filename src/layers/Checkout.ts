@@ -1,6 +1,6 @@
-// A project as it lies there, for looking at it and never for running it: items, chains and locks by the same rules as
-// in a kernel, with the signers that somebody names. No person's decision is asked for and none is read; the control
-// files hold as they are, since they say what the items are.
+// A project's files as they are, for inspection and never for running: items, chains and locks follow the same rules as
+// in a kernel, with signers that the caller names. No person's decision is needed or read. The control files apply as
+// they are, since they define what the items are.
 import { Effect, Layer, Option } from "effect"
 import { join } from "node:path"
 import { SafeFiles } from "../services/files/SafeFiles.ts"
@@ -23,7 +23,7 @@ import * as ProcessLockMemory from "./workspace/ProcessLockMemory.ts"
 export interface CheckoutOptions {
   /** The project's real path. */
   readonly root: string
-  /** Whose signatures count, and nobody else's; without them those that the checkout proposes, and yours. */
+  /** The only signers that count. Default: you, and those that the checkout proposes. */
   readonly signers: ReadonlyArray<Signer> | undefined
 }
 
@@ -48,7 +48,7 @@ const layerTrust = ({ root, signers }: CheckoutOptions) =>
     return ProjectTrustMemory.layerWith({ files: new Map(counts) })
   }))
 
-/** Nobody is you where the signers were named. */
+/** If signers are given, your own key does not count by itself. */
 const layerIdentity = (signers: CheckoutOptions["signers"]) =>
   Layer.effect(
     Identity,

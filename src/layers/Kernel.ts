@@ -1,6 +1,6 @@
-// The kernel's graph. `layerProcess` is what all projects of a process share; `layerProject` is one project on top of
-// it. Every layer that takes options is made here, once, so that nothing is opened twice; every service is named with its
-// layer, so that a program can put another in its place.
+// The kernel's graph. `layerProcess` is shared by all projects of a process; `layerProject` is one project on top of
+// it. Every layer with options is created here, once, so that nothing is opened twice. Every service is named with its
+// layer, so that a program can replace it.
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
 import { SafeFiles } from "../services/files/SafeFiles.ts"
@@ -39,21 +39,21 @@ import * as KiwiHomeNode from "./workspace/KiwiHomeNode.ts"
 import * as ProcessLockSqlite from "./workspace/ProcessLockSqlite.ts"
 import * as WorkspaceNode from "./workspace/WorkspaceNode.ts"
 
-/** What a program may replace: every service of a kernel. */
+/** The services that a program may replace: all of a kernel. */
 export type KernelServices = Exclude<Layer.Success<ReturnType<typeof compose>>, NodeServices.NodeServices>
 
 export interface KernelOptions<Replaced extends KernelServices = never, E = never> {
-  /** The project's folder; without one only the user and system tiers are there. */
+  /** The project's folder. Without one there are only the user and system tiers. */
   readonly project?: string | undefined
-  /** `$KIWI_HOME`. Default: the variable, else `~/.kiwi`. */
+  /** `$KIWI_HOME`. Default: that variable, else `~/.kiwi`. */
   readonly home?: string | undefined
   /** The user tier. Default: `$USER_SPACE`, else `~/.ai`. */
   readonly userSpace?: string | undefined
-  /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. They count as Kiwi's own do. */
+  /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. They are trusted like Kiwi's own. */
   readonly items?: SystemItems | undefined
-  /** Handlers of the `builtin` primitive, besides Kiwi's own: by the `handler` that a system item's config names. */
+  /** Handlers of the `builtin` primitive, in addition to Kiwi's own, by the `handler` in a system item's config. */
   readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
-  /** Layers of services that stand in place of the kernel's own, wherever the kernel asks for them. */
+  /** Layers of services that replace the kernel's own, everywhere in the kernel. */
   readonly replace?: Layer.Layer<Replaced, E> | undefined
 }
 
@@ -62,7 +62,7 @@ type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
   "project" | "items"
 >
 
-/** What is kept below a home that is decided already. */
+/** The services below a home folder that is known already. */
 const composeInHome = <E>(choose: Choose, builtins: Layer.Layer<Builtins, E>) =>
   Layer.mergeAll(
     choose(Identity, IdentityKeyring.layer),
@@ -101,11 +101,11 @@ const compose = <E>(
   sources: Layer.Layer<ItemSources, E>
 ) => composeProject(project, choose, sources).pipe(Layer.provideMerge(composeProcess(options, choose)))
 
-/** What the projects of one process share: folders, locks, your identity, the way out to the network. */
+/** What the projects of a process share: folders, locks, your identity, network access. */
 export const layerProcess = (options: Omit<ProcessOptions, "replace"> = {}) =>
   checked(options, () => composeProcess(options, chooseOwn))
 
-/** One project, or none, over `layerProcess`. */
+/** One project, or none, on top of `layerProcess`. */
 export const layerProject = (dir: string | undefined) => composeProject(dir, chooseOwn)
 
 type Composed<E> = Layer.Layer<
@@ -139,7 +139,7 @@ const composeProjects = <E, R>(choose: Choose, shared: Layer.Layer<ProcessServic
       (key) => WorkspaceNode.isKnown(key, home)
     ))).pipe(Layer.provideMerge(shared))
 
-/** Kernels of many projects over one process, for the surfaces. What is replaced is one for all of them. */
+/** Kernels of many projects in one process, for the surfaces. All of them have the same replaced services. */
 export const layerProjects = <Replaced extends KernelServices = never, E = never>(
   given: ProcessOptions<Replaced, E> = {}
 ) =>
@@ -151,7 +151,7 @@ export const layerProjects = <Replaced extends KernelServices = never, E = never
     ))
   })
 
-/** The same below a home that is decided already: nothing is left that can be refused. */
+/** The same below a home folder that is known already, so it cannot fail. */
 export const layerProjectsInHome = withOwnLayers(
   composeProjects(chooseOwn, composeInHome(chooseOwn, BuiltinRegistry.layer))
 )

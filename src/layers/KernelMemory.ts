@@ -1,5 +1,5 @@
-// A whole kernel without a disk, a keychain or a process: the same proxy, parsers, templates and schemas over items
-// that are a map and programs that are functions. For tests of items, and of programs that embed Kiwi.
+// A whole kernel without disk, keychain and processes: the same proxy, parsers, templates and schemas, but items are a
+// map and programs are functions. For tests of items and of programs that embed Kiwi.
 import { Effect, Layer } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
@@ -89,35 +89,37 @@ import * as ProcessLockMemory from "./workspace/ProcessLockMemory.ts"
 import * as WorkspaceMemory from "./workspace/WorkspaceMemory.ts"
 
 export interface KernelMemoryOptions<Replaced extends KernelServices = never, E = never> {
-  /** Items by path below the tier: "tools/math/add.py". A Map can be signed into, a record is constant. */
+  /** Items by path below the tier: "tools/math/add.py". Signing can write to a Map; a record is constant. */
   readonly project?: ReadonlyMap<string, MemoryFile> | Readonly<Record<string, MemoryFile>> | undefined
   readonly user?: ReadonlyMap<string, MemoryFile> | Readonly<Record<string, MemoryFile>> | undefined
   /** `assumed`: every item counts as signed by you. `checked`: signatures are made and verified. Default: assumed. */
   readonly signatures?: "assumed" | "checked" | undefined
   /** Whether the project is trusted. Default: true. */
   readonly trusted?: boolean | undefined
-  /** Control files of the project by path, as accepted as the project is: ".env". */
+  /** Control files of the project by path, accepted if the project is trusted: ".env". */
   readonly controlFiles?: Readonly<Record<string, string>> | undefined
-  /** Further signers that you trust. */
+  /** Other signers that you trust. */
   readonly signers?: ReadonlyArray<Signer> | undefined
-  /** What happens instead of starting a program, by the path of its executable: "/usr/bin/python3". */
+  /** Functions that replace programs, by the path of the executable: "/usr/bin/python3". */
   readonly programs?: ReadonlyMap<string, Program> | undefined
-  /** What the network answers. Default: nothing can be reached. */
+  /** Answers network requests. Default: nothing can be reached. */
   readonly network?: Answerer | undefined
-  /** Variables and installed programs that tools find. Default: everything in /usr/bin, PATH alone. */
+  /**
+   * Variables and installed programs that tools find. Default: every program exists in /usr/bin, and only PATH is set.
+   */
   readonly host?: MemoryHost | undefined
-  /** Lockfiles of project and user, by path: "math/add@1.0.0.lock.json". What is locked is written into them. */
+  /** Lockfiles of project and user, by path: "math/add@1.0.0.lock.json". New locks are written to them. */
   readonly lockfiles?: LockfileStoreMemory.MemoryLockfiles | undefined
-  /** Default: the defaults, and with assumed signatures no lockfiles, since what nobody signed nobody locked. */
+  /** Default: the defaults; with assumed signatures without lockfiles, since only signed items can be locked. */
   readonly settings?: Partial<SettingsValues> | undefined
   /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. */
   readonly items?: SystemItems | undefined
   readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
-  /** What `keychain:NAME` stands for, by name. */
+  /** Values of `keychain:NAME`, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
-  /** What a registry would have, by name. Default: nothing is installed and nothing can be. */
+  /** The packages of a registry, by name. Default: no package exists. */
   readonly packages?: ReadonlyMap<string, string> | undefined
-  /** Layers of services that stand in place of the kernel's own, wherever the kernel asks for them. */
+  /** Layers of services that replace the kernel's own, everywhere in the kernel. */
   readonly replace?: Layer.Layer<Replaced, E> | undefined
 }
 

@@ -1,5 +1,5 @@
-// One kernel per project, opened on first use and closed when it has been idle. Surfaces ask for it on every call and
-// keep nothing of it.
+// One kernel for each project, opened on first use and closed when idle. Surfaces ask for it on every call and do not
+// keep it.
 import { Context, Effect, Layer, LayerMap, Scope } from "effect"
 import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
 import type { ProjectServices } from "./projectGraph.ts"
@@ -16,21 +16,20 @@ export class Projects extends Context.Service<Projects, {
   readonly use: (
     key: ProjectKey
   ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ProjectNotFound, Exclude<R, ProjectServices>>
-  /** Whether there may be a decision about this project; one that nobody decided about is not worth opening. */
+  /** Whether there may be a decision about this project. A project without one is not worth opening. */
   readonly isKnown: (key: ProjectKey) => Effect.Effect<boolean>
   /** Closes a project's kernel; the next call opens it anew. */
   readonly close: (key: ProjectKey) => Effect.Effect<void>
 }>()("kiwi/layers/Projects") {}
 
-/** `lookup` builds the kernel of one project; what it needs from the process is in `R`. */
+/** `lookup` builds the kernel of one project. `R`: what it needs from the process. */
 export const layerWith = <R>(
   lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>,
   isKnown: (key: ProjectKey) => Effect.Effect<boolean> = () => Effect.succeed(true)
 ) =>
   Layer.effect(
     Projects,
-    // Fresh, since layers are shared by reference: another project would otherwise get the services of the one opened
-    // first.
+    // Fresh, since layers are shared by reference: another project would otherwise get the services of the first one.
     Effect.map(
       LayerMap.make((key: ProjectKey) => Layer.fresh(lookup(key)), { idleTimeToLive: "10 minutes" }),
       (map) =>

@@ -1,10 +1,10 @@
-// The projects of a process, with a kernel that is loaded when the first of them is opened: a server answers `initialize`
-// and says which tools it has without one, and every client waits for that.
+// The projects of a process. Kernel code is loaded when the first project is opened: a server answers `initialize` and
+// lists its tools without it, and every client waits for that.
 import { Context, Effect, Layer } from "effect"
 import type { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Projects } from "./Projects.ts"
 
-/** A home that is refused is told by whoever decides it, when the server starts, and not to a client with its first call. */
+/** A refused home is reported where it is determined, when the server starts, and not to a client in its first call. */
 export const make = Effect.gen(function*() {
   const scope = yield* Effect.scope
   const context = yield* Effect.context<KiwiHome>()
@@ -12,7 +12,7 @@ export const make = Effect.gen(function*() {
     Effect.flatMap(({ layerProjectsInHome }) => Layer.buildWithScope(layerProjectsInHome, scope)),
     Effect.map((kernel) => Context.get(kernel, Projects)),
     Effect.provideContext(context),
-    // What is cached must not be that the first caller went away.
+    // Otherwise an interruption of the first caller would be cached.
     Effect.uninterruptible,
     Effect.cached
   )

@@ -84,7 +84,9 @@ const issueOf = (options: unknown, more: typeof needs): KernelOptionInvalid | un
   return undefined
 }
 
-/** The layer, or one that fails: options are looked at when the layer is made, and not when somebody needs them. */
+/**
+ * The layer, or one that fails: options are checked when the layer is created, and not when a service is first used.
+ */
 export const checked = <A, E, R>(
   options: unknown,
   layer: () => Layer.Layer<A, E, R>,

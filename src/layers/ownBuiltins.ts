@@ -1,5 +1,5 @@
-// Kiwi's own builtins, and how they stand beside those of a program. Names are checked when a process is opened: by the
-// time that a project is, nothing can be refused any more.
+// Kiwi's own builtins, combined with those of a program. Names are checked when a process is opened, since opening a
+// project can no longer fail.
 import { Effect, Layer } from "effect"
 import { Builtins } from "../services/primitive/Builtins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
@@ -8,7 +8,7 @@ import * as Noop from "./primitive/builtin/noop.ts"
 import * as OutputRead from "./primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 
-/** One line for each domain that has some. */
+/** One line for each domain with builtins. */
 const domains = [
   LockfileBuiltins.handlers,
   Noop.handlers,
@@ -17,7 +17,7 @@ const domains = [
 
 const names = domains.flatMap((own) => Object.keys(own))
 
-/** `program`, unless a name is there twice. */
+/** `program`, unless a name is duplicated. */
 export const checked = <E, R>(program: Layer.Layer<Builtins, E, R>) =>
   Layer.effect(
     Builtins,
@@ -32,5 +32,5 @@ export const checked = <E, R>(program: Layer.Layer<Builtins, E, R>) =>
     })
   ).pipe(Layer.provide(program))
 
-/** A project's: Kiwi's own, and those that were `checked`. */
+/** A project's builtins: Kiwi's own, and the `checked` ones. */
 export const layer = Layer.orDie(BuiltinRegistry.register(...domains))

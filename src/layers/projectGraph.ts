@@ -1,5 +1,4 @@
-// One project's part of the kernel's graph. Every service is named with its layer, so that a program can put another in
-// its place.
+// One project's part of the kernel's graph. Every service is named with its layer, so that a program can replace it.
 import { Duration, Effect, Layer } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
@@ -74,7 +73,7 @@ const layerOutputs = Layer.unwrap(Effect.gen(function*() {
   return OutputsFile.layer({ keep: outputKeep })
 }))
 
-/** Sources of items beside the files of the tiers. */
+/** Sources of items in addition to the files of the tiers. */
 export const composeSources = (choose: Choose) => choose(ItemSources, ItemSourcesContent.layer)
 
 export const composeProject = <E = never>(
@@ -112,5 +111,5 @@ export const composeProject = <E = never>(
     Layer.provideMerge(choose(Workspace, WorkspaceNode.layer(dir)))
   )
 
-/** What a surface may ask of one project. */
+/** The services that a surface may use of one project. */
 export type ProjectServices = Layer.Success<ReturnType<typeof composeProject>>

@@ -1,11 +1,10 @@
-// Which layer stands for a service in a kernel: the kernel's own, or the one that a program gave instead. A kernel names
-// every service with its layer through `choose`, so whatever asks for the service asks the replacement, and the layer
-// that was replaced is never built.
+// Chooses the layer of a service: the kernel's own, or a program's replacement. A kernel names every service with its
+// layer through `choose`, so every use of the service gets the replacement, and the replaced layer is never built.
 import { Context, Effect, Layer, Option } from "effect"
 
 export type Choose = <I, S, E, R>(service: Context.Key<I, S>, layer: Layer.Layer<I, E, R>) => Layer.Layer<I, E, R>
 
-/** Every service by its own layer. */
+/** Each service has its own layer. */
 export const chooseOwn: Choose = (_, layer) => layer
 
 const chooseFrom = (replaced: Context.Context<never>): Choose => (service, layer) =>
@@ -14,7 +13,7 @@ const chooseFrom = (replaced: Context.Context<never>): Choose => (service, layer
     onSome: (instead) => Layer.succeed(service, instead)
   })
 
-/** Builds `replace` once, and `compose` with what it holds in place of the services that it names. */
+/** Builds `replace` once, and `compose` with the services in it instead of the kernel's own. */
 export const replaceServices = <Replaced, E2, A, E, R>(
   replace: Layer.Layer<Replaced, E2> | undefined,
   compose: (choose: Choose) => Layer.Layer<A, E, R>

@@ -88,7 +88,7 @@ const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.Fi
         refuse(
           dir,
           error.reason._tag === "PermissionDenied"
-            ? "you may not write there"
+            ? "you have no permission to write there"
             : error.reason._tag === "BadResource"
             ? "it is no folder"
             : "the folder cannot be made"

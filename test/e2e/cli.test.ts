@@ -347,9 +347,9 @@ describe("init", () => {
       [machine.home, /user tier/],
       ["/", /disk/],
       [join(machine.folder, "kiwi/x"), /Kiwi's own folder/],
-      [join(machine.site, "file"), /no folder/],
-      [join(machine.site, "file/below"), /no folder|cannot be made/],
-      ["/proc/kiwi", /may not write|cannot be made/]
+      [join(machine.site, "file"), /not a folder/],
+      [join(machine.site, "file/below"), /not a folder|cannot be made/],
+      ["/proc/kiwi", /no permission to write|cannot be made/]
     ]
     await Promise.all(tries.map(async ([dir, why]) => {
       const { error } = json((await machine.kiwi(["init", dir, "--json"])).stdout)
@@ -489,7 +489,7 @@ describe("doctor", () => {
       of("settings").some(({ found, remedy }) => found.includes("kiwi.yaml") && remedy === "kiwi trust project")
     )
     assert.isTrue(
-      of("settings").some(({ found }) => found.startsWith("project:config/kiwi.yaml:2: what stands here sets nothing"))
+      of("settings").some(({ found }) => found.startsWith("project:config/kiwi.yaml:2: this line sets nothing"))
     )
   })
 

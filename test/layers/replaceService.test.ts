@@ -252,7 +252,7 @@ describe("system items of a program", () => {
 
   for (
     const [path, issue] of [
-      ["tools/core/ping.yaml", "Kiwi has an item there itself"],
+      ["tools/core/ping.yaml", "Kiwi itself has an item there"],
       ["../tools/greet.yaml", "it is not the path of an item"],
       ["tools/../../greet.yaml", "it is not the path of an item"],
       ["/tools/greet.yaml", "it is not the path of an item"],
@@ -261,8 +261,8 @@ describe("system items of a program", () => {
       ["tools/acme/Greet.yaml", "it is not the path of an item"],
       ["tools/acme/greet.txt", "it is not the path of an item"],
       ["tools/a/b/c/d/e/f/g/h/i/j/greet.yaml", "it is not the path of an item"],
-      ["tools/x/subprocess.yaml", "one of that name"],
-      ["tools/x/python_runtime/tool.yaml", "one of that name"]
+      ["tools/x/subprocess.yaml", "one with that name"],
+      ["tools/x/python_runtime/tool.yaml", "one with that name"]
     ] as const
   ) {
     it.live(`${path}: ${issue}`, () =>

@@ -1,5 +1,5 @@
-// The audit as files of the project, with the list of heads in Kiwi's own folder. An append is one synchronous write on
-// a descriptor that was checked once: handing a line to another thread costs ten times as much as writing it.
+// The audit in files of the project; the list of heads is in Kiwi's own folder. An append is one synchronous write to a
+// descriptor that was checked once: handing a line to another thread costs ten times as much as writing it.
 import { Clock, Effect, Exit, Layer, Option, Queue, type Redacted, Result, Scope, Semaphore } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
@@ -14,31 +14,31 @@ import { version } from "../../services/workspace/version.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { appendHead, newestHead } from "./headsFile.ts"
-import type { Place } from "./places.ts"
+import type { AuditFolder } from "./auditFolders.ts"
 import {
   appendWhole,
+  auditFolders,
   createFile,
+  currentFolder,
   cutBack,
   fileOf,
-  placeNow,
-  placesOf,
   refusedFolder,
   removeFile,
   sessionId,
   syncWithFolder,
   unavailable
-} from "./places.ts"
+} from "./auditFolders.ts"
+import { appendHead, newestHead } from "./headsFile.ts"
 import { type EntryFilter, readEntries } from "./readEntries.ts"
 import { forgetSession, recoverSessions, sessionLock, sessionsFolder } from "./recoverSessions.ts"
 import { verifyAudit } from "./verifyAudit.ts"
 
-/** A head is recorded after so many entries at the latest. */
+/** The maximum number of entries between two recorded heads. */
 const headEvery = 1_000
 
 interface Session {
   readonly id: string
-  readonly place: Place
+  readonly place: AuditFolder
   readonly file: string
   readonly fd: number
   readonly lock: Scope.Closeable
@@ -46,9 +46,9 @@ interface Session {
   n: number
   head: string
   size: number
-  /** Bytes of a line that could not be written whole and may still stand at the end. */
+  /** The length in bytes of a partly written line that may still be at the end of the file. */
   torn: number
-  /** Number of the entry that the newest head is about. */
+  /** Number of the entry that the newest head names. */
   recorded: number
   newest: { readonly i: number; readonly hash: string }
 }
@@ -59,9 +59,9 @@ export const make = Effect.gen(function*() {
   const settings = yield* Settings
   const workspace = yield* Workspace
   const { state } = workspace
-  const places = placesOf(workspace)
+  const folders = auditFolders(workspace)
   const opening = yield* Semaphore.make(1)
-  /** Offered at the first entry after a head, and again when there are enough for the next. */
+  /** Signalled by the first entry after a head, and again when the next head is due. */
   const traffic = yield* Queue.sliding<void>(1)
   let session: Session | undefined
   let signalled = false
@@ -73,7 +73,7 @@ export const make = Effect.gen(function*() {
   const writeLine = (current: Session, line: string, full: boolean): void => {
     const bytes = Buffer.from(`${line}\n`)
     if (current.torn > 0 && !cutBack(current.fd, current.size, current.torn)) {
-      throw new Refused("io", "the line before could not be finished, and something was written after it")
+      throw new Refused("io", "the previous line could not be completed, and something was written after it")
     }
     current.torn = bytes.length
     appendWhole(current.fd, current.size, bytes)
@@ -90,8 +90,8 @@ export const make = Effect.gen(function*() {
     current.recorded = n
   }
 
-  /** Under the lock: creates the file, writes its first entry, and lets the list of heads name it. */
-  const begin = (id: string, place: Place, lock: Scope.Closeable, now: number, full: boolean): Session => {
+  /** Creates the file, writes its first entry and records its first head. The caller holds the lock. */
+  const begin = (id: string, place: AuditFolder, lock: Scope.Closeable, now: number, full: boolean): Session => {
     const file = fileOf(id)!
     const tail = newestHead(state)
     const parent = tail.head === undefined
@@ -144,14 +144,14 @@ export const make = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     const full = yield* durable
     const id = yield* Effect.sync(() => sessionId(now, randomBytes(8).toString("hex")))
-    const place = yield* Effect.try({ try: () => placeNow(places), catch: unavailable("The project's folder") })
+    const place = yield* Effect.try({ try: () => currentFolder(folders), catch: unavailable("The project's folder") })
     yield* Effect.mapError(
       files.makeDirectory(place.root, `${place.path}/${dirname(fileOf(id)!)}`, { mode: 0o700 }),
       refusedFolder
     )
     const lock = yield* Scope.make()
     const start = Effect.gen(function*() {
-      yield* recoverSessions(locks, state, places, now)
+      yield* recoverSessions(locks, state, folders, now)
       yield* Scope.provide(locks.tryHold(sessionsFolder(state), sessionLock(id)), lock)
       session = yield* Effect.try({
         try: () => begin(id, place, lock, now, full),
@@ -166,7 +166,7 @@ export const make = Effect.gen(function*() {
     )
   })
 
-  /** Somebody deleted the file: what would be written to it is nowhere. The next session says so. */
+  /** Whether somebody deleted the file: anything more that is written to it is lost. The next session reports it. */
   const isGone = ({ fd }: Session): boolean =>
     Result.getOrElse(Result.try(() => fs.fstatSync(fd).nlink === 0), () => true)
 
@@ -207,15 +207,15 @@ export const make = Effect.gen(function*() {
     current !== undefined && !closed && !isGone(current)
 
   const ready = Effect.suspend((): Effect.Effect<void, AuditUnavailable> => {
-    if (closed) return Effect.fail(new AuditUnavailable({ detail: "this Kiwi is ending" }))
+    if (closed) return Effect.fail(new AuditUnavailable({ detail: "this Kiwi is shutting down" }))
     if (isUsable(session)) return Effect.void
     return session === undefined ? open : Effect.andThen(abandon(session), open)
   })
 
   type Secrets = ReadonlyArray<Redacted.Redacted<string>>
 
-  // From the look at the session to the written line nothing else runs: a descriptor that was closed meanwhile could
-  // be another file's.
+  // Nothing else may run between reading the session and writing the line: a descriptor that was closed in between
+  // could belong to another file.
   const write = (record: AuditRecord, secrets: Secrets, full: boolean): Effect.Effect<void, AuditUnavailable> =>
     Effect.clockWith((clock) => {
       const current = session
@@ -245,7 +245,7 @@ export const make = Effect.gen(function*() {
         full
       )
     )
-    // What cannot be done now is left to the next start, which finds the session dead.
+    // If sealing fails now, the next start finds the session dead and seals it.
     yield* sealed.pipe(
       Effect.andThen(
         locked(Effect.try(() => {
@@ -258,7 +258,7 @@ export const make = Effect.gen(function*() {
     yield* Effect.sync(() => fs.closeSync(current.fd))
     yield* Scope.close(current.lock, Exit.void)
   })
-  // A session that is just being opened is closed too, and not left behind with its lock.
+  // Also closes a session that is just being opened, so that its lock is released.
   yield* Effect.addFinalizer(() => {
     closed = true
     return opening.withPermit(close)
@@ -268,7 +268,7 @@ export const make = Effect.gen(function*() {
   const own = () => session && { ...session, session: session.id }
 
   const verify = Effect.gen(function*() {
-    return yield* verifyAudit(locked, locks, state, places, yield* Clock.currentTimeMillis, own)
+    return yield* verifyAudit(locked, locks, state, folders, yield* Clock.currentTimeMillis, own)
   }).pipe(Effect.withSpan("AuditLog.verify"))
 
   const anchor = Effect.gen(function*() {
@@ -277,7 +277,7 @@ export const make = Effect.gen(function*() {
     return { head: hash, n: i }
   }).pipe(Effect.withSpan("AuditLog.anchor"))
 
-  const read = Effect.fn("AuditLog.read")((filter: EntryFilter = {}) => readEntries(state, places, filter))
+  const read = Effect.fn("AuditLog.read")((filter: EntryFilter = {}) => readEntries(state, folders, filter))
 
   return AuditLog.of({ append, read, verify, anchor })
 })

@@ -1,5 +1,5 @@
-// One session's audit that is on no disk: the same lines, chained the same way. `lines` may be shared with whoever
-// wants to look at them, or to change them.
+// One session's audit in memory, with the same lines and the same chain. `lines` may be shared with a test that reads
+// or changes them.
 import { Clock, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { AuditEntry, type AuditRecord, parseLink, zeros } from "../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../services/audit/AuditLog.ts"

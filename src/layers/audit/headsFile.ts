@@ -1,26 +1,26 @@
-// `audit-heads` in Kiwi's own folder: the truth about how far every session came. Written only under the audit's lock,
-// by whoever holds it; a line that a killed process left unfinished is none, and makes room for the next.
+// `audit-heads` in Kiwi's own folder: the authoritative record of how far every session came. Written only under the
+// audit's lock. An unfinished line of a killed process does not count, and the next line replaces it.
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { type AuditHead, encodeHead, parseHead, zeros } from "../../services/audit/AuditEntry.ts"
 import { openRegular } from "../files/readRegular.ts"
 import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { appendWhole } from "./auditFolders.ts"
 import { linesOf } from "./lines.ts"
-import { appendWhole } from "./places.ts"
 
 const { O_APPEND, O_CREAT, O_RDWR } = fs.constants
 
-/** The newest line: its number, its hash, and the head on it. */
+/** The newest whole line: its number, its hash and its head. */
 export interface Tail {
   readonly i: number
   readonly hash: string
   readonly head: AuditHead | undefined
-  /** Up to where the file is whole. */
+  /** The length of all whole lines, in bytes. */
   readonly size: number
-  /** The last line is whole but for its line end. */
+  /** The last line is complete except for its newline. */
   readonly unended: boolean
-  /** Bytes after the last whole line. */
+  /** Number of bytes after the last whole line. */
   readonly rest: number
 }
 
@@ -28,7 +28,7 @@ const tailBytes = 4_096
 
 const empty: Tail = { i: 0, hash: zeros, head: undefined, size: 0, unended: false, rest: 0 }
 
-/** For a file whose last line is no head: somebody wrote into it, and `verify` says so. */
+/** Reads the whole file, for when its last line is not a head: somebody wrote to it, and `verify` reports that. */
 const scan = (fd: number): Tail => {
   let tail = empty
   for (const { hash, next, number, start, text, whole } of linesOf(fd)) {
@@ -78,7 +78,7 @@ export const newestHead = (state: string): Tail => {
   }
 }
 
-/** Appends one head and returns its line's number and hash. Under the lock. */
+/** Appends one head and returns its line's number and hash. The caller holds the lock. */
 export const appendHead = (
   state: string,
   head: Pick<AuditHead, "state" | "place" | "file" | "n" | "head">,

@@ -1,4 +1,4 @@
-// Lines of a file of any size, in little memory: a line too long to be one of ours is hashed and not kept.
+// Reads the lines of a file of any size in little memory: a line longer than any entry is hashed but not kept.
 import { Data, Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
@@ -6,25 +6,25 @@ import { Refused } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface Line {
-  /** From 1. */
+  /** 1-based. */
   readonly number: number
-  /** Where its first byte stands. */
+  /** Offset of its first byte. */
   readonly start: number
-  /** Where the next line begins. */
+  /** Offset of the next line. */
   readonly next: number
-  /** `undefined` when the line is too long. */
+  /** Undefined if the line is too long. */
   readonly text: string | undefined
   readonly hash: string
-  /** Whether it has its line end. */
+  /** Whether it ends with a newline. */
   readonly whole: boolean
 }
 
 const chunkBytes = 262_144
-/** Bytes of the longest entry. */
+/** The size of the longest entry, in bytes. */
 export const longestEntry = 65_536
 const maxBytes = 4 * longestEntry
 
-/** Hash of `bytes` bytes from `start`, and of what is to follow them. */
+/** Hash of `bytes` bytes from offset `start`, followed by the text `followed`. */
 export const hashRange = (fd: number, start: number, bytes: number, followed = ""): string => {
   const running = createHash("sha256")
   const chunk = Buffer.allocUnsafe(chunkBytes)
@@ -37,7 +37,10 @@ export const hashRange = (fd: number, start: number, bytes: number, followed = "
   return running.update(followed).digest("hex")
 }
 
-/** The lines from `from` up to where the file ends now; `undefined` after each chunk that ended none. */
+/**
+ * The lines from offset `from` to the current end of the file. Yields `undefined` after each chunk in which no line
+ * ended.
+ */
 function* piecesOf(fd: number, from = 0): Generator<Line | undefined> {
   const chunk = Buffer.allocUnsafe(chunkBytes)
   let parts: Array<Buffer> = []
@@ -92,17 +95,17 @@ export function* linesOf(fd: number, from = 0): Generator<Line> {
   for (const piece of piecesOf(fd, from)) if (piece !== undefined) yield piece
 }
 
-/** `why`: in a few words, for people. */
+/** `why`: a few words for people. */
 export class FileUnreadable extends Data.TaggedError("FileUnreadable")<{ readonly why: string }> {}
 
 const unreadable = (cause: unknown) =>
   new FileUnreadable({ why: cause instanceof Refused ? cause.message : "it cannot be read" })
 
-/** Lines, or chunks of a line without an end, between two pauses, in which other fibers run and signals arrive. */
+/** The number of lines (or chunks of a line without an end) after which other fibers run and signals arrive. */
 const batch = 500
 const chunkBatch = 64
 
-/** The lines that end at `to` at the latest. */
+/** Calls `use` for each line that ends at or before offset `to`. */
 export const forEachLine = Effect.fnUntraced(function*(fd: number, use: (line: Line) => void, to = Infinity) {
   const pieces = piecesOf(fd)
   const some = Effect.try({
@@ -121,7 +124,7 @@ export const forEachLine = Effect.fnUntraced(function*(fd: number, use: (line: L
   while (!(yield* some)) yield* Effect.yieldNow
 })
 
-/** Opens, uses and closes; `undefined` when there is no such file. */
+/** Opens the file, calls `use` and closes it. Undefined if there is no such file. */
 export const withFile = <A>(
   open: () => number | undefined,
   use: (fd: number) => Effect.Effect<A, FileUnreadable>

@@ -1,12 +1,13 @@
-// The newest entries that match, over all sessions' files that the list of heads names. Holds as much as it returns.
+// The newest entries that match a filter, from the files of all sessions in the list of heads. Keeps only what it
+// returns.
 import { Effect, Option, Order, Predicate, Schema } from "effect"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
 import { statOf } from "../files/believe.ts"
+import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
+import { openToRead } from "./auditFolders.ts"
 import { openHeads } from "./headsFile.ts"
 import { forEachLine, withFile } from "./lines.ts"
-import type { Place, Places } from "./places.ts"
-import { openToRead } from "./places.ts"
 
 export interface EntryFilter {
   readonly limit?: number
@@ -20,7 +21,7 @@ const maxBytes = 67_108_864
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(AuditEntry))
 
-/** Whether an entry is one that was asked for. */
+/** Whether an entry matches the filter. */
 export const matches = (entry: { readonly [key: string]: unknown }, filter: EntryFilter): boolean => {
   const { call, outcome } = entry
   return (filter.call === undefined || call === filter.call) &&
@@ -28,7 +29,7 @@ export const matches = (entry: { readonly [key: string]: unknown }, filter: Entr
     (filter.item === undefined || isAbout(entry, filter.item))
 }
 
-/** Asked for by that name, or shown under it. */
+/** Whether the entry is about this item: it was requested by that name, or shown under it. */
 const isAbout = (
   { query, shown, subject }: { readonly [key: string]: unknown },
   item: string
@@ -44,7 +45,7 @@ interface Kept {
 
 const byTime = Order.Struct({ at: Order.String, n: Order.Number })
 
-/** The newest of both, as many as may be kept. */
+/** The `limit` newest of the entries kept so far and the new ones. */
 const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
   const sorted = kept.toSorted(byTime).slice(-limit)
   let bytes = 0
@@ -53,19 +54,19 @@ const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
 }
 
 interface SessionFile {
-  readonly place: Place
+  readonly place: AuditFolder
   readonly file: string
   /** In milliseconds. */
   readonly changed: number
 }
 
-const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) {
+const sessionFiles = Effect.fnUntraced(function*(state: string, folders: AuditFolders) {
   const found: Array<SessionFile> = []
   yield* withFile(() => openHeads(state), (fd) =>
     forEachLine(fd, ({ text }) => {
       if (text?.includes("\"opened\"") !== true) return
       const head = parseHead(text)
-      const place = head === undefined ? undefined : places[head.place]
+      const place = head === undefined ? undefined : folders[head.place]
       if (head?.state !== "opened" || place === undefined) return
       const stat = statOf(join(place.root, place.path, head.file))
       if (stat?.isFile() === true) found.push({ place, file: head.file, changed: Number(stat.mtimeMs) })
@@ -73,17 +74,17 @@ const sessionFiles = Effect.fnUntraced(function*(state: string, places: Places) 
   return found.toSorted((a, b) => b.changed - a.changed)
 })
 
-/** How far a file's time may lag behind that of its entries. */
+/** How far a file's modification time may lag behind its entries' times, in milliseconds. */
 const slack = 2_000
 
-export const readEntries = Effect.fnUntraced(function*(state: string, places: Places, filter: EntryFilter) {
+export const readEntries = Effect.fnUntraced(function*(state: string, folders: AuditFolders, filter: EntryFilter) {
   const limit = Math.max(0, Math.min(filter.limit ?? 100, maxEntries))
   if (limit === 0) return []
   const hints = [filter.call, filter.item, filter.outcome].flatMap((word) =>
     word === undefined ? [] : [JSON.stringify(word)]
   )
   let kept: Array<Kept> = []
-  const files = yield* Effect.orElseSucceed(sessionFiles(state, places), () => [])
+  const files = yield* Effect.orElseSucceed(sessionFiles(state, folders), () => [])
   for (const { changed, file, place } of files) {
     if (kept.length >= limit && Date.parse(kept[0]!.at) > changed + slack) break
     let since = 0

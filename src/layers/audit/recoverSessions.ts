@@ -1,5 +1,6 @@
-// Sessions that died. Each running session holds an operating-system lock of its own, so a lock that can be had belongs
-// to a dead one: its file gets a seal, the list of heads its last head, and the lock's file goes.
+// Recovers sessions that died. Each running session holds an operating-system lock of its own, so a lock that can be
+// acquired belongs to a dead one: its file gets a seal, the list of heads gets its last head, and the lock file is
+// removed.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -10,15 +11,15 @@ import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
+import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
+import { appendWhole, fileOf, openToRead, openToSeal, removeFile } from "./auditFolders.ts"
 import { appendHead, openHeads } from "./headsFile.ts"
 import { hashRange, linesOf } from "./lines.ts"
-import type { Place, Places } from "./places.ts"
-import { appendWhole, fileOf, openToRead, openToSeal, removeFile } from "./places.ts"
 
 export const sessionsFolder = (state: string): string => join(state, "audit-sessions")
 export const sessionLock = (session: string): string => `${session}.lock`
 
-/** Sessions that run, or died and were not dealt with yet. */
+/** Sessions that are running, or that died and are not recovered yet. */
 export const openSessions = (state: string): ReadonlyArray<string> => {
   try {
     return readFolder(sessionsFolder(state))
@@ -31,7 +32,7 @@ export const openSessions = (state: string): ReadonlyArray<string> => {
   }
 }
 
-/** The marker goes before the lock does, so that nobody finds one without the other. */
+/** Removes the marker before the lock is released, so that nobody sees a marker without its lock. */
 export const forgetSession = (state: string, session: string): void =>
   fs.rmSync(join(sessionsFolder(state), sessionLock(session)), { force: true })
 
@@ -58,7 +59,10 @@ interface LastEntry {
   readonly whole: boolean
 }
 
-/** Where the last entry has to be: there is one line after it at most, and what earlier attempts at a seal left. */
+/**
+ * The last entry is within this many bytes of the end: at most one line, and remains of earlier attempts at a seal,
+ * follow it.
+ */
 const tailBytes = 1_048_576
 
 const lastEntry = (fd: number, size: number): LastEntry | undefined => {
@@ -72,7 +76,10 @@ const lastEntry = (fd: number, size: number): LastEntry | undefined => {
   return last
 }
 
-/** The bytes that a seal appends, and its hash. What stands after the last entry is kept, and named by the seal. */
+/**
+ * The bytes of the seal to append, and the hash of its line. Bytes after the last entry stay, and the seal records
+ * them.
+ */
 const sealFor = (fd: number, size: number, last: LastEntry, now: number) => {
   const rest = size - last.next
   const ended = rest === 0 ? last.whole : hashRange(fd, size - 1, 1) === sha256("\n")
@@ -84,10 +91,10 @@ const sealFor = (fd: number, size: number, last: LastEntry, now: number) => {
   return { bytes: Buffer.from(`${prefix}${line}\n`), n: last.link.n + 1, head: sha256(line) }
 }
 
-const seal = (state: string, place: Place, known: AuditHead, now: number): void => {
+const seal = (state: string, place: AuditFolder, known: AuditHead, now: number): void => {
   const finish = (head: Pick<AuditHead, "state" | "n" | "head">) =>
     void appendHead(state, { ...head, place: known.place, file: known.file }, true)
-  // What was recorded last is repeated where the file does not reach it: `verify` tells the difference.
+  // If the file ends before the last recorded entry, the last head is repeated: `verify` reports the difference.
   const repeat = () => finish({ state: "recovered", n: known.n, head: known.head })
   let fd: number
   try {
@@ -112,8 +119,8 @@ const seal = (state: string, place: Place, known: AuditHead, now: number): void 
   }
 }
 
-/** A session that died before any head named it has recorded nothing: its first line at most goes with it. */
-const discard = (place: Place, file: string): void => {
+/** Removes the file of a session that died before its first head: at most its first line is lost with it. */
+const discard = (place: AuditFolder, file: string): void => {
   const fd = openToRead(place, file)
   if (fd === undefined) return
   let lines = 0
@@ -126,31 +133,34 @@ const discard = (place: Place, file: string): void => {
   removeFile(place, file)
 }
 
-const settle = (state: string, places: Places, session: string, now: number): void => {
+const recoverSession = (state: string, folders: AuditFolders, session: string, now: number): void => {
   const file = fileOf(session)!
   const known = newestHeadOf(state, file)
   if (known === undefined) {
-    for (const place of [places.project, places.home]) if (place !== undefined) discard(place, file)
+    for (const place of [folders.project, folders.home]) if (place !== undefined) discard(place, file)
   } else if (known.state === "opened" || known.state === "running") {
-    const place = places[known.place]
+    const place = folders[known.place]
     if (place === undefined) return
     seal(state, place, known, now)
   }
   forgetSession(state, session)
 }
 
-/** Under the audit's lock. What cannot be settled now, for want of space or rights, stays for the next time. */
+/**
+ * The caller holds the audit's lock. A session that cannot be recovered now, for lack of space or permission, is left
+ * for the next time.
+ */
 export const recoverSessions = Effect.fnUntraced(function*(
   locks: ProcessLock["Service"],
   state: string,
-  places: Places,
+  folders: AuditFolders,
   now: number
 ) {
   const sessions = yield* Effect.orElseSucceed(Effect.try(() => openSessions(state)), () => [])
   for (const session of sessions) {
     const dead = Effect.andThen(
       locks.tryHold(sessionsFolder(state), sessionLock(session)),
-      Effect.try(() => settle(state, places, session, now))
+      Effect.try(() => recoverSession(state, folders, session, now))
     )
     yield* Effect.ignore(Effect.scoped(dead))
   }

@@ -1,32 +1,32 @@
-// Compares every file with the list of heads, in memory that does not grow with the files. What counts as open is
-// settled once, under the lock; the reading itself holds up nobody, and what is written meanwhile does no harm to it.
+// Compares every file with the list of heads, in constant memory. Which sessions are open is determined once, under the
+// lock. The files are read without the lock: entries that are appended meanwhile do no harm.
 import { Effect, Option, Result } from "effect"
 import { type AuditHead, parseHead, parseLink, zeros } from "../../services/audit/AuditEntry.ts"
 import type { AuditProblem } from "../../services/audit/AuditLog.ts"
 import { checkLines } from "../../services/audit/checkLines.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import type { AuditFolder, AuditFolders, Listed } from "./auditFolders.ts"
+import { listFiles, openToRead, sessionOf } from "./auditFolders.ts"
 import { newestHead, openHeads, type Tail } from "./headsFile.ts"
 import { forEachLine, hashRange, longestEntry, withFile } from "./lines.ts"
-import type { Listed, Place, Places } from "./places.ts"
-import { listFiles, openToRead, sessionOf } from "./places.ts"
 import { openSessions, recoverSessions } from "./recoverSessions.ts"
 
 const headsName = "audit-heads"
 
-/** Kiwi cannot tell these apart: what another home recorded is not in this one. */
-const unnamed = "no head that is recorded here names it: it was put there, or it was written under another KIWI_HOME " +
+/** Kiwi cannot distinguish these cases: what another home recorded is not in this one's list. */
+const unnamed = "no recorded head names it: somebody put it there, or it was written under another KIWI_HOME " +
   "(check it with that one: KIWI_HOME=DIR kiwi audit verify) or before the project was moved"
 
-/** Entries that a session may have written since its newest head. */
+/** How many entries a session may have written after its newest head. */
 const unrecorded = 10_000
-/** Bytes that are read of files that no head names, in all. */
+/** The limit, in total, on bytes read from files that no head names. */
 const mostUnnamed = 1_073_741_824
-/** Of them, more are counted and not told one by one. */
+/** Further files that no head names are counted, not listed. */
 const mostTold = 1_000
-/** What a seal can say of what stood before it. */
+/** The longest unfinished line that a seal can account for, in bytes. */
 const longestTorn = 2_097_152
 
-/** What the asking session knows of itself, whatever stands on disk. */
+/** The state of the session that asks, from memory and not from disk. */
 export interface OwnSession {
   readonly session: string
   readonly file: string
@@ -36,10 +36,10 @@ export interface OwnSession {
 }
 
 interface Snapshot {
-  /** Sessions that run, or died and could not be dealt with. */
+  /** Sessions that are running, or that died and could not be recovered. */
   readonly open: ReadonlySet<string>
-  readonly listed: ReadonlyArray<{ readonly place: Place; readonly listed: Listed }>
-  /** What could not even be looked at. */
+  readonly listed: ReadonlyArray<{ readonly place: AuditFolder; readonly listed: Listed }>
+  /** What could not be read. */
   readonly unreadable: ReadonlyArray<AuditProblem>
   readonly heads: Pick<Tail, "i" | "size" | "unended" | "rest">
   readonly own: OwnSession | undefined
@@ -48,11 +48,11 @@ interface Snapshot {
 interface KnownSession {
   readonly place: AuditHead["place"]
   readonly file: string
-  /** Its first head, and the one before that; `undefined` when the first head is gone. */
+  /** Its first head, and the hash of the line before that. Undefined if the first head is missing. */
   readonly opening: { readonly head: AuditHead; readonly parent: string } | undefined
   readonly points: Map<number, string>
   final: AuditHead | undefined
-  /** Line of its newest head, and the number on it. */
+  /** Line of its newest head, and that head's entry number. */
   line: number
   recorded: number
 }
@@ -64,17 +64,17 @@ const problem = (
   detail: string
 ): AuditProblem => ({ file, line, problem: what, detail })
 
-const takeSnapshot = (state: string, places: Places, own: OwnSession | undefined): Snapshot => {
+const takeSnapshot = (state: string, folders: AuditFolders, own: OwnSession | undefined): Snapshot => {
   const unreadable: Array<AuditProblem> = []
-  const attempt = <A>(file: string, detail: string, look: () => A, otherwise: A): A => {
+  const attempt = <A>(file: string, detail: string, read: () => A, otherwise: A): A => {
     try {
-      return look()
+      return read()
     } catch {
       unreadable.push(problem(file, 0, "unreadable", detail))
       return otherwise
     }
   }
-  const listed = [places.project, places.home].flatMap((place) =>
+  const listed = [folders.project, folders.home].flatMap((place) =>
     place === undefined
       ? []
       : attempt(".", `${place.shown} cannot be listed`, () => listFiles(place), [])
@@ -86,7 +86,7 @@ const takeSnapshot = (state: string, places: Places, own: OwnSession | undefined
   return { open: new Set(open), listed, unreadable, heads, own }
 }
 
-/** The list of heads itself, and what it says of each session, by file. */
+/** Checks the list of heads itself, and collects what it records of each session, by file. */
 const readHeads = Effect.fnUntraced(function*(state: string, { heads, own }: Snapshot, locked: boolean) {
   const sessions = new Map<string, KnownSession>()
   const check = checkLines({
@@ -130,14 +130,14 @@ const readHeads = Effect.fnUntraced(function*(state: string, { heads, own }: Sna
   }
   problems.push(...check.end(true))
   if (heads.unended) problems.push(problem(headsName, heads.i, "cut-tail", "its line end is missing"))
-  // Who dies over a line leaves a session to recover, which has been done by now.
-  if (locked && heads.rest > 0) problems.push(problem(headsName, heads.i + 1, "inserted", "it is no head"))
+  // A process that died while it wrote a line left a session to recover. Under the lock that has been done by now.
+  if (locked && heads.rest > 0) problems.push(problem(headsName, heads.i + 1, "inserted", "it is not a head"))
   return { sessions, problems }
 })
 
 interface Checked {
   readonly entries: number
-  /** That were read. */
+  /** How many were read. */
   readonly bytes: number
   readonly problems: ReadonlyArray<AuditProblem>
 }
@@ -170,7 +170,7 @@ const checkFile = Effect.fnUntraced(function*(fd: number, file: string, known: K
       }
       const opening = number === 1 ? known?.opening?.head : undefined
       if (opening !== undefined && (heads?.head !== opening.prev || heads.i !== opening.i - 1)) {
-        const detail = `${file} began after other heads than stand before its own`
+        const detail = `${file} began after other heads than those listed before its own`
         problems.push(problem(headsName, opening.i, "changed", detail))
       }
       after = next
@@ -180,8 +180,8 @@ const checkFile = Effect.fnUntraced(function*(fd: number, file: string, known: K
   return { entries, bytes, problems: [...check.end(ended), ...problems] }
 })
 
-/** One file, whatever stands in its place; `undefined` when nothing does. */
-const checkAt = (place: Place, file: string, known: KnownSession | undefined, most: number) =>
+/** Checks one file, whatever type it has. Undefined if there is none. */
+const checkAt = (place: AuditFolder, file: string, known: KnownSession | undefined, most: number) =>
   withFile(() => openToRead(place, file, most), (fd) => checkFile(fd, file, known)).pipe(
     Effect.catch(({ why }) =>
       Effect.succeed<Checked>({ entries: 0, bytes: 0, problems: [problem(file, 0, "unreadable", why)] })
@@ -192,18 +192,18 @@ export const verifyAudit = Effect.fnUntraced(function*(
   withLock: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, unknown>,
   locks: ProcessLock["Service"],
   state: string,
-  places: Places,
+  folders: AuditFolders,
   now: number,
   own: () => OwnSession | undefined
 ) {
-  const look = Effect.sync(() => takeSnapshot(state, places, own()))
-  const first = yield* look
+  const readSnapshot = Effect.sync(() => takeSnapshot(state, folders, own()))
+  const first = yield* readSnapshot
   const untouched = first.open.size === 0 && first.heads.size + first.heads.rest === 0 && first.listed.length === 0
   const under = untouched
     ? undefined
-    : yield* Effect.option(withLock(Effect.andThen(recoverSessions(locks, state, places, now), look)))
+    : yield* Effect.option(withLock(Effect.andThen(recoverSessions(locks, state, folders, now), readSnapshot)))
   const locked = under !== undefined && Option.isSome(under)
-  const snapshot = locked ? under.value : yield* look
+  const snapshot = locked ? under.value : yield* readSnapshot
   const { sessions, problems: ofHeads } = yield* readHeads(state, snapshot, locked)
   const { listed, open, unreadable } = snapshot
   const problems = [...unreadable, ...ofHeads]
@@ -221,7 +221,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
   }
 
   for (const session of sessions.values()) {
-    const place = places[session.place]
+    const place = folders[session.place]
     const { file, final, line, recorded } = session
     if (final === undefined) {
       if (open.has(sessionOf(file))) report.open.push(file)
@@ -234,7 +234,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
     session.points.clear()
   }
   if (sessions.size === 0 && listed.length > 0) {
-    problems.push(problem(headsName, 0, "missing-file", "this Kiwi has no record of the files that are here"))
+    problems.push(problem(headsName, 0, "missing-file", "this Kiwi has no record of these files"))
   }
   let unread = mostUnnamed
   let told = 0
@@ -251,7 +251,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
     problems.push(
       regular
         ? problem(file, 0, "inserted", unnamed)
-        : problem(file, 0, "unreadable", "it is a link, or no file")
+        : problem(file, 0, "unreadable", "it is a link, or not a file")
     )
   }
   if (told > mostTold) problems.push(problem(".", 0, "inserted", `${told - mostTold} more files like these`))

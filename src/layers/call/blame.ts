@@ -1,5 +1,5 @@
-// Which link of a chain somebody has to change. An error says where it is from: a link by its id, a place in the config,
-// or what is missing. One that says nothing of that is about the tool itself.
+// Which link of a chain must be changed. An error names a link by its id, a place in the config, or what is missing.
+// Any other error is about the tool itself.
 import type { Schema } from "effect"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
@@ -13,7 +13,7 @@ import * as Template from "../../services/template/Template.ts"
 /** The segments of "/args/0", "args/0", "args[0]" and "env.NAME". */
 const segmentsOf = (field: string): ReadonlyArray<string> => field.split(/[/.[\]"]+/).filter((part) => part !== "")
 
-/** Whether the config has the place, or replaces all of something that the place is in. */
+/** Whether the config sets the place, or replaces something that contains it. */
 const sets = (config: Schema.JsonObject, segments: ReadonlyArray<string>): boolean => {
   let value: Schema.Json | undefined = config
   for (const segment of segments) {
@@ -24,13 +24,15 @@ const sets = (config: Schema.JsonObject, segments: ReadonlyArray<string>): boole
   return true
 }
 
-/** Who should have set what nobody did: a runtime is to be whole, for whatever is built on it. */
+/**
+ * The link that should have set a missing value: the runtime, which must be complete for every tool that runs on it.
+ */
 const completing = (links: ReadonlyArray<ChainLink>): ChainLink | undefined =>
   links.findLast(({ tool }) => tool.toolType === "runtime" && tool.location.tier !== "system") ?? links[0]
 
 /**
- * The link whose own config set a place of what `asking` is given by itself and the links below it: the leaf-most,
- * since it wins. Default: the primitive, which is given everything.
+ * The link whose own config set a place in the config of `asking`, which merges its own and those of the links below
+ * it. If several did, the leaf-most, since it takes precedence. Default: the primitive, whose config merges all.
  */
 export const setterOf = (chain: Chain, field: string, asking: ChainLink = chain.primitive): ChainLink => {
   const links = chain.links.slice(0, chain.links.indexOf(asking) + 1)
@@ -42,7 +44,9 @@ export const setterOf = (chain: Chain, field: string, asking: ChainLink = chain.
 
 const declaring = (chain: Chain): ChainLink | undefined => chain.links.find(({ tool }) => tool.envConfig !== undefined)
 
-/** The link that lets a variable in: by requiring it, by naming it in its config, else the one with the ENV_CONFIG. */
+/**
+ * The link that allows a variable: it requires it, or names it in its config; otherwise the one with the ENV_CONFIG.
+ */
 export const linkNaming = (chain: Chain, variables: ReadonlyArray<string>): ChainLink =>
   chain.links.find(({ tool }) => {
     const named = Template.compile(tool.config, []).variables
@@ -61,7 +65,7 @@ const linkOf = (chain: Chain, reason: ChainReason): ChainLink => {
     : chain.links.find(({ tool }) => tool.location.id === link) ?? chain.leaf
 }
 
-/** `link`: the one that was being looked at, where only the step knows that. */
+/** `link`: the one that was being checked, if only the step knows it. */
 export const blame = (chain: Chain, reason: ChainReason, link: ChainLink = linkOf(chain, reason)): ToolChainError => {
   const inner: KiwiError = reason
   return new ToolChainError({

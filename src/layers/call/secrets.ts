@@ -1,4 +1,4 @@
-// Secrets that Kiwi itself put into a call, and how they are taken out of everything that leaves the call.
+// Secrets that Kiwi itself added to a call, and their removal from everything that leaves the call.
 import type { Redacted, Schema } from "effect"
 import { redactText, redactValue } from "../../services/audit/redaction.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
@@ -12,7 +12,7 @@ const isPlain = (value: unknown): value is Schema.Json =>
   value === null || typeof value !== "object" || Array.isArray(value) ||
   Object.getPrototypeOf(value) === Object.prototype
 
-/** The same error over the same fields, each without the secrets. Every field is JSON, but a cause, which is an error. */
+/** The same error with secrets removed from each field. Every field is JSON, except a cause, which is an error. */
 const redactReason = <E extends KiwiError>(reason: E, secrets: Secrets): E => {
   const Same = reason.constructor as new(fields: object) => E
   return new Same({
@@ -26,7 +26,7 @@ const redactReason = <E extends KiwiError>(reason: E, secrets: Secrets): E => {
   })
 }
 
-/** Errors of tools quote what the tool said and what its config became. */
+/** Errors quote the tool's output and its config with data. */
 export const redactError = (error: ToolCallError, secrets: Secrets): ToolCallError => {
   if (secrets.length === 0 || error._tag !== "ToolChainError") return error
   return new ToolChainError({

@@ -1,7 +1,7 @@
-// Chains from the item store. A parent link is looked up from its child's own tier downwards – project, user, system –
-// and never upwards: a cloned project must not become the executor of your own or the system's tools. Every answer
-// looks at the folders once and at each link again, which is cheap when nothing has changed; only what is computed from
-// the links is remembered.
+// Resolves chains from the item store. A parent link is looked up from its child's own tier downwards – project, user,
+// system – and never upwards: a cloned project must not become the executor of your own tools or of the system's. Every
+// answer lists the folders once and reads each link again, which is cheap if nothing has changed. Only what is computed
+// from the links is cached.
 import { Effect, Layer, Option, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import {
@@ -42,42 +42,42 @@ import { isInRange } from "../../services/item/VersionRange.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 const maxLinks = 10
-/** Chains that are remembered at once. */
+/** The limit of cached chains; the oldest is evicted first. */
 const maxRemembered = 10_000
 
-/** Answers of a batch between two chances for other fibers. */
+/** The number of answers of a batch after which other fibers may run. */
 const between = 256
 
-/** What one answer, or one batch of them, sees of the tiers. */
-interface Look {
+/** How one answer, or one batch of answers, finds and loads items. */
+interface ItemAccess {
   readonly find: ItemStore["Service"]["find"]
   readonly load: (location: ItemLocation) => Effect.Effect<ChainLink, ItemInvalid | ItemUnreadable>
 }
 
 type Links = [ChainLink, ...Array<ChainLink>]
 
-/** Read again, is this still the same item, with the same claim to be signed? */
+/** Whether an item that was read again is the same, with the same signature claim. */
 const isSame = (a: ItemSnapshot, b: ItemSnapshot) =>
   a === b ||
   (a.digest === b.digest && a.location.file === b.location.file && a.executable === b.executable &&
     JSON.stringify(a.claim) === JSON.stringify(b.claim))
 
-/** What is wrong with a link in itself and as the end of the links before it. */
+/** What is wrong with a link, by itself or as the end of the links before it. Undefined if nothing is. */
 const defectOf = (links: Links, link: ChainLink): string | undefined => {
   const { config, executorId, location, toolType } = link.tool
   if (isDeeperThan(config, maxConfigDepth)) return `its config is nested more than ${maxConfigDepth} levels deep`
   if (toolType !== "primitive") {
-    return executorId === undefined ? "it is no primitive and names no executor (executor_id)" : undefined
+    return executorId === undefined ? "it is not a primitive and names no executor (executor_id)" : undefined
   }
   if (executorId !== undefined) return "a primitive names no executor"
-  if (location.tier !== "system") return `a primitive of the ${location.tier} tier counts for nothing`
+  if (location.tier !== "system") return `a primitive of the ${location.tier} tier is not used`
   if (location.id !== "builtin") return undefined
   const foreign = links.filter((l) => l.tool.location.tier !== "system")
   const naming = foreign.find(({ tool }) => Object.hasOwn(tool.config, "handler"))
   if (naming !== undefined) {
-    return `only system items may name a builtin, and ${showLocation(naming.tool.location)} is none`
+    return `only system items may name a builtin, and ${showLocation(naming.tool.location)} is not one`
   }
-  // A runtime of the system says by its child_schemas which tools its handler runs.
+  // A system runtime declares in child_schemas which tools its handler runs.
   const runtime = links.at(-2)?.tool
   return foreign[0] === undefined || (runtime?.toolType === "runtime" && runtime.location.tier === "system")
     ? undefined
@@ -92,7 +92,8 @@ export const make = Effect.gen(function*() {
   const load = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const tool = yield* parser.parse(snapshot)
-    // Tiers decide here, so the place is the one that was read, not one that a parser may have remembered for its bytes.
+    // The tier decides here. So the location is the one that was read, not one that a parser may have cached for its
+    // bytes.
     if (tool._tag === "tool") {
       return { snapshot, tool: tool.location === location ? tool : { ...tool, location: snapshot.location } }
     }
@@ -106,8 +107,8 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  /** Each item is read once, however many chains it is in. */
-  const loadOnce = (): Look["load"] => {
+  /** Loads each item once, however many chains contain it. */
+  const loadOnce = (): ItemAccess["load"] => {
     const loaded = new Map<string, Effect.Effect<ChainLink, ItemInvalid | ItemUnreadable>>()
     return (location) =>
       loaded.get(location.file) ?? Effect.onExit(load(location), (exit) =>
@@ -116,33 +117,33 @@ export const make = Effect.gen(function*() {
         }))
   }
 
-  const findIn = (look: Look, id: string, tier: Tier) =>
-    look.find({ id, type: "tool", tier }).pipe(
+  const findIn = (items: ItemAccess, id: string, tier: Tier) =>
+    items.find({ id, type: "tool", tier }).pipe(
       Effect.map((found) => Option.some(found.location)),
       Effect.catchTag("ItemNotFound", () => Effect.succeedNone)
     )
 
-  /** The parent link of a child, or the error that says that there is none, with near names. */
-  const findParent = Effect.fnUntraced(function*(look: Look, id: string, childTier: Tier) {
-    if (childTier === "project") return yield* Effect.map(look.find({ id, type: "tool" }), (f) => f.location)
-    const system = yield* findIn(look, id, "system")
+  /** Finds a child's executor. Fails with similar names if there is none. */
+  const findParent = Effect.fnUntraced(function*(items: ItemAccess, id: string, childTier: Tier) {
+    if (childTier === "project") return yield* Effect.map(items.find({ id, type: "tool" }), (f) => f.location)
+    const system = yield* findIn(items, id, "system")
     if (childTier === "user") {
-      // A protected system item wins over the user's, as it does in every lookup.
-      const isProtected = Option.isSome(system) && !(yield* look.load(system.value)).tool.overridable
-      const user = isProtected ? Option.none() : yield* findIn(look, id, "user")
+      // A protected system item takes precedence over the user's, as in every lookup.
+      const isProtected = Option.isSome(system) && !(yield* items.load(system.value)).tool.overridable
+      const user = isProtected ? Option.none() : yield* findIn(items, id, "user")
       if (Option.isSome(user)) return user.value
     }
     if (Option.isSome(system)) return system.value
-    return yield* Effect.map(look.find({ id, type: "tool", tier: "system" }), (f) => f.location)
+    return yield* Effect.map(items.find({ id, type: "tool", tier: "system" }), (f) => f.location)
   })
 
-  const parentOf = Effect.fnUntraced(function*(look: Look, links: Links, child: ChainLink, id: string) {
+  const parentOf = Effect.fnUntraced(function*(items: ItemAccess, links: Links, child: ChainLink, id: string) {
     const childPath = showLocation(child.tool.location)
     const chain = chainIds(links)
     const broken =
       (link: string, configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
         new ChainLinkBroken({ chain, link, configPath, detail: e.message, hint: e.remediation, cause: e })
-    const location = yield* findParent(look, id, child.tool.location.tier).pipe(
+    const location = yield* findParent(items, id, child.tool.location.tier).pipe(
       Effect.mapError((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
         e._tag === "ItemNotFound"
           ? new ChainLinkMissing({ chain, missing: id, near: e.near, configPath: childPath })
@@ -153,50 +154,52 @@ export const make = Effect.gen(function*() {
       return yield* new ChainCycle({ chain: [...chain, id], configPath: childPath })
     }
     if (links.length === maxLinks) return yield* new ChainTooDeep({ chain: [...chain, id], configPath: childPath })
-    return yield* Effect.mapError(look.load(location), broken(id, showLocation(location)))
+    return yield* Effect.mapError(items.load(location), broken(id, showLocation(location)))
   })
 
-  /** Adds to a leaf what it is built on. What was found before a failure stays. */
-  const walk = Effect.fnUntraced(function*(look: Look, links: Links): Effect.fn.Return<void, ChainError> {
-    let link = links[0]
-    while (true) {
-      const issue = defectOf(links, link)
-      if (issue !== undefined) {
-        return yield* new ChainMalformed({
-          chain: chainIds(links),
-          link: link.tool.location.id,
-          configPath: showLocation(link.tool.location),
-          issue
-        })
+  /** Appends the executors of a leaf to `links`. Links found before a failure stay in it. */
+  const appendExecutors = Effect.fnUntraced(
+    function*(items: ItemAccess, links: Links): Effect.fn.Return<void, ChainError> {
+      let link = links[0]
+      while (true) {
+        const issue = defectOf(links, link)
+        if (issue !== undefined) {
+          return yield* new ChainMalformed({
+            chain: chainIds(links),
+            link: link.tool.location.id,
+            configPath: showLocation(link.tool.location),
+            issue
+          })
+        }
+        const { executorId, executorRange, location }: Tool = link.tool
+        if (executorId === undefined) return
+        const parent: ChainLink = yield* parentOf(items, links, link, executorId)
+        links.push(parent)
+        if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
+          return yield* new ChainVersionMismatch({
+            chain: chainIds(links),
+            link: location.id,
+            configPath: showLocation(location),
+            executor: executorId,
+            range: executorRange,
+            found: showLocation(parent.tool.location),
+            version: parent.tool.version
+          })
+        }
+        link = parent
       }
-      const { executorId, executorRange, location }: Tool = link.tool
-      if (executorId === undefined) return
-      const parent: ChainLink = yield* parentOf(look, links, link, executorId)
-      links.push(parent)
-      if (executorRange !== undefined && !isInRange(parent.tool.version, executorRange)) {
-        return yield* new ChainVersionMismatch({
-          chain: chainIds(links),
-          link: location.id,
-          configPath: showLocation(location),
-          executor: executorId,
-          range: executorRange,
-          found: showLocation(parent.tool.location),
-          version: parent.tool.version
-        })
-      }
-      link = parent
     }
-  })
+  )
 
   const remember = (key: string, answer: ResolvedChain) => {
     remembered.set(key, answer)
     return answer
   }
 
-  const answer = Effect.fnUntraced(function*(look: Look, query: ChainQuery, given?: FoundItem) {
-    const found = given !== undefined && isNamed(given, query) ? given : yield* look.find({ ...query, type: "tool" })
-    const links: Links = [yield* look.load(found.location)]
-    yield* walk(look, links)
+  const answer = Effect.fnUntraced(function*(items: ItemAccess, query: ChainQuery, given?: FoundItem) {
+    const found = given !== undefined && isNamed(given, query) ? given : yield* items.find({ ...query, type: "tool" })
+    const links: Links = [yield* items.load(found.location)]
+    yield* appendExecutors(items, links)
     const key = found.location.file
     const before = remembered.get(key)
     if (before !== undefined && isUnchanged(before.chain, links)) {
@@ -212,19 +215,19 @@ export const make = Effect.gen(function*() {
       return yield* answer({ find: (yield* store.atOnce).find, load }, query, found)
     }),
     partial: Effect.fnUntraced(function*(query) {
-      const look: Look = { find: (yield* store.atOnce).find, load }
-      const found = yield* look.find({ ...query, type: "tool" })
+      const items: ItemAccess = { find: (yield* store.atOnce).find, load }
+      const found = yield* items.find({ ...query, type: "tool" })
       const links: Links = [yield* load(found.location)]
-      const walked = yield* Effect.result(walk(look, links))
+      const walked = yield* Effect.result(appendExecutors(items, links))
       return { links, hides: found.hides, stopped: Result.isFailure(walked) ? walked.failure : undefined }
     }),
     resolveBatch: Effect.fnUntraced(function*(queries) {
-      const look: Look = { find: (yield* store.atOnce).find, load: loadOnce() }
+      const items: ItemAccess = { find: (yield* store.atOnce).find, load: loadOnce() }
       const answers = new Map<string, Result.Result<ResolvedChain, ResolveError>>()
       const all: Array<Result.Result<ResolvedChain, ResolveError>> = []
       for (const [index, query] of queries.entries()) {
         const key = `${query.tier ?? ""}:${query.id}`
-        const found = answers.get(key) ?? (yield* Effect.result(answer(look, query)))
+        const found = answers.get(key) ?? (yield* Effect.result(answer(items, query)))
         answers.set(key, found)
         all.push(found)
         if (index % between === between - 1) yield* Effect.yieldNow

@@ -1,5 +1,5 @@
-// Whether each parent of a chain runs the child that names it. A primitive takes every child. What was found belongs to
-// one chain object, which is never changed and made anew when any of its links is.
+// Checks whether each parent of a chain runs the child that names it. A primitive accepts every child. The result is
+// cached by chain object, which is immutable: a changed link makes a new chain.
 import { Effect, Option } from "effect"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
@@ -14,9 +14,9 @@ import { showLocation } from "../../services/item/Item.ts"
 import { SchemaUnusable, SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 
 export interface Acceptance {
-  /** Where a parent refuses its child, or its own schema is none that can be used. */
+  /** The first link that is refused: a child by its parent, or a parent whose schema cannot be used. */
   readonly refused: { readonly link: ChainLink; readonly reason: ChildRefused | SchemaUnusable } | undefined
-  /** Parents that do not say what they run. */
+  /** Parents that do not declare which tools they run. */
   readonly silent: ReadonlyArray<ChildSchemasMissing>
 }
 
@@ -26,7 +26,7 @@ export const make = Effect.gen(function*() {
   const schemas = yield* SchemaValidator
   const known = new WeakMap<Chain, Acceptance>()
 
-  /** The chain's links are verified: their schemas are compiled. */
+  /** The chain's links are verified here, since their schemas are compiled. */
   const judge = Effect.fnUntraced(function*(chain: Chain, child: ChainLink, parent: ChainLink) {
     const entries = parent.tool.childSchemas ?? []
     const link = childLink(child.tool)
@@ -46,7 +46,7 @@ export const make = Effect.gen(function*() {
     return issues.length === 0 ? Option.none() : Option.some(refuse([entry], [...issues]))
   })
 
-  const look = Effect.fnUntraced(function*(chain: Chain) {
+  const checkChildren = Effect.fnUntraced(function*(chain: Chain) {
     const silent: Array<ChildSchemasMissing> = []
     for (const [index, child] of chain.links.entries()) {
       const parent = chain.links[index + 1]
@@ -65,7 +65,7 @@ export const make = Effect.gen(function*() {
 
   return (chain: Chain): Effect.Effect<Acceptance> => {
     const before = known.get(chain)
-    return before !== undefined ? Effect.succeed(before) : Effect.map(look(chain), (found) => {
+    return before !== undefined ? Effect.succeed(before) : Effect.map(checkChildren(chain), (found) => {
       known.set(chain, found)
       return found
     })

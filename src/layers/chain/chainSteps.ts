@@ -1,4 +1,4 @@
-// The chain of a call: what the tool is built on, and whether each parent runs such a child.
+// The chain of a call: which executors the tool runs on, and whether each parent runs such a child.
 import { Effect } from "effect"
 import type { ChainError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
@@ -14,7 +14,7 @@ export const resolveChain = Effect.gen(function*() {
   const chains = yield* ChainResolver
   const trust = yield* ProjectTrust
 
-  /** What is wrong with a file quotes it, and nobody listens to a restricted project. */
+  /** The details of an invalid file quote it, so they are left out in a restricted project. */
   const refused = <E extends ToolCallError>(error: E, place: string) =>
     Effect.andThen(place.startsWith("project:") ? trust.require : Effect.void, Effect.fail(error))
 

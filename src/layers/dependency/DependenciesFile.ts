@@ -1,5 +1,6 @@
-// Environments below `$KIWI_HOME/envs`, one folder for each list of requirements, interpreter and platform. One is made
-// beside its place and renamed when it is whole, its manifest last, so that what a killed process leaves never counts.
+// Environments below `$KIWI_HOME/envs`, one folder for each list of requirements, interpreter and platform. An
+// environment is built in a temporary folder and renamed when it is complete. The manifest is written last, so that
+// what a killed process leaves never counts.
 import { Clock, ConfigProvider, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { randomUUID } from "node:crypto"
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
@@ -37,7 +38,7 @@ const lockName = "envs.lock"
 const day = 86_400_000
 const shape = /^[0-9a-f]{64}$/
 
-/** What the manifest of an environment says. */
+/** The manifest of an environment. */
 interface Environment {
   readonly set: InstalledSet
   readonly manifest: Files.Manifest
@@ -46,7 +47,7 @@ interface Environment {
 type Why = DependenciesMissing["why"]
 
 export interface DependenciesOptions {
-  /** The longest that one installer may run. */
+  /** The time limit of one installer run. */
   readonly timeout: Duration.Duration
 }
 
@@ -119,8 +120,8 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
       Effect.orElseSucceed(() => "damaged" as const)
     )
 
-  /** What lies at an environment's place: the environment, or why it does not count. */
-  const look = Effect.fnUntraced(function*(digest: string): Effect.fn.Return<Environment | Why> {
+  /** The environment in its folder, or why it does not count. */
+  const findEnvironment = Effect.fnUntraced(function*(digest: string): Effect.fn.Return<Environment | Why> {
     const folder = placeOf(digest)
     const found = yield* environments.getEffect(Path.join(folder, Files.manifestName), readManifest(digest))
     if (found === undefined) return statOf(folder) === undefined ? "not-installed" : "damaged"
@@ -130,12 +131,12 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     return isBase(found.manifest.base) ? found : "interpreter-changed"
   })
 
-  /** With pins, an environment that has exactly these packages; else the one without. */
+  /** With pins: an environment with exactly these packages, or else the one without pins. */
   const choose = Effect.fnUntraced(function*(plan: Declared, { interpreter, pins }: EnvironmentQuery) {
-    const plain = yield* look(digestOf(plan, interpreter, undefined))
+    const plain = yield* findEnvironment(digestOf(plan, interpreter, undefined))
     if (pins === undefined) return plain
     if (typeof plain === "object" && differencesFrom(pins, plain.set.packages).length === 0) return plain
-    const pinned = yield* look(digestOf(plan, interpreter, pins))
+    const pinned = yield* findEnvironment(digestOf(plan, interpreter, pins))
     return typeof pinned === "object" || typeof plain === "string" ? pinned : plain
   })
 
@@ -169,7 +170,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     try {
       utimesSync(Path.join(folder, Files.usedName), now / 1000, now / 1000)
     } catch {
-      // A note of the last use that cannot be written only brings the day forward on which the folder is swept.
+      // If the last use cannot be recorded, the folder is only removed earlier.
     }
   }
 
@@ -177,11 +178,11 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     new WriteRefused({
       path: folderName,
       issue: ["ENOSPC", "EDQUOT"].includes(errorCode(error)) ? "no-space" : "io",
-      detail: "the disk did not do as it was told"
+      detail: "the disk did not complete a write"
     })
   const attempt = <A>(run: () => A) => Effect.try({ try: run, catch: refusal })
 
-  /** Alone among all Kiwi processes, however long the one before takes. */
+  /** Runs exclusively among all Kiwi processes, and waits as long as needed. */
   const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     safe.makeDirectory(home, folderName, { mode: 0o700 }).pipe(
       Effect.andThen(
@@ -192,14 +193,14 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
       Effect.flatMap(Effect.fromResult)
     )
 
-  /** Whoever holds the lock knows that what is unfinished here is nobody's. */
+  /** Under the lock, every unfinished folder here is abandoned. */
   const sweep = Effect.sync(() => {
     for (const { name } of listFolder(root)) {
       if (!name.startsWith(".")) continue
       try {
         Files.discard(Path.join(root, name))
       } catch {
-        // An installer that outlived its Kiwi may still be writing there: next time.
+        // An installer that outlived its Kiwi may still be writing there. The next sweep tries again.
       }
     }
   })
@@ -235,7 +236,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
     try {
       Files.discard(old)
     } catch {
-      // The next sync sweeps it.
+      // The next sync removes it.
     }
   }
 
@@ -275,7 +276,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
         writeFileSync(Path.join(fresh, Files.manifestName), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 })
         replace(fresh, placeOf(id))
       })
-      const found = yield* look(id)
+      const found = yield* findEnvironment(id)
       if (typeof found === "string") return yield* refusal(undefined)
       return found
     })
@@ -285,7 +286,7 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
         try {
           rmSync(fresh, { recursive: true, force: true })
         } catch {
-          // The next sync sweeps it.
+          // The next sync removes it.
         }
       })
     )
@@ -311,9 +312,9 @@ const makeWith = Effect.fnUntraced(function*(options: DependenciesOptions) {
       ) {
         return outcome(found, "up-to-date")
       }
-      // Another lock's environment is left as it is: who has pins and no environment with them gets one of its own.
+      // Another lock's environment stays: pins without an environment of exactly these packages get one of their own.
       const plain = digestOf(plan, interpreter, undefined)
-      const isTaken = pins !== undefined && typeof (yield* look(plain)) === "object"
+      const isTaken = pins !== undefined && typeof (yield* findEnvironment(plain)) === "object"
       return outcome(yield* build(plan, isTaken ? digestOf(plan, interpreter, pins) : plain, request), "installed")
     }))
   })

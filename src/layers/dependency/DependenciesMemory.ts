@@ -1,4 +1,4 @@
-// Dependencies over a registry that is a map from names to versions: `sync` of one process remembers what it installed.
+// Dependencies over a registry in memory, a map from names to versions. Keeps in memory what `sync` installed.
 import { Effect, Layer } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { type Declared, declaredBy } from "../../services/dependency/declaredDependencies.ts"

@@ -1,4 +1,4 @@
-// Which installer makes an environment, and for which interpreter: uv where it is there, else pip; npm for Node.
+// Chooses the installer for an environment, and its interpreter: uv if there is one, else pip; npm for Node.
 import { Effect, Option, Schema } from "effect"
 import type { Declared } from "../../services/dependency/declaredDependencies.ts"
 import { InstallFailed, InterpreterUnsuitable, PinsDiffer } from "../../services/dependency/DependencyErrors.ts"
@@ -12,7 +12,7 @@ import { installUv } from "./installUv.ts"
 
 export interface EnvironmentPlan {
   readonly declared: Declared
-  /** What the runtime runs on; real path. */
+  /** The runtime's interpreter, as a real path. */
   readonly interpreter: string | undefined
   readonly pins: ReadonlyArray<InstalledPackage> | undefined
   readonly followLock: boolean
@@ -22,7 +22,7 @@ export interface EnvironmentPlan {
 const Python = Schema.Struct({ path: Schema.NonEmptyString, version: Schema.NonEmptyString })
 const decodePython = Schema.decodeUnknownEffect(Schema.fromJsonString(Python))
 
-/** The program may be a manager's stand-in, or that of another environment: the real one says who it is. */
+/** The program may be a version manager's shim, or belong to another environment: this asks for the real one. */
 const askPython = `import json, os, sys
 print(json.dumps({"path": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
   "version": ".".join(str(part) for part in sys.version_info[:3])}))`
@@ -32,7 +32,7 @@ const baseOf = Effect.fnUntraced(function*(bench: Workbench, interpreter: string
   const failed = new InstallFailed({
     tool: bench.tool,
     installer: nameOf(interpreter),
-    detail: `it does not say which Python it is: ${lastWords(said, bench.folder)}`
+    detail: `it did not report its Python version: ${lastWords(said, bench.folder)}`
   })
   if (said.code !== 0) return yield* failed
   const { path, version } = yield* Effect.mapError(decodePython(said.stdout), () => failed)

@@ -1,5 +1,5 @@
-// The packages that a chain declares: there, or named together with everything else that is missing. They are never
-// installed by a call. Where they are there, they are what the tool runs with.
+// Finds the packages that a chain declares, or reports them with everything else that is missing. A call never installs
+// them. If they are installed, the tool runs with them.
 import { Effect, Result } from "effect"
 import { Dependencies } from "../../services/dependency/Dependencies.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
@@ -7,11 +7,11 @@ import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
-/** Where the copy of a tool has to lie so that Node finds the environment's packages from it. */
+/** Where a tool's copy must be for Node to find the environment's packages from it. */
 export const copiesBelow = (set: InstalledSet | undefined): string | undefined =>
   set?.ecosystem === "node" ? `envs/${set.digest}/copies` : undefined
 
-/** For a chain that declares nothing: one look into a map. What is missing is told with everything else. */
+/** For a chain that declares nothing this costs one map lookup. Missing packages are reported with everything else. */
 export const findPackages = Effect.gen(function*() {
   const dependencies = yield* Dependencies
   const lockfiles = yield* Lockfiles

@@ -1,5 +1,5 @@
-// One environment's folder: its manifest, and how it is told whether it is still as it was made. A call looks at a few
-// stats; `sync` reads every file.
+// One environment's folder: its manifest, and whether it is unchanged. A call checks a few stats; `sync` reads every
+// file.
 import { Effect, Result, Schema } from "effect"
 import type { Hash } from "node:crypto"
 import { createHash } from "node:crypto"
@@ -22,15 +22,15 @@ export const Manifest = Schema.Struct({
   installer: Schema.String,
   base: Schema.optionalKey(Base),
   packages: Schema.Array(InstalledPackage),
-  /** Stats of what decides which code is found, by path in the environment. */
+  /** Stats of the files that decide which code is found, by path in the environment. */
   stamps: Schema.Record(Schema.String, Schema.String),
-  /** sha256 over every file, link and folder. */
+  /** SHA-256 over every file, link and folder. */
   content: Schema.String
 })
 export type Manifest = typeof Manifest.Type
 
 export const manifestName = "environment.json"
-/** Its time is that of the last use. */
+/** Its modification time is the environment's last use. */
 export const usedName = "used"
 /** Copies of tools that run beside their node_modules. */
 export const copiesName = "copies"
@@ -40,7 +40,7 @@ export const maxManifest = 8 * 1024 * 1024
 
 export const decodeManifest = Schema.decodeUnknownEffect(Schema.fromJsonString(Manifest))
 
-/** What an interpreter is told by: a link is followed, since what it leads to is what runs. */
+/** Identifies an interpreter. Links are followed, since their target is what runs. */
 export const stampOfProgram = (path: string): string | undefined => {
   const stat = Result.getOrUndefined(Result.try(() => statSync(path, { bigint: true, throwIfNoEntry: false })))
   return stat?.isFile() === true ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
@@ -48,7 +48,7 @@ export const stampOfProgram = (path: string): string | undefined => {
 
 const namesIn = (folder: string): ReadonlyArray<string> => listFolder(folder).map(({ name }) => name)
 
-/** Where Python finds the packages of the environment. */
+/** The folder with the environment's Python packages. */
 export const sitePackagesOf = (folder: string, windows: boolean): string | undefined => {
   if (windows) return join(folder, "Lib", "site-packages")
   const python = namesIn(join(folder, "lib")).find((name) => /^(?:python|pypy)\d/.test(name))
@@ -79,7 +79,7 @@ export const stampsOf = (
     })
   )
 
-/** Whether the few things that are looked at on every call are as they were. */
+/** Whether the files that every call checks are unchanged. */
 export const isAsStamped = (folder: string, stamps: Readonly<Record<string, string>>): boolean => {
   for (const [path, stamp] of Object.entries(stamps)) {
     const stat = statOf(join(folder, path))
@@ -88,7 +88,7 @@ export const isAsStamped = (folder: string, stamps: Readonly<Record<string, stri
   return true
 }
 
-/** The environment's own folder: a folder, no link, and nobody else's to write. */
+/** Whether it is a folder and not a link, which only this user can write. */
 export const isOwnFolder = (folder: string): boolean => {
   const stat = statOf(folder)
   const parent = statOf(join(folder, ".."))
@@ -103,7 +103,7 @@ const hashFile = (hash: Hash, path: string): void =>
     for (let part = fill(descriptor, chunk); part.length > 0; part = fill(descriptor, chunk)) hash.update(part)
   })
 
-/** sha256 over everything in an environment but what Kiwi adds to it later. Throws what the disk says. */
+/** SHA-256 over everything in an environment except what Kiwi adds later. Throws the system's error. */
 export const contentOf = (folder: string): string => {
   const hash = createHash("sha256")
   const walk = (path: string, relative: string): void => {
@@ -125,7 +125,7 @@ export const contentOf = (folder: string): string => {
 export const isWhole = (folder: string, content: string): Effect.Effect<boolean> =>
   Effect.sync(() => Result.getOrElse(Result.try(() => contentOf(folder) === content), () => false))
 
-/** Scripts and pyvenv.cfg name the folder that they were made in; it is another one once it is renamed. */
+/** Scripts and pyvenv.cfg contain the folder's path, which changes when the folder is renamed. */
 export const moveScripts = (folder: string, final: string, windows: boolean): void => {
   const bin = join(folder, windows ? "Scripts" : "bin")
   const files = [join(folder, "pyvenv.cfg"), ...namesIn(bin).map((name) => join(bin, name))]
@@ -139,7 +139,7 @@ export const moveScripts = (folder: string, final: string, windows: boolean): vo
   }
 }
 
-/** Removes a folder, a link or a file; copies of tools in it are read-only. */
+/** Removes a folder, a link or a file. Tool copies in it are read-only. */
 export const discard = (path: string): void => {
   const open = (each: string): void => {
     chmodSync(each, 0o700)

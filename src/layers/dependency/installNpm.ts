@@ -1,5 +1,5 @@
-// Node packages by npm: resolved into a package-lock.json first, compared with what is locked, and only then fetched,
-// each by the hash of that file. Scripts of packages do not run.
+// Installs Node packages with npm: resolves them into a package-lock.json, compares it with the lock, and only then
+// fetches, each package by its hash in that file. Packages' scripts do not run.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import * as SemVer from "effect/SemVer"
@@ -17,7 +17,7 @@ import { type Built, failedBy, missing, type Workbench } from "./installers.ts"
 
 export interface NpmPlan {
   readonly declared: Declared
-  /** The runtime's own Node, real path. */
+  /** The runtime's own Node, as a real path. */
   readonly interpreter: string | undefined
   readonly pins: ReadonlyArray<InstalledPackage> | undefined
   readonly allowBuild: boolean
@@ -34,13 +34,16 @@ const quiet = [
   "--loglevel=error"
 ]
 
-/** A release line: pins of one package in two of them can both be steered to. */
+/** The release line of a version: two pins of one package can both be enforced if their lines differ. */
 const lineOf = (version: string): string => {
   const [major = "0", minor = "0"] = version.split(".")
   return major === "0" ? `0.${minor}` : major
 }
 
-/** Leads npm's resolution to the pinned versions. Where that cannot be said, the comparison afterwards says so. */
+/**
+ * npm overrides that lead its resolution to the pinned versions. Where overrides cannot express that, the later
+ * comparison finds the difference.
+ */
 const steer = (pins: ReadonlyArray<InstalledPackage>): ReadonlyMap<string, string> => {
   const versions = new Map<string, Array<string>>()
   for (const { name, version } of pins) versions.set(name, [...(versions.get(name) ?? []), version])
@@ -58,7 +61,7 @@ const isIn = (version: string, range: string): boolean => {
   return Result.isSuccess(parsed) && Result.isSuccess(wanted) && SemVerRange.matches(wanted.success, parsed.success)
 }
 
-/** A record without a prototype's names. */
+/** A record without inherited names. */
 const record = (entries: Iterable<readonly [string, Schema.Json]>): Schema.JsonObject =>
   Object.assign(Object.create(null), Object.fromEntries(entries))
 
@@ -69,7 +72,7 @@ const packageJsonOf = (
   const steered = steer(pins ?? [])
   const wanted = requirements.map((written) => {
     const { name, range } = splitNodeRequirement(written)
-    // npm refuses to override what is asked for directly with anything but the same words.
+    // npm refuses an override of a direct dependency unless it has the same text.
     const pinned = (pins ?? []).filter((pin) => pin.name === name).map((pin) => pin.version)
     const version = pinned.length < 2 ? pinned[0] : pinned.find((one) => isIn(one, range)) ?? pinned[0]
     return [name, version ?? range, optional.includes(written)] as const
@@ -95,10 +98,10 @@ interface LockEntry {
 
 const marker = "node_modules/"
 
-/** The packages of a lockfile, or what about it Kiwi does not install from. */
+/** The packages of a lockfile, or why Kiwi cannot install from it. */
 const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string> =>
   Result.gen(function*() {
-    const json = yield* Result.try({ try: (): Schema.Json => JSON.parse(text), catch: () => "it is no JSON" })
+    const json = yield* Result.try({ try: (): Schema.Json => JSON.parse(text), catch: () => "it is not JSON" })
     const packages = isJsonObject(json) ? json["packages"] : undefined
     if (!isJsonObject(packages)) return yield* Result.fail("it has no packages; write it with npm 7 or newer")
     const entries: Array<LockEntry> = []
@@ -106,7 +109,7 @@ const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string
       if (path === "") continue
       const at = path.lastIndexOf(marker)
       if (!path.startsWith(marker) || !isJsonObject(entry) || entry["link"] === true) {
-        return yield* Result.fail(`${path} is a link or lies outside node_modules`)
+        return yield* Result.fail(`${path} is a link or outside node_modules`)
       }
       const { integrity, name, version } = entry
       if (typeof version !== "string") return yield* Result.fail(`${path} has no version`)
@@ -120,10 +123,13 @@ const entriesOf = (text: string): Result.Result<ReadonlyArray<LockEntry>, string
     return entries
   })
 
-/** A package that npm would fetch by anything but http: a repository or a file. An npm before 11.10 does not say no. */
-/** As large as the lock of any project, in bytes. */
+/** Larger than the lock of any project, in bytes. */
 const largestLock = 64 * 1_048_576
 
+/**
+ * The first package that npm would not fetch by http, but from a repository or file. npm before 11.10 does not refuse
+ * these.
+ */
 export const fetchedOtherwise = (text: string): string | undefined => {
   const json: Schema.Json = JSON.parse(text)
   const packages = isJsonObject(json) ? json["packages"] : undefined
@@ -133,7 +139,7 @@ export const fetchedOtherwise = (text: string): string | undefined => {
   return found?.[0]
 }
 
-/** The tool's lockfile without addresses: every tarball comes from the registry that the person has configured. */
+/** The tool's lockfile without URLs: every tarball comes from the registry that the person has configured. */
 const withoutAddresses = (text: string): Result.Result<string, string> =>
   Result.gen(function*() {
     const entries = yield* entriesOf(text)
@@ -156,12 +162,12 @@ const withoutAddresses = (text: string): Result.Result<string, string> =>
 const packagesOf = (entries: ReadonlyArray<LockEntry>): ReadonlyArray<InstalledPackage> =>
   entries.map(({ integrity, name, version }) => ({ name, version, hash: integrity }))
 
-/** Pins come from a file of the project: each becomes a name and a version, and nothing else that npm reads. */
+/** Pins come from a project's file: each must be a plain name and version, without any other syntax of npm. */
 const pinProblem = (pins: ReadonlyArray<InstalledPackage>): string | undefined => {
   const wrong = pins.find(({ name, version }) =>
     nodeNameProblem(name) !== undefined || Result.isFailure(SemVer.parse(version))
   )
-  return wrong === undefined ? undefined : `${wrong.name} ${wrong.version} is locked in a form that is none of npm's`
+  return wrong === undefined ? undefined : `${wrong.name} ${wrong.version} is locked in a form that npm does not accept`
 }
 
 export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: NpmPlan) {
@@ -170,7 +176,7 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
   if (problem !== undefined) return yield* new PinsDiffer({ tool: bench.tool, differences: [problem] })
   const npm = bench.find("npm", plan.interpreter)
   if (npm === undefined) return yield* missing(bench, "node", "npm is not on PATH")
-  // npm is a script of Node's: it runs on the Node that the tool runs on, so that what is built fits.
+  // npm is a Node script. It runs on the tool's Node, so that native builds match.
   const options = plan.interpreter === undefined ? {} : { first: dirname(plan.interpreter) }
   const { code, stdout } = yield* bench.run([npm, "--version"], options)
   if (code !== 0) return yield* missing(bench, "node", "npm does not start")
@@ -204,7 +210,7 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
   }
   const locked = yield* Effect.sync(() => readText(lockFile, { maxBytes: largestLock, follow: false }))
   const entries = yield* Effect.fromResult(
-    locked === undefined ? Result.fail("it is not there, or is no file that npm writes") : entriesOf(locked)
+    locked === undefined ? Result.fail("it is missing, or not a file that npm writes") : entriesOf(locked)
   ).pipe(
     Effect.mapError((error) =>
       new InstallFailed({ tool: bench.tool, installer, detail: `the package-lock.json that it wrote: ${error}` })
@@ -215,7 +221,7 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
     return yield* new InstallFailed({
       tool: bench.tool,
       installer,
-      detail: `${elsewhere} is to come from a repository or a file, and Kiwi installs from registries alone`
+      detail: `${elsewhere} would come from a repository or a file, and Kiwi installs only from registries`
     })
   }
   const packages = packagesOf(entries)
@@ -227,7 +233,7 @@ export const installNpm = Effect.fnUntraced(function*(bench: Workbench, plan: Np
     if (/EINTEGRITY/.test(installed.stderr) && (pins !== undefined || followed !== undefined)) {
       return yield* new PinsDiffer({
         tool: bench.tool,
-        differences: ["the registry sent other bytes than those whose hash is locked"]
+        differences: ["the registry sent bytes that do not match the locked hash"]
       })
     }
     return yield* failedBy(bench, installer, installed)

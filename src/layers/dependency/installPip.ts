@@ -1,5 +1,5 @@
-// Python packages by pip, into a virtual environment that has no pip of its own: the one of the interpreter, or of a
-// throw-away environment, works on it from outside. pip's own report names every artifact by its hash.
+// Installs Python packages with pip, into a virtual environment without a pip of its own: the interpreter's pip, or
+// that of a temporary environment, works on it from outside. pip's own report has the hash of every artifact.
 import { Effect, Schema } from "effect"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import { type Built, failedBy, lastWords, missing, type Workbench } from "./inst
 
 export interface PythonPlan {
   readonly requirements: ReadonlyArray<string>
-  /** The interpreter that the environment is for, real path. */
+  /** The interpreter that the environment is for, as a real path. */
   readonly base: string
   readonly pins: ReadonlyArray<InstalledPackage> | undefined
   readonly allowBuild: boolean
@@ -35,7 +35,7 @@ const Report = Schema.Struct({
 })
 const decodeReport = Schema.decodeUnknownEffect(Schema.fromJsonString(Report))
 
-/** Exact versions, each with its hash where every one is known: an installer checks all or none. */
+/** Exact versions, with their hashes if all are known: an installer checks hashes for all packages or none. */
 const requirementLines = ({ pins, requirements }: PythonPlan): ReadonlyArray<string> =>
   pins === undefined
     ? requirements
@@ -46,16 +46,18 @@ const requirementLines = ({ pins, requirements }: PythonPlan): ReadonlyArray<str
 export const hasHashes = (pins: ReadonlyArray<InstalledPackage>): boolean =>
   pins.length > 0 && pins.every(({ hash }) => hash?.startsWith("sha256:") === true)
 
-/** What a pin may not be, since it becomes a line that an installer reads. */
+/** Checks pins, since each becomes a line that an installer parses. */
 export const pinProblem = (pins: ReadonlyArray<InstalledPackage>): string | undefined => {
   const wrong = pins.find(({ hash, name, version }) =>
     !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) || !/^[A-Za-z0-9][A-Za-z0-9.!+_-]*$/.test(version) ||
     (hash !== null && !/^sha256:[0-9a-f]{64}$/.test(hash))
   )
-  return wrong === undefined ? undefined : `${wrong.name} ${wrong.version} is locked in a form that is none of Python's`
+  return wrong === undefined
+    ? undefined
+    : `${wrong.name} ${wrong.version} is locked in a form that Python does not accept`
 }
 
-/** An installer that was given hashes and found others says so in these words. */
+/** An installer's messages for a hash that does not match. */
 const hashMismatch = /do not match the hashes|hash mismatch|hashes? (?:is|are) required|expected sha256/i
 
 export const orPinsDiffer =
@@ -65,7 +67,7 @@ export const orPinsDiffer =
       ? new PinsDiffer({ tool: bench.tool, differences: [lastWords(said, bench.folder)] })
       : failedBy(bench, installer, said)
 
-/** `pip 23.2.1 from …`: older ones can neither report nor work on another environment. */
+/** `pip 23.2.1 from …`. Older versions can neither report nor work on another environment. */
 const pipIn = (text: string): { readonly version: string; readonly folder: string } | undefined => {
   const match = /^pip (\d{1,4})\.(\d{1,4})(\S{0,40}) from (.+) \(python [^()]*\)$/.exec(text.trim())
   if (match === null) return undefined
@@ -76,8 +78,8 @@ const pipIn = (text: string): { readonly version: string; readonly folder: strin
 }
 
 /**
- * pip takes `--only-binary` to be about names alone: what a package needs by an address it builds all the same. So it
- * runs as `--python` runs it, in the environment's own interpreter, but starts neither Python nor a repository's program.
+ * pip applies `--only-binary` to names only, and still builds what a package requires by URL. So pip runs as `--python`
+ * runs it, in the environment's own interpreter, but cannot start Python or a version control program.
  */
 const unbuilding = `import os, runpy, sys
 def guard(event, args):
@@ -90,7 +92,10 @@ sys.addaudithook(guard)
 sys.argv[0] = os.path.join(sys.argv.pop(1), "__pip-runner__.py")
 runpy.run_path(sys.argv[0], run_name="__main__")`
 
-/** Whether what is declared, and all that it needs in turn, is among what was pinned: the installer asks nobody else. */
+/**
+ * Checks that the pins include everything declared and all transitive requirements. The installer does not use the
+ * network for this.
+ */
 export const requireDeclared = Effect.fnUntraced(
   function*(bench: Workbench, { requirements }: PythonPlan, install: ReadonlyArray<string>) {
     const declared = join(bench.folder, "requirements.txt")
@@ -99,7 +104,7 @@ export const requireDeclared = Effect.fnUntraced(
     if (said.code === 0) return
     return yield* new PinsDiffer({
       tool: bench.tool,
-      differences: [`they do not satisfy what the tool declares: ${lastWords(said, bench.folder)}`]
+      differences: [`they do not satisfy the tool's declaration: ${lastWords(said, bench.folder)}`]
     })
   }
 )

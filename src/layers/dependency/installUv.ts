@@ -1,5 +1,5 @@
-// Python packages by uv. It resolves into a pylock.toml (PEP 751), which has the hashes of every wheel that would do;
-// which of them was installed is told by the tags in the installed package itself.
+// Installs Python packages with uv. uv resolves into a pylock.toml (PEP 751) with the hashes of every suitable wheel.
+// The tags in the installed package say which wheel was installed.
 import { Effect, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 import { rmSync, writeFileSync } from "node:fs"
@@ -49,7 +49,7 @@ export const wheelsIn = (pylock: string): ReadonlyMap<string, ReadonlyArray<Whee
   return found
 }
 
-/** `py3-none-any` for each combination that the compressed tags of a wheel's name stand for. */
+/** `py3-none-any` for each combination of the compressed tags in a wheel's name. */
 const tagsOf = (file: string): ReadonlySet<string> => {
   const parts = file.slice(0, -".whl".length).split("-")
   const [pythons = "", abis = "", platforms = ""] = parts.slice(-3)
@@ -60,7 +60,7 @@ const tagsOf = (file: string): ReadonlySet<string> => {
   )
 }
 
-/** The one wheel whose tags are those that the installed package has; null where that is not one. */
+/** The hash of the only wheel with the installed package's tags. Null if there is not exactly one. */
 export const hashOf = (wheels: ReadonlyArray<Wheel>, wheelText: string): string | null => {
   const installed = new Set(
     wheelText.split("\n").filter((line) => line.startsWith("Tag:")).map((line) => line.slice("Tag:".length).trim())
@@ -102,12 +102,12 @@ export const installUv = Effect.fnUntraced(function*(bench: Workbench, uv: strin
   const installer = `uv ${version}`
   const python = pythonIn(bench.folder, bench.windows)
   const [wanted, lock] = [join(bench.folder, "requirements.txt"), join(bench.folder, "pylock.toml")]
-  // Hard links would make the environment as changeable as uv's cache.
+  // With hard links, a change in uv's cache would change the environment.
   const env = { UV_PYTHON_DOWNLOADS: "never", UV_LINK_MODE: "copy", UV_NO_PROGRESS: "1" }
   const run = (...argv: ReadonlyArray<string>) => bench.run([uv, ...argv], { env })
   const builds = plan.allowBuild ? [] : ["--only-binary", ":all:"]
 
-  // The settings of this folder, so that uv looks for none in the folders above it.
+  // Settings in this folder, so that uv does not search the folders above it.
   yield* Effect.sync(() => writeFileSync(join(bench.folder, "uv.toml"), "", { mode: 0o600 }))
   const venv = yield* run("venv", "--no-project", "--allow-existing", "--python", plan.base, bench.folder)
   if (venv.code !== 0) return yield* failedBy(bench, installer, venv)

@@ -1,5 +1,5 @@
-// Installers of other people, as children: found on PATH outside the project, with the few variables that say where
-// they download from, and nothing of any `.env`. What they say is kept to its tail.
+// Runs other people's installers as child processes: found on PATH outside the project, with the few variables for
+// their downloads, and without any `.env`. Only the end of their output is kept.
 import { Duration, Effect } from "effect"
 import { delimiter, sep } from "node:path"
 import { InstallerMissing, InstallFailed } from "../../services/dependency/DependencyErrors.ts"
@@ -7,42 +7,42 @@ import type { InstalledPackage } from "../../services/dependency/InstalledPackag
 import type { RunOwnChild } from "../process/ownChild.ts"
 import type { OwnPrograms, Program } from "../process/ownPrograms.ts"
 
-/** Every package of one environment, and the program that put it there. */
+/** Every package of one environment, and the installer. */
 export interface Built {
   /** `pip 24.0`. */
   readonly installer: string
   readonly packages: ReadonlyArray<InstalledPackage>
 }
 
-/** One program run to its end. */
+/** The outcome of one program. */
 export interface Said {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** What an installer has to work with. */
+/** What an installer works with. */
 export interface Workbench {
   /** The tool's id, for messages. */
   readonly tool: string
-  /** The folder that becomes the environment. Absolute, empty at first. */
+  /** The folder that becomes the environment. Absolute; empty at first. */
   readonly folder: string
-  /** Absolute path of a program on PATH, or of one that lies beside `beside`. */
+  /** Absolute path of a program on PATH, or of one next to `beside`. */
   readonly find: (name: string, beside?: string) => string | undefined
   readonly windows: boolean
-  /** Fails only where the program cannot be started or takes too long. */
+  /** Fails only if the program cannot be started or takes too long. */
   readonly run: (
     argv: ReadonlyArray<string>,
     options?: {
       readonly env?: Readonly<Record<string, string>>
-      /** A folder that comes first on PATH. */
+      /** A folder to put first on PATH. */
       readonly first?: string
     }
   ) => Effect.Effect<Said, InstallFailed>
   readonly progress: (what: string) => Effect.Effect<void>
 }
 
-/** What pip, uv and npm need to know of this machine: where they download from, by whom they are believed, caches. */
+/** Variables that pip, uv and npm need on this machine: download sources, certificates, caches. */
 export const passedOn: ReadonlyArray<string> = [
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
   "SSL_CERT_FILE",
@@ -101,12 +101,12 @@ export const passedOn: ReadonlyArray<string> = [
   ])
 ]
 
-/** How much of what an installer says is kept. */
+/** How much of an installer's output is kept, in characters. */
 const kept = 256 * 1024
-/** How much of it goes into an error. */
+/** How much of it an error includes, in characters. */
 const shown = 1200
 
-/** What is found on PATH by its real path; an interpreter that a person accepted, as it is. */
+/** A program on PATH by its real path; an interpreter that a person accepted, as it is. */
 const programOf = (command: string, programs: OwnPrograms): Program =>
   programs.find(command) ?? { file: command, as: command }
 
@@ -119,14 +119,14 @@ export interface RunnerOptions {
   readonly runOwnChild: RunOwnChild
 }
 
-/** `Workbench.run` as a child of Kiwi's own, in the folder that becomes the environment. */
+/** `Workbench.run` as a child process of Kiwi, in the folder that becomes the environment. */
 export const makeRun = ({ env, folder, programs, runOwnChild, timeout, tool }: RunnerOptions): Workbench["run"] =>
   Effect.fnUntraced(function*(argv, options = {}) {
     const [command = "", ...args] = argv
     const name = nameOf(command)
     const { searchPath } = programs
     const exit = yield* runOwnChild({
-      // A virtual environment knows itself by the path of its Python, which is a link.
+      // A virtual environment finds itself by the path of its Python, which is a link.
       program: command.startsWith(folder + sep) ? { file: command, as: command } : programOf(command, programs),
       args,
       cwd: folder,
@@ -159,14 +159,14 @@ export const makeRun = ({ env, folder, programs, runOwnChild, timeout, tool }: R
 export const nameOf = (program: string): string =>
   program.slice(Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\")) + 1)
 
-/** What it said last, without the paths of the machine and the credentials of a URL. */
+/** The end of its output, without the machine's paths and the credentials in URLs. */
 export const lastWords = (said: Said, folder: string): string => {
   const text = said.stderr.trim() === "" ? said.stdout : said.stderr
-  // Cut when they are out: half of a token is not known for one. No two matches overlap, so it is linear.
+  // Cut after redaction: half of a token would not be recognized. Matches do not overlap, so it is linear.
   const words = text.replaceAll(folder, "‹environment›").replaceAll(/:\/\/[^\s/]+@/g, "://‹credentials›@")
   const all = words.trim()
   const last = all.slice(-shown)
-  // From the beginning of a line: what was cut in its middle reads as if it were the whole of it.
+  // Starts at the beginning of a line: a line cut in its middle would read as complete.
   const whole = all.length > shown && last.includes("\n") ? last.slice(last.indexOf("\n") + 1) : last
   return whole.trim() || `it ended with code ${said.code}`
 }

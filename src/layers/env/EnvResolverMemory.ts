@@ -1,5 +1,5 @@
-// EnvResolver over a disk and an environment that are lists. By default every program is installed in /usr/bin and no
-// variable is set, so that what a test declares is what there is.
+// EnvResolver over a disk and an environment in memory. By default every program is installed in /usr/bin and only PATH
+// is set, so that a test sees only what it declares.
 import { ConfigProvider, Effect, Layer } from "effect"
 import * as Path from "node:path"
 import { EnvResolver } from "../../services/env/EnvResolver.ts"
@@ -17,9 +17,9 @@ export interface MemoryHost {
   readonly files?: Readonly<Record<string, string>>
   /** Symbolic links: path to real path. */
   readonly links?: Readonly<Record<string, string>>
-  /** The checkout that the project lies in. Default: the project. */
+  /** The checkout that contains the project. Default: the project. */
   readonly checkout?: string
-  /** The Node that runs Kiwi. Default: one that is not there. */
+  /** The Node that runs Kiwi. Default: none. */
   readonly ownNode?: NodeProgram
   /** Default: linux. */
   readonly platform?: Platform

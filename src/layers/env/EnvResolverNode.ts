@@ -1,5 +1,5 @@
-// EnvResolver on this machine. The process's environment is the one of the current ConfigProvider, as it is for the
-// rest of Kiwi's settings.
+// EnvResolver on this machine. Reads the process's environment from the current ConfigProvider, like Kiwi's other
+// settings.
 import { Effect, Layer, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"

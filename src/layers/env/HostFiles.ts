@@ -1,21 +1,21 @@
-// What EnvResolver looks at on disk, and nothing else: no write, no process. Synchronous, because a call waits for it:
-// one stat costs three microseconds here and forty through a promise.
+// The only disk access of EnvResolver: no writes, no processes. Synchronous, because a call waits for it: a stat costs
+// three microseconds here and forty through a promise.
 import * as Fs from "node:fs"
 import { attempt } from "../files/attempt.ts"
 import { Readings } from "../files/believe.ts"
 import { readText } from "../files/readRegular.ts"
 
 export interface HostFiles {
-  /** What identifies a regular file, links followed, that this user may execute; `undefined` for anything else. */
+  /** The identity of a regular file that this user may execute, with links followed. Undefined for anything else. */
   readonly executable: (path: string) => string | undefined
   readonly realPath: (path: string) => string | undefined
-  /** What a link says; `undefined` for what is none. */
+  /** The target of a link. Undefined if it is not a link. */
   readonly readLink: (path: string) => string | undefined
-  /** Whether it is a small regular file, links followed. */
+  /** Whether it is a small regular file, with links followed. */
   readonly isFile: (path: string) => boolean
-  /** What a small regular text file holds, links followed. `now`: in milliseconds, for what is remembered of it. */
+  /** The content of a small regular text file, with links followed. `now`: in milliseconds, for the cache. */
   readonly readText: (path: string, now: number) => string | undefined
-  /** Names in a folder; none if it cannot be read. With `now`, in milliseconds, they are remembered until it changes. */
+  /** Names in a folder; empty if it cannot be read. With `now`, in milliseconds, they are cached until it changes. */
   readonly list: (path: string, now?: number) => ReadonlyArray<string>
 }
 
@@ -35,7 +35,7 @@ export const node: HostFiles = {
       return `${stat.dev}:${stat.ino}`
     }),
   realPath: (path) => attempt(() => Fs.realpathSync.native(path)),
-  // Most paths are no link, and an exception costs ten times what a look does.
+  // Most paths are not links, and an exception costs ten times as much as a check.
   readLink: (path) =>
     attempt(() =>
       Fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? Fs.readlinkSync(path) : undefined

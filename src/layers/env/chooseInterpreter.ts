@@ -1,5 +1,5 @@
-// Which interpreter a call runs with: what the search finds, where it may be used. What lies in the project's checkout
-// runs as a person was shown it, and a Node on PATH that is too old for TypeScript is replaced.
+// Chooses the interpreter of a call: the one that the search finds, if it may be used. A file in the project's checkout
+// runs only if it is as a person was shown it. A Node on PATH that is too old for TypeScript is replaced.
 import { Effect } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { EnvConfig, Interpreter } from "../../services/env/EnvConfig.ts"
@@ -21,7 +21,7 @@ export interface ChoiceHost {
   readonly path: PathModule
   readonly platform: Platform
   readonly checkoutAround: (project: string, userHome: string) => string
-  /** What runs Kiwi. It stands in for a Node on PATH that is too old for TypeScript. */
+  /** The Node that runs Kiwi. It replaces a Node on PATH that is too old for TypeScript. */
   readonly ownNode: NodeProgram
 }
 
@@ -42,13 +42,13 @@ export const makeChooseInterpreter = (
     readonly home: KiwiHome["Service"]
     readonly project: string | undefined
     readonly trust: ProjectTrust["Service"]
-    /** Text of a small file, remembered until the file changes. */
+    /** Text of a small file, cached until the file changes. */
     readonly text: (path: string) => string | undefined
   }
 ) => {
   const windows = platform === "windows"
 
-  /** What lies in the project's checkout runs only as a person was shown it, wherever the search came upon it. */
+  /** Refuses a file in the project's checkout, however the search found it, unless it is as a person was shown it. */
   const requireShown = Effect.fnUntraced(function*(
     declared: Interpreter,
     checkout: string | undefined,

@@ -1,5 +1,5 @@
-// The four `.env` files, read at most once a call and only when something is looked for in them. The project's come from
-// ProjectTrust, which gives the bytes that a person has accepted, or nothing.
+// The four `.env` files, read at most once in a call and only when a variable is looked up in them. The project's come
+// from ProjectTrust, which returns the bytes that a person has accepted, or nothing.
 import { Effect } from "effect"
 import { parseEnv } from "node:util"
 import { cutDotenv, type DotenvEntries } from "../../services/env/dotenvText.ts"
@@ -22,19 +22,22 @@ export interface DotenvValue {
   readonly value: string
   readonly origin: FileOrigin
   readonly line: number
-  /** Why it counts nowhere. */
+  /** Why it is never used. */
   readonly refused: string | undefined
 }
 
 export interface DotenvFiles {
-  /** Every value of this name that is not empty, the strongest first; within a file the last line is. */
+  /** All values of this name that are not empty, highest precedence first; within a file the last line comes first. */
   readonly all: (name: string) => ReadonlyArray<DotenvValue>
-  /** The one that counts. What is refused is warned about. */
+  /** The value that applies. Adds a warning for a refused one. */
   readonly lookup: (name: string) => DotenvValue | undefined
   readonly warnings: () => ReadonlyArray<EnvWarning>
 }
 
-/** The project's files that are there and that nobody has accepted as they are. Reads them: for what has failed. */
+/**
+ * The project's files that exist but that nobody has accepted as they are. Reads them, so it is only for error
+ * messages.
+ */
 export const unseenDotenv = (trust: ProjectTrust["Service"]) =>
   Effect.map(
     trust.controlFiles,
@@ -49,7 +52,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.e
 export const makeReadDotenv = (
   trust: ProjectTrust["Service"],
   readUser: () => string | undefined,
-  /** Whether two spellings are one name. */
+  /** Whether two spellings are the same name. */
   isSame: (a: string, b: string) => boolean
 ) => {
   const cut = new Map<FileOrigin, { readonly bytes: Uint8Array; readonly content: DotenvEntries }>()
@@ -79,7 +82,7 @@ export const makeReadDotenv = (
 
 const refusalOf = (name: string, value: string): string | undefined =>
   isDeniedVariable(name)
-    ? `${name} is taken from no .env file`
+    ? `${name} is never taken from a .env file`
     : isSecretReference(value) && secretNameOf(value) === undefined
     ? `${name} is left unset: keychain: is followed by the name of a secret, letters, digits, . _ -`
     : undefined

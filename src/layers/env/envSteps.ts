@@ -1,4 +1,4 @@
-// The interpreter that the tool runs with, and the environment that it gets.
+// Finds the tool's interpreter, and makes its environment.
 import { Effect } from "effect"
 import type { ChainLink } from "../../services/chain/Chain.ts"
 import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts"
@@ -11,7 +11,7 @@ import { isJsonObject } from "../../services/schema/json.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
-/** Variables that decide what a program loads are set by system items alone, in config as in ENV_CONFIG. */
+/** Only system items may set variables that decide what a program loads, in config as in ENV_CONFIG. */
 const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
   const env = tool.config["env"]
   if (tool.location.tier === "system" || !isJsonObject(env)) return undefined
@@ -22,7 +22,7 @@ const deniedIn = ({ tool }: ChainLink): ConfigInvalid | undefined => {
   })
 }
 
-/** Packages come with an interpreter of their own, where that is Python. */
+/** Python packages have their own interpreter. */
 const withPackages = (answer: InterpreterAnswer, set: InstalledSet | undefined): InterpreterAnswer =>
   answer._tag === "Found" && set?.interpreter !== undefined
     ? { ...answer, interpreter: { ...answer.interpreter, path: set.interpreter } }
@@ -40,7 +40,10 @@ export const findInterpreter = Effect.gen(function*() {
     )
 })
 
-/** Everything that is missing, at once. What is found is for the interpreter that runs: that of the packages. */
+/**
+ * Reports everything that is missing at once. Variables are resolved for the interpreter that runs: that of the
+ * packages.
+ */
 export const resolveEnvironment = Effect.gen(function*() {
   const environments = yield* EnvResolver
 

@@ -1,6 +1,6 @@
-// The interpreter that a runtime declares. Candidates are executable files by absolute path; those of the project serve
-// the project's own tools, once a person trusts it and has been shown the place. One that nobody was shown stops the
-// search: falling back to another would run the tool with what it was not made for, and without a word.
+// Finds the interpreter that a runtime declares. Candidates are executable files by absolute path. Those in the project
+// serve only the project's own tools, once a person trusts it and has been shown the place. A place that nobody was
+// shown ends the search: a fallback would silently run the tool with another interpreter.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import type { LookedAt } from "../../services/env/EnvResolver.ts"
 import type { InterpreterFile, InterpreterKind } from "../../services/env/ResolvedInterpreter.ts"
@@ -29,18 +29,21 @@ export interface InterpreterHost {
   readonly platform: Platform
   readonly programs: Programs
   readonly project: string | undefined
-  /** The project, or the checkout that it is a part of. */
+  /** The project, or the checkout that contains it. */
   readonly checkout: string | undefined
   readonly userSpace: string
   readonly userHome: string
-  /** The chain's leaf is the project's, and a person trusts the project. */
+  /** Whether the chain's leaf is the project's, and a person trusts the project. */
   readonly mayUseProject: boolean
-  /** Whether what lies at this place of the project may be used: a person has been shown it, or there is none to ask. */
+  /**
+   * Whether the file at this place of the project may be used: a person has been shown it, or there is no person to
+   * ask.
+   */
   readonly isSeen: (place: string) => boolean
   /** Whether a person has been shown something there. */
   readonly wasShown: (place: string) => boolean
   readonly variable: (name: string) => string | undefined
-  /** Text of a small file, remembered until the file changes. */
+  /** Text of a small file, cached until the file changes. */
   readonly text: (path: string) => string | undefined
 }
 
@@ -48,8 +51,8 @@ export type FoundInterpreter =
   & {
     readonly looked: ReadonlyArray<LookedAt>
     /**
-     * Files of the checkout that decided: the program itself, what asked for its version, and what a person was shown
-     * in a place where nothing is any more. All have to be as they were shown.
+     * Files of the checkout that the choice depends on: the program itself, files that chose its version, and places
+     * where a person was shown a program and there is none now. All must be as they were shown.
      */
     readonly places: ReadonlyArray<string>
   }
@@ -59,7 +62,7 @@ export type FoundInterpreter =
       readonly path: string
       readonly kind: InterpreterKind
       readonly version: string | undefined
-      /** Set by who asks whether a person was shown it; see ResolvedInterpreter. */
+      /** Set by the code that checks whether a person was shown it; see ResolvedInterpreter. */
       readonly place?: string
       readonly program?: InterpreterFile | undefined
     }
@@ -69,13 +72,15 @@ export type FoundInterpreter =
 type Searched = Extract<Interpreter, { readonly type: "venv_python" | "node_modules" }>
 type InterpreterOrigin = "project" | "kiwi" | "user" | "system"
 
-/** How a search ends: at a program, at one that there should be, at a place that nobody was shown, or not at all. */
+/**
+ * How a search ends: with a program, with one that should exist, at a place that nobody was shown, or without a result.
+ */
 type Outcome =
   | { readonly path: string; readonly kind: InterpreterKind; readonly version?: string | undefined }
   | { readonly missing: string; readonly remedy?: string | undefined }
-  /** No fallback stands in for it. */
+  /** No fallback replaces it. */
   | { readonly unseen: string }
-  /** Nor for what nobody can accept. */
+  /** Nor one that nobody can accept. */
   | { readonly refused: string }
   | undefined
 
@@ -84,7 +89,10 @@ interface Search extends InterpreterHost {
   readonly places: Array<string>
 }
 
-/** A file that stands for the interpreter, and those without which it does not. Both from the folder that is searched. */
+/**
+ * A path of the interpreter, and the files that must exist for it to count. Both relative to the folder that is
+ * searched.
+ */
 interface Sought {
   readonly relative: ReadonlyArray<string>
   readonly needed: ReadonlyArray<ReadonlyArray<string>>
@@ -95,7 +103,7 @@ interface Candidate {
   readonly kind: InterpreterKind
   readonly folder: string
   readonly where: string
-  /** Relative to the project, where it lies in it. */
+  /** Relative to the project, if it is inside its checkout. */
   readonly place?: string | undefined
   /** Only for the project's own tools. */
   readonly ofProject: boolean
@@ -114,7 +122,7 @@ const nothing = "nothing there that runs"
 
 export const acceptCommand = "kiwi trust project"
 
-/** The likeliest first. */
+/** The most likely first. */
 const soughtIn = (type: Searched["type"], platform: Platform): ReadonlyArray<Sought> =>
   type === "venv_python"
     ? venvNames.map((name) => ({
@@ -141,24 +149,24 @@ const tryCandidate = (candidate: Candidate, at: Search): Outcome => {
   }
   const where = `${relative.join("/")} in ${candidate.where}`
   const file = at.path.join(folder, ...relative)
-  const look = (outcome: string) => void at.looked.push({ where, path: file, outcome })
+  const record = (outcome: string) => void at.looked.push({ where, path: file, outcome })
   if (ofProject && !at.mayUseProject) {
-    look("passed over: it serves only the tools of a trusted project")
+    record("passed over: it serves only the tools of a trusted project")
     return undefined
   }
   const through = processPath(file, at.host.readLink)
   if (through !== undefined) {
-    look(throughProcess(through))
+    record(throughProcess(through))
     return { refused: `${place ?? where} ${throughProcess(through)}` }
   }
   if (at.host.executable(file) === undefined) {
     const shim = file.endsWith("node.exe") && at.host.isFile(file.replace(/\.exe$/, ".cmd"))
-    look(shim ? "only node.cmd, which needs a shell, and Kiwi starts none" : nothing)
+    record(shim ? "only node.cmd, which needs a shell, and Kiwi starts none" : nothing)
     if (place !== undefined && at.wasShown(place)) at.places.push(place)
     return undefined
   }
   if (place !== undefined && !at.isSeen(place)) {
-    look("nobody has been shown it")
+    record("nobody has been shown it")
     return { unseen: place }
   }
   if (place !== undefined) at.places.push(place)
@@ -246,7 +254,7 @@ const candidatesIn = (
   }
 }
 
-/** The first place that has it. */
+/** The first place with an interpreter. */
 const search = (declared: Searched, at: Search): Outcome => {
   for (const place of declared.search ?? defaultSearch) {
     const outcome = place === "system"
@@ -279,13 +287,13 @@ const managed = (declared: Managed, at: Search): Outcome => {
     list: at.host.list,
     text: guardedText(at),
     obey: (place) => void at.places.push(place),
-    look: (where, outcome, path) => {
+    record: (where, outcome, path) => {
       at.looked.push({ where, outcome, ...(path === undefined ? {} : { path }) })
     }
   })
   if ("system" in found) return onSearchPath(systemProgram(declared), at, "system")
   if ("unseen" in found || "missing" in found) return found
-  // A virtual environment of pyenv has a name, and says its version itself.
+  // A pyenv virtual environment has a name, and contains its own version.
   const version = /^\d/.test(found.version)
     ? found.version
     : venvVersion(at.text(at.path.join(found.folder, "pyvenv.cfg"))) ?? found.version

@@ -1,5 +1,5 @@
-// The environment of a call, over whatever disk it is given. Nothing is inherited: every variable of the child is put
-// there by name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
+// Makes the environment of a call, over a given disk. Nothing is inherited: every variable of the child is added by
+// name. Empty counts as unset, so that `TOKEN=` is reported as missing and not sent as a credential.
 import { Clock, ConfigProvider, Effect, Option, Redacted, Result } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { EnvConfig } from "../../services/env/EnvConfig.ts"
@@ -34,7 +34,9 @@ import { managerVariables } from "./versionManagers.ts"
 import { virtualEnvironmentVariables } from "./virtualEnvironments.ts"
 
 export interface EnvResolverHost extends ChoiceHost {
-  /** Folders whose programs are a project's and not the machine's: the project's own, and those that it lies in. */
+  /**
+   * Folders whose programs belong to a project and not to the machine: the project's own, and those that contain it.
+   */
   readonly projectsAround: (project: string | undefined) => ReadonlyArray<string>
 }
 
@@ -55,7 +57,7 @@ const locale = [
   "LC_TELEPHONE",
   "LC_TIME"
 ]
-/** Passed on as they are; on Windows no program starts without the second list. */
+/** Passed on unchanged. On Windows no program starts without the second list. */
 const passedOn = {
   linux: [...locale, "TMPDIR"],
   macos: [...locale, "TMPDIR"],
@@ -65,14 +67,14 @@ const ownVariables: ReadonlyArray<readonly [string, string]> = [
   ["PYTHONNOUSERSITE", "1"],
   ["PYTHONDONTWRITEBYTECODE", "1"]
 ]
-/** Where a process was started without a PATH: what the system's own shell would have. */
+/** For a process that was started without a PATH: the default of the system's own shell. */
 const defaultSearchPath = {
   linux: "/usr/local/bin:/usr/bin:/bin",
   macos: "/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin",
   windows: "C:\\Windows\\System32;C:\\Windows"
 }
 
-/** What is asked of the process's environment to find an interpreter. */
+/** The variables of the process that are needed to find an interpreter. */
 const interpreterVariables = ({ interpreter }: EnvConfig): ReadonlyArray<string> =>
   interpreter?.type === "version_manager"
     ? managerVariables(interpreter)
@@ -87,11 +89,11 @@ const variable = (name: string, value: string, origin: EnvOrigin, secret?: strin
   ...(secret === undefined ? {} : { secret })
 })
 
-/** What a call's environment was made from; `resolve` takes the result of it, `explain` the way there. */
+/** The sources of a call's environment: `resolve` uses the result, `explain` all of it. */
 interface Assembled {
   readonly plan: EnvPlan
   readonly programs: Programs
-  /** As the process has it. */
+  /** The process's own value. */
   readonly searchPath: string
   readonly dotenv: DotenvFiles | undefined
   readonly problem: RequirementsMissing | undefined
@@ -162,7 +164,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   }
 
   const load = (at: ReadonlyArray<string>) => Effect.orElseSucceed(provider.load([...at]), () => undefined)
-  /** Windows looks variables up without regard to case; a ConfigProvider has them by their parts between `_`. */
+  /** Windows ignores the case of variables' names; a ConfigProvider has them split at `_`. */
   const loadAnyCase = Effect.fnUntraced(function*(name: string) {
     let spellings: ReadonlyArray<ReadonlyArray<string>> = [[]]
     for (const part of name.split("_")) {
@@ -181,7 +183,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return undefined
   })
 
-  // Nobody changes the environment of a running process from outside, so each name is read once.
+  // The environment of a running process cannot be changed from outside, so each name is read once.
   const known = new Map<string, string | undefined>()
   const readProcess = Effect.fnUntraced(function*(names: ReadonlyArray<string>) {
     for (const name of names) {
@@ -191,7 +193,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
   })
 
-  /** What every child gets. */
+  /** The variables of every child. */
   const common = (programs: Programs, overrides: Values): ReadonlyMap<string, EnvVariable> => {
     const found = new Map<string, EnvVariable>()
     const pass = (name: string, value: string | undefined) => {
@@ -199,7 +201,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
         found.set(name, variable(name, value, overrides.has(name) ? "override" : "process"))
       }
     }
-    // An empty one would stand for the working directory, which is the project.
+    // An empty entry would mean the working directory, which is the project.
     pass("PATH", programs.folders.join(path.delimiter) || defaultSearchPath[platform])
     pass(windows ? "USERPROFILE" : "HOME", overrides.get("HOME") ?? home.userHome)
     for (const name of passedOn[platform]) pass(name, overrides.get(name) ?? known.get(name))
@@ -216,8 +218,8 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   const chooseInterpreter = makeChooseInterpreter({ ...host, home, project, text, trust })
 
-  /** What is read of the process and of PATH for a chain, and the interpreter that is there. */
-  const lookAround = Effect.fnUntraced(function*(chain: Chain, overrides: Values) {
+  /** What is read of the process and PATH for a chain, and its interpreter. */
+  const readSurroundings = Effect.fnUntraced(function*(chain: Chain, overrides: Values) {
     const plan = yield* Effect.fromResult(planOf(chain))
     yield* readProcess(["PATH", ...passedOn[platform], ...interpreterVariables(plan.config), ...plan.names])
     const ofHost = (name: string) => overrides.get(name) ?? known.get(name)
@@ -229,13 +231,13 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
       : chooseInterpreter(chain, interpreter, programs, ofHost)
     return { chain, overrides, plan, ofHost, searchPath, programs, find }
   })
-  type Around = Effect.Success<ReturnType<typeof lookAround>>
+  type Around = Effect.Success<ReturnType<typeof readSurroundings>>
 
-  /** A call asks for the interpreter first, and then for the variables: both are made from one look. */
+  /** A call first asks for the interpreter and then for the variables: both use the same result. */
   const arounds = new WeakMap<InterpreterAnswer, Around>()
   const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
     if ((yield* Effect.fromResult(planOf(chain))).config.interpreter === undefined) return noInterpreter
-    const around = yield* lookAround(chain, overrides)
+    const around = yield* readSurroundings(chain, overrides)
     const answer = answerOf(around.plan.config, yield* around.find)
     arounds.set(answer, around)
     return answer
@@ -244,7 +246,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const around = answer === undefined ? undefined : arounds.get(answer)
     return around?.chain === chain && around.overrides === overrides
       ? Effect.succeed(around)
-      : lookAround(chain, overrides)
+      : readSurroundings(chain, overrides)
   }
 
   const assemble = Effect.fnUntraced(function*(
@@ -252,7 +254,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     { ofHost, plan, programs, searchPath }: Around,
     answer: InterpreterAnswer,
     overrides: Values,
-    /** Also what no variable of this chain needs. */
+    /** Whether to include values that no variable of this chain needs. */
     inFull: boolean
   ) {
     const { config, declared, names } = plan
@@ -284,11 +286,11 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     }
 
     const missing = new Set<string>()
-    // What the interpreter's own failure already says is not said twice.
+    // What the interpreter's own error says is not repeated.
     const miss = (name: string) =>
       answer._tag !== "Missing" || name !== config.interpreter?.var ? missing.add(name) : missing
 
-    /** What values of ENV_CONFIG are made of: declared too, and whoever redacts has to know it. */
+    /** The variables in values of ENV_CONFIG: they count as declared, and redaction needs them. */
     const used = new Map<string, EnvVariable>()
     for (const [name, value] of Object.entries(config.env ?? {})) {
       const override = isKiwiVariable(name) ? undefined : overrides.get(name)
@@ -351,7 +353,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   })
 
   const explain = Effect.fn("EnvResolver.explain")(function*(chain: Chain, overrides: Values = none) {
-    const around = yield* lookAround(chain, overrides)
+    const around = yield* readSurroundings(chain, overrides)
     const found = yield* around.find
     const answer = answerOf(around.plan.config, found)
     const { dotenv, env, plan, problem, programs, searchPath } = yield* assemble(chain, around, answer, overrides, true)
@@ -359,7 +361,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
     yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
 
-    // What a process has is nobody's business unless every child gets it anyway.
+    // A value of the process is not shown, unless every child gets it anyway.
     const passed = new Set<string>(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
     const candidates = (name: string): ReadonlyArray<EnvCandidate> => {
       const at = (origin: EnvOrigin, value: string | undefined): ReadonlyArray<EnvCandidate> =>

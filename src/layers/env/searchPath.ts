@@ -1,5 +1,5 @@
-// Where programs are looked for: the absolute entries of PATH outside of projects. A repository must not become the
-// machine's python by lying on somebody's PATH.
+// Looks programs up in the absolute entries of PATH outside of projects. A repository must not provide the machine's
+// python because it is on somebody's PATH.
 import { nodeHeaderVersion, nodePackageVersion, versionInName } from "../../services/env/versionText.ts"
 import { isInside } from "../files/isInside.ts"
 import { processPath } from "../files/processPath.ts"
@@ -14,16 +14,16 @@ export type PathModule = Pick<
 export interface Programs {
   /** The entries that count, in order. */
   readonly folders: ReadonlyArray<string>
-  /** The entries that do not: relative, in a project, or another folder for each process. */
+  /** Skipped entries: relative, in a project, or different for each process. */
   readonly skipped: ReadonlyArray<string>
   /** An executable file by its name on PATH, or by its absolute path. */
   readonly find: (command: string) => string | undefined
 }
 
-/** What Windows starts without a shell; `.cmd` and `.bat` need one, and Kiwi starts none. */
+/** What Windows starts without a shell. `.cmd` and `.bat` need one, and Kiwi never starts one. */
 const startable: ReadonlyArray<string> = [".exe", ".com"]
 
-/** In the order of PATHEXT. A name that has such an ending already is looked for as it is. */
+/** In the order of PATHEXT. A name with such an extension is looked up as it is. */
 const windowsExtensions = (pathExt: string | undefined) => {
   const listed = (pathExt ?? "").toLowerCase().split(";").map((e) => e.trim()).filter((e) => startable.includes(e))
   const extensions = listed.length === 0 ? startable : listed
@@ -39,19 +39,19 @@ export const makePrograms = (options: {
   readonly windows: boolean
   readonly searchPath: string
   readonly pathExt?: string | undefined
-  /** Folders of projects: nothing in one is the machine's. */
+  /** Folders of projects: programs in them do not belong to the machine. */
   readonly projects: ReadonlyArray<string>
 }): Programs => {
   const { host, path, projects, windows } = options
   const isForeign = (place: string) =>
     projects.some((project) => isInside(project, place, path) || isInside(project, host.realPath(place) ?? place, path))
-  // Windows has shims by that name that obey no folder, and starts none of the others.
+  // On Windows, shims with that name do not depend on the folder, and other shims cannot be started.
   const isUnusable = (file: string) =>
     isForeign(file) || (!windows && isShim(host, path, file, host.realPath(file) ?? file))
   const entries = [...new Set(options.searchPath.split(path.delimiter))].filter((entry) => entry !== "")
   const isOfProcess = (place: string) => processPath(place, host.readLink) !== undefined
   const folders = entries.filter((entry) => path.isAbsolute(entry) && !isForeign(entry) && !isOfProcess(entry))
-  // A link that is turned around leads to another file, so what is remembered is remembered of that file.
+  // Cached by the file's identity: a link may be redirected to another file.
   const judged = new Map<string, { readonly identity: string; readonly foreign: boolean }>()
   const runs = (file: string): boolean => {
     const identity = host.executable(file)
@@ -82,7 +82,7 @@ export const makePrograms = (options: {
   }
 }
 
-/** Told without running it: by its own name, or by the headers or the package that it came with. */
+/** The version, without running the program: from its name, or from the headers or package that it came with. */
 export const programVersion = (program: string, host: {
   readonly path: PathModule
   readonly realPath: (path: string) => string | undefined

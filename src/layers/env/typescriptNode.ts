@@ -1,8 +1,8 @@
-// Node runs TypeScript by itself since 22.18, in the 23 line since 23.6. An older one fails at the first file, with
-// nothing but a stack; so what it is, is looked at before.
+// Node runs TypeScript itself since 22.18, and in the 23 line since 23.6. An older one fails with only a stack trace,
+// so the version is checked first.
 import type { Chain } from "../../services/chain/Chain.ts"
 
-/** A Node by its absolute path; its version as `process.versions.node` gives it. */
+/** A Node by its absolute path, with its version as in `process.versions.node`. */
 export interface NodeProgram {
   readonly path: string
   readonly version: string
@@ -10,7 +10,7 @@ export interface NodeProgram {
 
 const isNode = (program: string): boolean => /(?:^|[/\\])node(?:js)?(?:\.exe)?$/i.test(program)
 
-/** Options that may bring a translator, or that switch on Node's own, which 22.6 has. */
+/** Options that may load a translator, or that enable Node's own, which exists since 22.6. */
 const translates = /^(?:-r|--(?:require|import|(?:experimental-)?loader|experimental-(?:strip|transform)-types))(?:=|$)/
 
 const runsAsItIs = ({ config, envConfig, leaf }: Chain): boolean => {
@@ -22,7 +22,7 @@ const runsAsItIs = ({ config, envConfig, leaf }: Chain): boolean => {
     !JSON.stringify(envConfig ?? {}).includes(`"NODE_OPTIONS"`)
 }
 
-/** The version that would have to be there in place of `version`; `undefined` where it will do or cannot be told. */
+/** The version required instead of `version`. Undefined if `version` suffices or is unknown. */
 const neededInstead = (version: string | undefined): string | undefined => {
   const [, major, minor] = (/^v?(\d+)(?:\.(\d+))?/.exec(version ?? "") ?? []).map(Number)
   if (major === undefined || minor === undefined) return undefined
@@ -30,12 +30,12 @@ const neededInstead = (version: string | undefined): string | undefined => {
   return major === 23 && minor < 6 ? "23.6" : undefined
 }
 
-/** The oldest Node that would do, where `found` is one that cannot run the chain's TypeScript. */
+/** The oldest Node that suffices, if `found` is one that cannot run the chain's TypeScript. */
 export const neededNode = (
   chain: Chain,
   found: { readonly path: string; readonly version: string | undefined }
 ): string | undefined => isNode(found.path) && runsAsItIs(chain) ? neededInstead(found.version) : undefined
 
-/** Whether `own` is a Node that runs TypeScript: who embeds Kiwi may run it by something else. */
+/** Whether `own` is a Node that runs TypeScript. A program that embeds Kiwi may run on something else. */
 export const runsTypescript = (own: NodeProgram): boolean =>
   isNode(own.path) && neededInstead(own.version) === undefined

@@ -1,5 +1,5 @@
-// Interpreters that nvm, pyenv, rbenv and asdf have installed, found from their folders and version files alone: none of
-// them is run. A version is text from a file; it leads into the manager's folder or nowhere.
+// Finds interpreters that nvm, pyenv, rbenv and asdf have installed, only from their folders and version files: none of
+// the managers is run. A version is text from a file, and may only lead into the manager's folder.
 import type { Interpreter } from "../../services/env/EnvConfig.ts"
 import { isVersion, linesOf, newestFirst, pickVersion } from "../../services/env/versionText.ts"
 import { isInside } from "../files/isInside.ts"
@@ -13,35 +13,38 @@ export interface ManagerHost {
   readonly isExecutable: (path: string) => boolean
   readonly realPath: (path: string) => string | undefined
   readonly list: (path: string) => ReadonlyArray<string>
-  /** Text of a small file, or of one that does not leave the checkout if it is one of the checkout's. */
+  /** Text of a small file. A file of the checkout must not lead out of it. */
   readonly text: (path: string) => string | undefined
-  /** Of Kiwi's own process. */
+  /** A variable of Kiwi's own process. */
   readonly variable: (name: string) => string | undefined
   readonly userHome: string
   readonly project: string | undefined
-  /** The project, or the checkout that it is a part of. */
+  /** The project, or the checkout that contains it. */
   readonly checkout: string | undefined
-  /** Whether version files of the project count. */
+  /** Whether version files of the project apply. */
   readonly mayUseProject: boolean
-  /** Whether what lies at this place of the project may be used: a person has been shown it, or there is none to ask. */
+  /**
+   * Whether the file at this place of the project may be used: a person has been shown it, or there is no person to
+   * ask.
+   */
   readonly isSeen: (place: string) => boolean
   /** Whether a person has been shown something there. */
   readonly wasShown: (place: string) => boolean
-  /** Notes a file of the checkout whose version counts, or would if it still said one. */
+  /** Records a file of the checkout whose version applies, or would if it still contained one. */
   readonly obey: (place: string) => void
-  /** Notes where was looked, and what was there. */
-  readonly look: (where: string, outcome: string, path?: string) => void
+  /** Records where an interpreter was looked for, and the outcome. */
+  readonly record: (where: string, outcome: string, path?: string) => void
 }
 
 export type ManagedProgram =
   | { readonly path: string; readonly version: string; readonly folder: string }
-  /** The version asked for is the machine's own. */
+  /** The requested version is the machine's own. */
   | { readonly system: true }
   | { readonly missing: string; readonly remedy?: string }
   /** A version file of the project that nobody was shown. */
   | { readonly unseen: string }
 
-/** What is asked of the process's environment, besides the folders. */
+/** The variables of the process that are needed, besides those for folders. */
 const asdfVersion = (plugin: string) => `ASDF_${plugin.toUpperCase().replaceAll("-", "_")}_VERSION`
 
 export const managerVariables = (declared: Managed): ReadonlyArray<string> => {
@@ -61,13 +64,13 @@ interface Layout {
   readonly root: string
   /** Folder of the installed versions. */
   readonly versions: string
-  /** The program, from a version's folder; the first that is there. */
+  /** Possible paths of the program in a version's folder; the first that exists is used. */
   readonly programs: ReadonlyArray<ReadonlyArray<string>>
-  /** What is asked for, the nearest first; empty when nothing is. */
+  /** The requested versions, the nearest file first. Empty if none is requested. */
   readonly wanted: ReadonlyArray<string>
-  /** The installed version for one of them. */
+  /** Chooses the installed version for a request. */
   readonly choose: (wanted: string, installed: ReadonlyArray<string>) => string | undefined
-  /** What installs a version. */
+  /** The command that installs a version. */
   readonly install: (version: string) => string
 }
 
@@ -83,7 +86,7 @@ const rootOf = (host: ManagerHost, variables: ReadonlyArray<string>, ...folder: 
 
 const deepest = 32
 
-/** The project, and the folders above it that are its checkout's or the person's own. */
+/** The project, and the folders above it that belong to its checkout or to the person. */
 const foldersAbove = ({ checkout, path, project, userHome }: ManagerHost): ReadonlyArray<string> => {
   if (project === undefined) return []
   const found = [project]
@@ -98,7 +101,7 @@ const foldersAbove = ({ checkout, path, project, userHome }: ManagerHost): Reado
 
 const shownFiles: ReadonlySet<string> = new Set([".nvmrc", ".python-version", ".ruby-version", ".tool-versions"])
 
-/** What the nearest file of this name says, from the project upwards as the managers themselves look. */
+/** The content of the nearest file with this name, from the project upwards, as the managers search. */
 const nearest = (
   host: ManagerHost,
   file: string,
@@ -109,21 +112,21 @@ const nearest = (
   for (const folder of foldersAbove(host)) {
     const at = path.join(folder, file)
     const wanted = read(host.text(at))
-    // Set where a person has to have been shown it.
+    // Set if a person must have been shown it.
     const place = checkout !== undefined && isInside(checkout, folder, path)
       ? path.relative(project, at).split(path.sep).join("/")
       : undefined
-    // What a person is shown are the managers' own files, and not one that somebody named otherwise.
+    // A person is shown only the managers' usual files, and not one with another, configured name.
     if (place !== undefined && !shownFiles.has(file)) continue
     const where = folder === project ? `${file} in the project` : place ?? file
     if (wanted.length === 0) {
-      if (place !== undefined) host.look(where, "says nothing", at)
+      if (place !== undefined) host.record(where, "says nothing", at)
       if (place !== undefined && host.wasShown(place)) host.obey(place)
       continue
     }
     if (place !== undefined && !host.isSeen(place)) return new Unseen(place)
     if (place !== undefined) host.obey(place)
-    host.look(where, `asks for ${wanted.join(" or ")}`, at)
+    host.record(where, `asks for ${wanted.join(" or ")}`, at)
     return wanted
   }
   return []
@@ -136,17 +139,17 @@ const fromText = (
   read: (text: string | undefined) => ReadonlyArray<string>
 ) => {
   const wanted = read(host.text(file))
-  host.look(where, wanted.length === 0 ? "says nothing" : `asks for ${wanted.join(" or ")}`, file)
+  host.record(where, wanted.length === 0 ? "says nothing" : `asks for ${wanted.join(" or ")}`, file)
   return wanted
 }
 
 const fromVariable = (host: ManagerHost, name: string, separator: RegExp): ReadonlyArray<string> => {
   const wanted = (host.variable(name) ?? "").split(separator).filter((v) => v !== "")
-  if (wanted.length > 0) host.look(name, `asks for ${wanted.join(" or ")}`)
+  if (wanted.length > 0) host.record(name, `asks for ${wanted.join(" or ")}`)
   return wanted
 }
 
-/** The first source that asks for anything; what lies after it is not looked at. */
+/** The first source that requests a version. Later ones are not read. */
 const firstAsked = (
   sources: ReadonlyArray<() => ReadonlyArray<string> | Unseen>
 ): ReadonlyArray<string> | Unseen => {
@@ -159,7 +162,7 @@ const firstAsked = (
 
 const nvmChoice = (host: ManagerHost, root: string) => {
   const { path } = host
-  /** `lts/-1` is the line before the newest; their names are in the order of the alphabet. */
+  /** `lts/-1` is the line before the newest. The names of the lines are in alphabetical order. */
   const lts = (wanted: string) => {
     const back = /^lts\/-(\d{1,2})$/.exec(wanted)?.[1]
     if (back === undefined) return wanted
@@ -195,7 +198,7 @@ const nvmLayout = (declared: Managed, host: ManagerHost): Layout | Unseen => {
   if (wanted instanceof Unseen) return wanted
   return {
     root,
-    // nvm-windows keeps versions beside each other in its own folder, without a bin.
+    // nvm-windows keeps its versions directly in its own folder, without a bin.
     versions: windows ? root : path.join(root, "versions", "node"),
     programs: windows ? [["node.exe"]] : [["bin", "node"]],
     wanted,
@@ -212,7 +215,7 @@ const envLayout = (declared: Managed, host: ManagerHost): Layout | Unseen => {
   const root = isPython && windows
     ? rootOf(host, ["PYENV", "PYENV_ROOT", "PYENV_HOME"], ".pyenv", "pyenv-win")
     : rootOf(host, [`${prefix}_ROOT`], `.${declared.manager}`)
-  // pyenv takes every version that its file names, rbenv the first word.
+  // pyenv accepts every version in its file, rbenv only the first word.
   const words = (text: string | undefined) => {
     const all = linesOf(text).flatMap((l) => l.split(/\s+/)).map((v) => v.replace(/^(?:ruby|python)-(?=\d)/, ""))
     return isPython ? all : all.slice(0, 1)
@@ -250,7 +253,7 @@ const asdfLayout = (declared: Managed, host: ManagerHost): Layout | Unseen | { r
   const root = rootOf(host, ["ASDF_DATA_DIR"], ".asdf")
   const named = host.variable("ASDF_DEFAULT_TOOL_VERSIONS_FILENAME") ?? ".tool-versions"
   const isName = !/[/\\]/.test(named)
-  // Some name a file that is theirs alone, by its whole path.
+  // Some users configure one file of their own, by its absolute path.
   const file = isName ? named : ".tool-versions"
   const own = path.resolve(host.userHome, named)
   const isForeign = host.checkout !== undefined && isInside(host.checkout, own, path)
@@ -281,7 +284,7 @@ const layoutOf = (declared: Managed, host: ManagerHost) =>
     ? asdfLayout(declared, host)
     : envLayout(declared, host)
 
-/** The program of the version that is asked for. A version that is not installed is missing, never another one. */
+/** The program of the requested version. A version that is not installed is missing and never replaced by another. */
 export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgram => {
   const layout = layoutOf(declared, host)
   if (layout instanceof Unseen) return { unseen: layout.place }
@@ -291,21 +294,21 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
   const { path } = host
   if (!path.isAbsolute(root)) return { missing: `the folder of ${manager} is not an absolute path` }
   if (host.checkout !== undefined && isInside(host.checkout, root, path)) {
-    return { missing: `the folder of ${manager} lies in the project's checkout` }
+    return { missing: `the folder of ${manager} is inside the project's checkout` }
   }
   if (wanted.length === 0) return { system: true }
   const installed = host.list(versions)
   for (const version of wanted) {
     if (version !== "lts/*" && !isVersion(version)) {
       return {
-        missing: `what ${manager} is asked for is no version`,
+        missing: `the version requested from ${manager} is not valid`,
         remedy: "write a version where kiwi env explain says that it was looked for"
       }
     }
     const chosen = version === "system" ? version : choose(version, installed)
     if (chosen === "system") return { system: true }
     if (chosen === undefined || !isVersion(chosen)) {
-      host.look(`${version} of ${manager}`, "not installed", versions)
+      host.record(`${version} of ${manager}`, "not installed", versions)
       continue
     }
     const folder = path.join(versions, ...chosen.split("/"))
@@ -313,7 +316,7 @@ export const findManaged = (declared: Managed, host: ManagerHost): ManagedProgra
     const real = file === undefined ? undefined : host.realPath(file)
     const realRoot = host.realPath(root)
     if (file === undefined || real === undefined || realRoot === undefined) {
-      host.look(`${version} of ${manager}`, "has no program that runs", folder)
+      host.record(`${version} of ${manager}`, "has no program that runs", folder)
       continue
     }
     if (!isInside(realRoot, real, path)) return { missing: `${chosen} of ${manager} leads out of its folder` }

@@ -1,5 +1,5 @@
-// The virtual environments of a project: by name, and uv's, where `UV_PROJECT_ENVIRONMENT` says, and poetry's, in
-// poetry's own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
+// The virtual environments of a project: those with the usual names, uv's at `UV_PROJECT_ENVIRONMENT`, and poetry's in
+// its own folder. Poetry names them by the project's name and a digest of its path, so none serves another project.
 import { createHash } from "node:crypto"
 import { newestFirst, tomlValue } from "../../services/env/versionText.ts"
 import { isInside } from "../files/isInside.ts"
@@ -7,47 +7,47 @@ import type { PathModule } from "./searchPath.ts"
 
 export type Platform = "linux" | "macos" | "windows"
 
-/** Of Node's name for it. */
+/** From Node's name for the platform. */
 export const platformOf = (name: string): Platform =>
   name === "win32" ? "windows" : name === "darwin" ? "macos" : "linux"
 
-/** Where the program lies in a virtual environment. */
+/** The program's path in a virtual environment. */
 export const pythonIn = (platform: Platform) => platform === "windows" ? ["Scripts", "python.exe"] : ["bin", "python"]
 
-/** Where Node lies in a `node_modules`, the likeliest first. */
+/** Node's path in a `node_modules`, the most likely first. */
 export const nodeIn = (platform: Platform): ReadonlyArray<ReadonlyArray<string>> =>
-  // npm's shim is node.cmd; the program that it would start lies in the package.
+  // npm's shim is node.cmd; the program that it starts is in the package.
   platform === "windows" ? [[".bin", "node.exe"], ["node", "bin", "node.exe"]] : [[".bin", "node"]]
 
-/** What virtual environments are called, in the order in which they count. */
+/** The usual names of virtual environments, in order of precedence. */
 export const venvNames: ReadonlyArray<string> = [".venv", "venv", "env"]
 
-/** A folder may be called `env` and be none; what has to lie in it so that it is one. */
+/** Files that must be in a folder for it to be a virtual environment, since any folder may be called `env`. */
 export const neededIn = (environment: string): ReadonlyArray<string> => environment === ".venv" ? [] : ["pyvenv.cfg"]
 
 export interface ProjectHost {
   readonly path: PathModule
   readonly platform: Platform
   readonly project: string
-  /** The project, or the checkout that it is a part of. */
+  /** The project, or the checkout that contains it. */
   readonly checkout: string
   readonly userHome: string
   readonly variable: (name: string) => string | undefined
   readonly realPath: (path: string) => string | undefined
   readonly list: (path: string) => ReadonlyArray<string>
-  /** Text of a small file, or of one that does not leave the checkout if it is one of the checkout's. */
+  /** Text of a small file. A file of the checkout must not lead out of it. */
   readonly text: (path: string) => string | undefined
 }
 
 export interface VirtualEnvironment {
   readonly kind: "uv" | "poetry"
   readonly folder: string
-  /** Relative to the project, forward slashes, where it lies in the checkout: what a person has to have seen. */
+  /** Relative to the project, forward slashes, if it is in the checkout: what a person must have been shown. */
   readonly place: string | undefined
   readonly where: string
 }
 
-/** What is asked of the process's environment. */
+/** The variables of the process that are needed. */
 export const virtualEnvironmentVariables: ReadonlyArray<string> = [
   "UV_PROJECT_ENVIRONMENT",
   "POETRY_VIRTUALENVS_PATH",
@@ -83,7 +83,7 @@ const poetryFolder = ({ path, platform, userHome, variable }: ProjectHost): stri
   return path.join(cache, "virtualenvs")
 }
 
-/** `<name>-<digest>`, as poetry makes it; older versions leave the name as it is written, newer ones normalise it. */
+/** `<name>-<digest>`, as poetry makes it. Older versions keep the name as written, newer ones normalise it. */
 const poetryNames = (host: ProjectHost, name: string): ReadonlyArray<string> => {
   const real = host.realPath(host.project) ?? host.project
   const place = host.platform === "windows" ? real.replaceAll("/", "\\").toLowerCase() : real
@@ -93,7 +93,7 @@ const poetryNames = (host: ProjectHost, name: string): ReadonlyArray<string> => 
     .map((one) => `${one.replace(/[ $`!*@"\\\r\n\t]/g, "_").slice(0, 42)}-${digest}`)
 }
 
-/** What poetry uses in this project: the one that `poetry env use` chose, else the newest. */
+/** The environment that poetry uses in this project: the one chosen by `poetry env use`, or else the newest. */
 export const poetryEnvironment = (host: ProjectHost): VirtualEnvironment | undefined => {
   const { checkout, path, project } = host
   if (isTrue(host.variable("POETRY_VIRTUALENVS_IN_PROJECT"))) return undefined
@@ -101,7 +101,7 @@ export const poetryEnvironment = (host: ProjectHost): VirtualEnvironment | undef
   if (manifest === undefined) return undefined
   const name = tomlValue(manifest, "project", "name") ?? tomlValue(manifest, "tool.poetry", "name")
   const folder = poetryFolder(host)
-  // A folder that the checkout could have brought along is none of poetry's.
+  // A folder inside the checkout could have come with it, so it does not count as poetry's.
   if (name === undefined || !path.isAbsolute(folder) || isInside(checkout, folder, path)) return undefined
   const chosen = host.text(path.join(folder, "envs.toml"))
   const installed = host.list(folder)

@@ -1,4 +1,4 @@
-// Files of a disk that is not there. Links and modes do not exist in it; everything else is as on a real one.
+// Files in memory. It has no links and no modes; everything else behaves as on a real disk.
 import { Effect, Layer } from "effect"
 import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 
@@ -10,7 +10,7 @@ const parents = (root: string, path: string): ReadonlyArray<string> => {
   return parts.slice(0, -1).map((_, i) => `${root}/${parts.slice(0, i + 1).join("/")}`)
 }
 
-/** `files` and `folders` by absolute path; both may be shared with whoever wants to look at them. */
+/** `files` and `folders` by absolute path. Both may be shared with a test that reads or changes them. */
 const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles["Service"] => {
   const isFolder = (full: string): boolean =>
     folders.has(full) || files.keys().some((file) => file.startsWith(`${full}/`))
@@ -20,7 +20,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
       return new WriteRefused({ path, issue: "outside", detail: "it is not a path below the folder" })
     }
     return parents(root, path).some((folder) => files.has(folder))
-      ? new WriteRefused({ path, issue: "not-a-directory", detail: "something on the way is no folder" })
+      ? new WriteRefused({ path, issue: "not-a-directory", detail: "a component of the path is not a folder" })
       : undefined
   }
 
@@ -76,7 +76,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     }
     const full = `${root}/${path}`
     if (parents(root, path).some((folder) => files.has(folder)) || isFolder(full)) {
-      return yield* new ReadRefused({ path, issue: "not-a-file", detail: "it is no regular file" })
+      return yield* new ReadRefused({ path, issue: "not-a-file", detail: "it is not a regular file" })
     }
     const bytes = files.get(full)
     if (bytes !== undefined && bytes.length > options.maxBytes) {

@@ -1,5 +1,5 @@
-// SafeFiles on a real disk. Calls are synchronous: they are a few system calls each, and between two of them the world
-// can change.
+// SafeFiles on a real disk. Every operation is synchronous: it takes few system calls, and the disk could change
+// between asynchronous ones.
 import { Array as Arr, Clock, Effect, Layer, Result } from "effect"
 import { closeSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -12,7 +12,7 @@ import { openInFolder, readAll } from "./readRegular.ts"
 import { asRead, asWrite } from "./refused.ts"
 import { type NamedFile, removeEmptyIn, removeIn, replaceFiles, sweep, type WriteOptions } from "./replaceFiles.ts"
 
-/** Files that are open at once, and that the disk is waited for without a chance for other fibers. */
+/** How many files are open at once, and how many are flushed before other fibers may run. */
 const mostAtOnce = 32
 
 const unlessAbsent = <A>(use: () => A): A | undefined => {
@@ -31,7 +31,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
 
   const isPrivate = (root: string): boolean => isInside(home, root)
 
-  /** Files of one folder. What is wrong with the folder is wrong with all of them. */
+  /** The files of one folder. An error of the folder is the answer for all of them. */
   const writeFolder = (
     root: string,
     writes: ReadonlyArray<FileWrite>,
@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
           return withFolder(naming, root, parts.slice(0, -1), undefined, (folder) => {
             const file = openInFolder(folder.at(parts.at(-1)!), options)
             try {
-              // Without names for descriptors, a folder may have been replaced before the file was opened.
+              // Without paths by descriptor, a folder may have been replaced before the file was opened.
               folder.at(parts.at(-1)!)
               const bytes = readAll(file)
               return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -1,21 +1,24 @@
-// Whether what was read of a file may be remembered until its stat changes. A change within the clock tick of the last
-// one leaves a file's times as they were, and some file systems count in whole seconds.
+// Whether the content read from a file may be cached until the file's stat changes. A change within the clock tick of
+// the previous one leaves a file's times the same, and some file systems count whole seconds.
 import { Effect } from "effect"
 import type { BigIntStats } from "node:fs"
 import { lstatSync, statSync } from "node:fs"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 
-/** In milliseconds. */
+/** Milliseconds after a change until the next one is certain to have another time. */
 const settleTime = 2_000
 
-/** Whether any later change will show. `changed`: when the file last changed, by its ctime or in milliseconds. */
+/**
+ * Whether any later change will be visible in the file's times. `changed`: its last change, as a stat or in
+ * milliseconds.
+ */
 export const isSettled = (changed: BigIntStats | number, now: number): boolean =>
   now - (typeof changed === "number" ? changed : changedAt(changed)) > settleTime
 
-/** When anything of a file last changed, in milliseconds. */
+/** When the file or its metadata last changed, in milliseconds. */
 export const changedAt = ({ ctimeNs }: BigIntStats): number => Number(ctimeNs / 1_000_000n)
 
-/** `undefined` if there is no such file, null if it cannot be looked at. */
+/** Undefined if there is no such file, null if it cannot be read. */
 const stateOf = (path: string, follow: boolean): BigIntStats | undefined | null => {
   try {
     return (follow ? statSync : lstatSync)(path, { bigint: true, throwIfNoEntry: false })
@@ -24,14 +27,14 @@ const stateOf = (path: string, follow: boolean): BigIntStats | undefined | null 
   }
 }
 
-/** Of the file itself, links not followed; `undefined` where nothing is or nobody may look. */
+/** The stat of the file itself, without following links. Undefined if it is missing or cannot be read. */
 export const statOf = (path: string): BigIntStats | undefined => stateOf(path, false) ?? undefined
 
-/** Everything of a file's state that changes with its content, as text. */
+/** The parts of a file's stat that change with its content, as text. */
 export const stampOf = ({ ctimeNs, dev, ino, mode, mtimeNs, size }: BigIntStats): string =>
   `${dev}:${ino}:${mode}:${size}:${mtimeNs}:${ctimeNs}`
 
-/** Whether two looks saw the same file in the same state. */
+/** Whether two stats are of the same file in the same state. */
 export const isSameState = (a: BigIntStats, b: BigIntStats): boolean =>
   a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.mtimeNs === b.mtimeNs && a.size === b.size && a.dev === b.dev &&
   a.mode === b.mode && a.uid === b.uid
@@ -42,16 +45,16 @@ interface Reading<A> {
 }
 
 interface ReadingsOptions {
-  /** What all files may take together, by `sizeOf`. Default: 1,000 files. */
+  /** The limit on the total size of all values, by `sizeOf`. Default: 1,000 files. */
   readonly most?: number
   readonly sizeOf?: (stat: BigIntStats) => number
-  /** Whether the files may be links, whose targets are then watched. Default: no. */
+  /** Whether to follow links and watch their targets. Default: no. */
   readonly follow?: boolean
 }
 
 /**
- * What files hold, by path. A file is read again if its state is another, or if its last change was so short before the
- * last read that a later one may not show. What `read` fails with is not remembered.
+ * A cache of what was read from files, by path. A file is read again if its stat changed, or if its last change was too
+ * shortly before the last read to make a later one visible. A failure of `read` is not cached.
  */
 export class Readings<A> {
   readonly #known: BoundedMap<string, Reading<A>>
@@ -62,7 +65,7 @@ export class Readings<A> {
     this.#follow = follow
   }
 
-  /** `undefined` if there is no such file. `now`: in milliseconds, from before the call. */
+  /** Undefined if there is no such file. `now`: milliseconds, taken before the call. */
   get(path: string, now: number, read: () => A): A | undefined {
     const found = this.#find(path)
     return found === undefined || found.known !== undefined
@@ -80,7 +83,7 @@ export class Readings<A> {
     })
   }
 
-  /** What was read of the file last, whether it is still so or not. */
+  /** What was last read from the file, without checking it again. */
   last(path: string): A | undefined {
     return this.#known.get(path)?.value
   }

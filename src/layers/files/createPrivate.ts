@@ -4,8 +4,8 @@ import { errorCode } from "../process/errorCode.ts"
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = constants
 
 /**
- * Makes an empty file for SQLite, which would make it readable for everybody. A file that exists is not opened: closing
- * it again would free the locks that this process holds on it. Throws what the system says.
+ * Creates an empty private file for SQLite, which would make it readable for everybody. An existing file is not opened:
+ * closing it would release the locks that this process holds on it. Throws the system's error.
  */
 export const createPrivate = (path: string): void => {
   try {

@@ -1,6 +1,7 @@
-// Folders below a root, opened one by one without following links. What lies in one is named through its open descriptor
-// (/proc/self/fd/N/name), so a component that is swapped between check and use changes nothing. Where there is no /proc,
-// paths are used and each folder is compared with its descriptor around every use, which leaves a window of microseconds.
+// Opens folders below a root one by one, without following links. An entry of a folder is addressed through the open
+// descriptor (/proc/self/fd/N/name), so that swapping a component between check and use has no effect. Without /proc,
+// paths are used, and each folder is compared with its descriptor around every use, which leaves a window of
+// microseconds.
 import * as fs from "node:fs"
 import { isAbsolute, join } from "node:path"
 import { errorCode } from "../process/errorCode.ts"
@@ -11,19 +12,19 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = fs.constants
 
 export const maxDepth = 64
 
-/** An open folder. `at(name)` names what lies directly in it, and throws if the folder was replaced meanwhile. */
+/** An open folder. `at(name)` is the path of an entry in it; throws if the folder was replaced meanwhile. */
 export interface Folder {
   readonly fd: number
   readonly naming: Naming
   readonly at: (name: string) => string
 }
 
-/** How the inside of an open folder is named: through its descriptor, or by its path. */
+/** How entries of an open folder are addressed: through its descriptor, or by path. */
 export type Naming = "descriptor" | "path"
 
 export const defaultNaming: Naming = hasDescriptorNames ? "descriptor" : "path"
 
-/** The parts of a path below a root. Throws `Refused` if it leads anywhere else. */
+/** The components of a path below a root. Throws `Refused` if the path leaves the root. */
 export const components = (path: string): ReadonlyArray<string> => {
   const parts = path.split("/")
   if (
@@ -44,21 +45,21 @@ export const openFolder = (path: string, real: string, naming: Naming): Folder =
     fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   } catch (error) {
     const found = errorCode(error) === "ENOENT" ? undefined : lstat(path)
-    throw found?.isSymbolicLink() === true ? new Refused("symlink", "a folder on the way is a link") : error
+    throw found?.isSymbolicLink() === true ? new Refused("symlink", "a folder in the path is a link") : error
   }
   if (naming === "descriptor") return { fd, naming, at: (name) => `/proc/self/fd/${fd}/${name}` }
   const opened = fs.fstatSync(fd, { bigint: true })
   const at = (name: string): string => {
     const now = lstat(real)
     if (now?.ino !== opened.ino || now.dev !== opened.dev || fs.realpathSync.native(real) !== real) {
-      throw new Refused("symlink", "a folder on the way was replaced")
+      throw new Refused("symlink", "a folder in the path was replaced")
     }
     return join(real, name)
   }
   return { fd, naming, at }
 }
 
-/** Waits for the disk to have the names in a folder. */
+/** Flushes a folder's entries to the disk. */
 export const syncFolder = (folder: Folder): void => {
   try {
     fs.fsyncSync(folder.fd)
@@ -67,7 +68,7 @@ export const syncFolder = (folder: Folder): void => {
   }
 }
 
-/** Waits for the disk to have the names in the folder at a path, which is no link. */
+/** Flushes the entries of the folder at a path, which must not be a link. */
 export const syncFolderAt = (path: string): void => {
   const folder = openFolder(path, path, defaultNaming)
   try {
@@ -77,7 +78,7 @@ export const syncFolderAt = (path: string): void => {
   }
 }
 
-/** Opens `root` and the folders below it in turn; `create` is the mode for those that are missing. */
+/** Opens `root` and the folders below it in turn. `create`: the mode for missing folders, which are created. */
 export const withFolder = <A>(
   naming: Naming,
   root: string,

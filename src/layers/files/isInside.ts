@@ -1,4 +1,4 @@
-// Whether one path leads into another, told by the paths alone: nothing is looked up on disk.
+// Whether one path is inside another, by the paths alone: the disk is not read.
 import * as Path from "node:path"
 
 interface PathModule {
@@ -7,7 +7,7 @@ interface PathModule {
   readonly sep: string
 }
 
-/** Whether `candidate` is the folder or lies below it. Both are absolute; `path` for the rules of another system. */
+/** Whether `candidate` is the folder or is below it. Both are absolute. `path`: the path rules of another system. */
 export const isInside = (folder: string, candidate: string, path: PathModule = Path): boolean => {
   const relative = path.relative(folder, candidate)
   return relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative)

@@ -1,12 +1,12 @@
 import type { Dirent } from "node:fs"
 import { opendirSync } from "node:fs"
 
-/** More than any folder of a person's has. Listing so many takes a tenth of a second. */
+/** More entries than any folder that a person keeps. Listing so many takes a tenth of a second. */
 const most = 100_000
 
 /**
- * What lies in a folder, `limit` entries at most: in a folder that somebody else filled there can be any number. Throws
- * what the system says.
+ * The entries of a folder, at most `limit`: a folder that somebody else filled can have any number. Throws the system's
+ * error.
  */
 export const readFolder = (path: string, limit: number = most): ReadonlyArray<Dirent> => {
   const folder = opendirSync(path, { bufferSize: 1_024 })
@@ -21,7 +21,7 @@ export const readFolder = (path: string, limit: number = most): ReadonlyArray<Di
   }
 }
 
-/** The same; nothing if it is no folder or cannot be read. */
+/** The same. Empty if it is not a folder or cannot be read. */
 export const listFolder = (path: string, limit: number = most): ReadonlyArray<Dirent> => {
   try {
     return readFolder(path, limit)

@@ -1,22 +1,22 @@
-// Paths that lead each process to another file. `/proc/self/cwd` is Kiwi's folder for Kiwi and the project for a child,
-// so what such a link leads to here says nothing of what runs there.
+// Finds paths that mean another file in each process. `/proc/self/cwd` is Kiwi's folder for Kiwi but the project for a
+// child, so what such a link points to here says nothing about what a child would run.
 import { posix } from "node:path"
 
-/** What lies in these is another thing for each process; `/dev/shm` is a folder like any other. */
+/** The folders whose content depends on the process; `/dev/shm` is an ordinary folder. */
 const ofProcess = /^\/(?:proc|sys|dev\/(?!shm(?:\/|$))[^/]+)(?:\/|$)/i
 
-/** As many as Linux follows: a longer way leads nowhere. */
+/** The number of links that Linux follows. */
 const maxLinks = 40
 
 /**
- * The first place of that kind that an absolute path leads through: "/proc", "/dev/fd". `readLink` gives what a link
- * says, and `undefined` for what is none.
+ * The first such folder that an absolute path leads through: "/proc", "/dev/fd". `readLink` returns a link's target, or
+ * `undefined` if the path is not a link.
  */
 export const processPath = (
   file: string,
   readLink: (path: string) => string | undefined
 ): string | undefined => {
-  // No path of Windows begins so, and none there leads to such a place.
+  // A Windows path does not start like this, and Windows has no such folders.
   if (!file.startsWith("/")) return undefined
   const waiting = file.split("/").toReversed()
   let at = "/"

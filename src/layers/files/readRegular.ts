@@ -1,5 +1,5 @@
-// Opens and reads files that somebody else may have put there: a pipe that nobody writes to, a device that never ends, a
-// link, a file larger than the memory. Only a regular file of a known size at most is read, and nothing is waited for.
+// Opens and reads files that somebody else may have put there: a pipe without a writer, an endless device, a link, a
+// file larger than the memory. Reads only a regular file up to a size limit, and never blocks.
 import { Result } from "effect"
 import * as Fs from "node:fs"
 import { getuid } from "node:process"
@@ -11,22 +11,25 @@ export type Unread = "absent" | "not-a-file" | "too-large" | "unreadable"
 
 interface Bounds {
   readonly maxBytes: number
-  /** Whether links may lead to it. If not, the path has to be its real one: no folder on the way is a link either. */
+  /**
+   * Whether links are followed. If not, the path must be the file's real path: no folder on the way may be a link
+   * either.
+   */
   readonly follow: boolean
-  /** Refuse as `foreign` what another user owns or everybody can write: for what Kiwi decides by. */
+  /** Refuse as `foreign` a file that another user owns or can write. For files that Kiwi's decisions depend on. */
   readonly own?: boolean
 }
 
 interface OpenFile {
   readonly descriptor: number
-  /** From when it was opened. */
+  /** From when the file was opened. */
   readonly stat: Fs.BigIntStats
 }
 
-/** Windows has none of these flags but the first. */
+/** On Windows only O_RDONLY exists. */
 const { O_NOCTTY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = Fs.constants
 
-/** Whether an open file can be named by its descriptor, as on Linux. */
+/** Whether an open file has a path by its descriptor, as on Linux. */
 export const hasDescriptorNames = Fs.existsSync("/proc/self/fd")
 
 const isForeign = (stat: Fs.BigIntStats): boolean => {
@@ -34,7 +37,7 @@ const isForeign = (stat: Fs.BigIntStats): boolean => {
   return uid !== undefined && (stat.uid !== BigInt(uid) || (stat.mode & 0o002n) !== 0n)
 }
 
-/** Whether the path is the real one of the open file. */
+/** Whether the path is the real path of the open file. */
 const isRealPath = (descriptor: number, path: string): boolean =>
   (hasDescriptorNames && attempt(() => Fs.readlinkSync(`/proc/self/fd/${descriptor}`)) === path) ||
   Fs.realpathSync.native(path) === path
@@ -59,7 +62,7 @@ const openChecked = (path: string, flags: number, check: (file: OpenFile) => voi
   }
 }
 
-const notAFile = () => new Refused("not-a-file", "it is no regular file")
+const notAFile = () => new Refused("not-a-file", "it is not a regular file")
 
 const checkFile = ({ stat }: OpenFile, { maxBytes, own }: Omit<Bounds, "follow">): void => {
   if (!stat.isFile()) throw notAFile()
@@ -67,23 +70,23 @@ const checkFile = ({ stat }: OpenFile, { maxBytes, own }: Omit<Bounds, "follow">
   if (own === true && isForeign(stat)) throw new Refused("foreign", "another user owns it or can write it")
 }
 
-/** Opens what lies directly in a folder that is known to be the right one. Throws `Refused`, or what the system says. */
+/** Opens an entry of a folder that was checked already. Throws `Refused` or the system's error. */
 export const openInFolder = (path: string, bounds: Omit<Bounds, "follow">): OpenFile =>
   openChecked(path, O_RDONLY | O_NOFOLLOW, (file) => checkFile(file, bounds))
 
-/** To close by the caller. `flags`: to write as well. Throws `Refused`, or what the system says. */
+/** The caller closes the file. `flags`: to open for writing too. Throws `Refused` or the system's error. */
 export const openRegular = (path: string, bounds: Bounds, flags = O_RDONLY): OpenFile => {
-  // To open some devices does something: where a link may lead to one, a look comes first.
+  // Opening some devices has effects: if a link may lead to one, its type is checked first.
   if (bounds.follow && !Fs.statSync(path).isFile()) throw notAFile()
   return openChecked(path, bounds.follow ? flags : flags | O_NOFOLLOW, (file) => {
     checkFile(file, bounds)
     if (!bounds.follow && !isRealPath(file.descriptor, path)) {
-      throw new Refused("symlink", "a folder on the way to it is a link")
+      throw new Refused("symlink", "a folder in its path is a link")
     }
   })
 }
 
-/** Opens, uses and closes. Throws `Refused`, or what the system says. */
+/** Opens the file, calls `use` and closes it. Throws `Refused` or the system's error. */
 export const withRegular = <A>(path: string, bounds: Bounds, use: (file: OpenFile) => A): A => {
   const file = openRegular(path, bounds)
   try {
@@ -93,7 +96,7 @@ export const withRegular = <A>(path: string, bounds: Bounds, use: (file: OpenFil
   }
 }
 
-/** Reads from a position, else from where the last read ended, until the buffer is full or the file ends. */
+/** Reads from `position`, or on from the last read, until the buffer is full or the file ends. */
 export const fill = (descriptor: number, buffer: Buffer, position: number | null = null): Buffer => {
   let length = 0
   while (length < buffer.length) {
@@ -105,15 +108,17 @@ export const fill = (descriptor: number, buffer: Buffer, position: number | null
   return buffer.subarray(0, length)
 }
 
-/** All of a file. `scratch`: memory to read it into if it fits. Throws `Refused` if its length changed meanwhile. */
+/**
+ * Reads the whole file. `scratch`: a buffer to use if the file fits. Throws `Refused` if the length changed meanwhile.
+ */
 export const readAll = ({ descriptor, stat }: OpenFile, scratch?: Buffer): Buffer => {
   const size = Number(stat.size)
-  // One byte more than there should be: a file that grows is not as long as it was.
+  // Asks for one byte more than the size, to notice a file that has grown.
   const bytes = fill(
     descriptor,
     scratch !== undefined && size < scratch.length ? scratch : Buffer.allocUnsafeSlow(size + 1)
   )
-  if (bytes.length !== size) throw new Refused("io", "it changed while it was read")
+  if (bytes.length !== size) throw new Refused("io", "it changed while being read")
   return bytes
 }
 
@@ -134,6 +139,6 @@ const whyNot = (error: unknown): Unread => {
 export const readRegular = (path: string, bounds: Bounds): Result.Result<Buffer, Unread> =>
   Result.try({ try: () => withRegular(path, bounds, (file) => readAll(file)), catch: whyNot })
 
-/** The same as text; `undefined` where it cannot be read. */
+/** The same as text. Undefined if it cannot be read. */
 export const readText = (path: string, bounds: Bounds): string | undefined =>
   Result.getOrUndefined(Result.map(readRegular(path, bounds), (bytes) => bytes.toString("utf8")))

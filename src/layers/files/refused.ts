@@ -1,10 +1,10 @@
-// Why a file was not read or written, from what the system answered: one table for everything that uses files.
+// Why a file was not read or written, from the system's error code: one table for everything that uses files.
 import { ReadRefused, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { errorCode } from "../process/errorCode.ts"
 
 type Issue = WriteRefused["issue"] | ReadRefused["issue"]
 
-/** How functions of files give up. Becomes an error of the caller's domain where it leaves that. */
+/** What functions of this folder throw. Turned into an error of the caller's domain there. */
 export class Refused extends Error {
   readonly issue: Issue
   constructor(issue: Issue, detail: string) {
@@ -15,32 +15,32 @@ export class Refused extends Error {
 
 const answers = new Map<string, readonly [issue: Issue, detail: string]>([
   ["EROFS", ["read-only", "the file system is read-only"]],
-  ["EACCES", ["read-only", "you may not write there"]],
-  ["EPERM", ["read-only", "you may not write there"]],
+  ["EACCES", ["read-only", "you have no permission to write there"]],
+  ["EPERM", ["read-only", "you have no permission to write there"]],
   ["ENOSPC", ["no-space", "the disk is full"]],
   ["EDQUOT", ["no-space", "the disk is full"]],
-  ["ELOOP", ["symlink", "a link is in the way"]],
-  ["ENOENT", ["io", "its folder is not there"]],
-  ["ENOTDIR", ["not-a-directory", "something on the way is no folder"]],
+  ["ELOOP", ["symlink", "the path contains a link"]],
+  ["ENOENT", ["io", "its folder does not exist"]],
+  ["ENOTDIR", ["not-a-directory", "a component of the path is not a folder"]],
   ["EEXIST", ["exists", "it is already there"]],
   ["EISDIR", ["exists", "a folder of that name is there"]],
-  ["ENXIO", ["not-a-file", "it is no regular file"]],
-  ["ENODEV", ["not-a-file", "it is no regular file"]],
+  ["ENXIO", ["not-a-file", "it is not a regular file"]],
+  ["ENODEV", ["not-a-file", "it is not a regular file"]],
   ["ENAMETOOLONG", ["io", "the name is too long"]],
   ["EMFILE", ["io", "too many files are open"]],
   ["ENFILE", ["io", "too many files are open"]]
 ])
 
-/** In the words of a write, where reading has others. */
+/** In the words of a write; some codes read differently in a read. */
 export const refusalOf = (error: unknown): Refused => {
   if (error instanceof Refused) return error
   const code = errorCode(error)
   const [issue, detail] = answers.get(code) ??
-    ["io", code === "" ? "an unexpected failure" : `the system answered ${code}`]
+    ["io", code === "" ? "an unexpected failure" : `the system's error was ${code}`]
   return new Refused(issue, detail)
 }
 
-/** Whether there is no such file, nor a folder in which it could be. */
+/** Whether the file does not exist, or its folder does not. */
 export const isAbsent = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(errorCode(error))
 
 export const asWrite = (path: string) => (error: unknown): WriteRefused => {
@@ -60,7 +60,7 @@ export const asRead = (path: string) => (error: unknown): ReadRefused => {
   const { issue, message } = refusalOf(error)
   switch (issue) {
     case "read-only":
-      return new ReadRefused({ path, issue: "permission", detail: "you may not read it" })
+      return new ReadRefused({ path, issue: "permission", detail: "you have no permission to read it" })
     case "not-a-directory":
     case "exists":
       return new ReadRefused({ path, issue: "not-a-file", detail: message })

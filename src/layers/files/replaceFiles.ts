@@ -1,5 +1,5 @@
-// Replaces files in an open folder: written beside their place, then renamed, so that nobody ever reads half of one. And
-// removes what is there, and what a process left that was killed while it wrote.
+// Replaces files in an open folder: each is written under a temporary name and then renamed, so that no reader sees
+// half of one. Also removes files, and temporary files left by a killed process.
 import { Result } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
@@ -12,11 +12,11 @@ import { Refused } from "./refused.ts"
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
 
-/** What a process that was killed while it wrote leaves behind: its id in 8 hex digits, then 16 at random. */
+/** A temporary file: the id of its process in 8 hex digits, then 16 random ones. */
 export const leftover = /^\.kiwi-[0-9a-f]{24}\.tmp$/
-/** Milliseconds. The writer of a file may be on another machine that shares the disk. */
+/** In milliseconds. The writer may be on another machine that shares the disk, so its process id is not enough. */
 const leftoverAge = 60_000
-/** After that, its id is somebody else's. */
+/** In milliseconds. After that, its process id may belong to another process. */
 const writerAge = 3_600_000
 
 const nameTemporary = (): string => `.kiwi-${pid.toString(16).padStart(8, "0")}${randomBytes(8).toString("hex")}.tmp`
@@ -27,7 +27,7 @@ const isWriterGone = (name: string): boolean =>
     onFailure: (error) => errorCode(error) !== "EPERM"
   })
 
-/** Removes what a crashed process left in this folder; looked at once per folder and process. */
+/** Removes temporary files that a crashed process left in this folder. Done once for each folder and process. */
 export const sweep = (folder: Folder, swept: Set<string>, now: number): void => {
   const { dev, ino } = fs.fstatSync(folder.fd, { bigint: true })
   const key = `${dev}:${ino}`
@@ -41,7 +41,7 @@ export const sweep = (folder: Folder, swept: Set<string>, now: number): void => 
   }
 }
 
-/** The mode of the new file, and whether umask may still narrow it. */
+/** The mode of the new file, and whether the umask still applies to it. */
 const modeFor = (asked: number | undefined, old: fs.BigIntStats | undefined, secret: boolean) => {
   const allowed = secret ? 0o700 : 0o777
   if (old === undefined) return { mode: (asked ?? (secret ? 0o600 : 0o644)) & allowed, exact: asked !== undefined }
@@ -81,13 +81,13 @@ const place = (folder: Folder, temporary: string, name: string, exclusive: boole
     fs.unlinkSync(folder.at(temporary))
   } catch (error) {
     if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(errorCode(error))) throw error
-    // A disk without hard links: claim the name, then replace the empty file.
+    // A file system without hard links: creates an empty file to claim the name, then replaces it.
     fs.closeSync(fs.openSync(folder.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600))
     fs.renameSync(folder.at(temporary), folder.at(name))
   }
 }
 
-/** A file that is written beside its place and not in it yet. */
+/** A file that is written under its temporary name and not renamed yet. */
 interface Staged {
   readonly name: string
   readonly temporary: string
@@ -135,7 +135,7 @@ const flush = (folder: Folder, staged: Staged): Staged =>
     return staged
   })
 
-/** All are written before the disk is waited for: many files then take it little longer than one. */
+/** Writes all files before the first flush: many files then take little longer than one. */
 export const replaceFiles = (
   folder: Folder,
   files: ReadonlyArray<NamedFile>,
@@ -167,7 +167,7 @@ export const removeIn = (folder: Folder, name: string, real: string, depth: numb
   fs.rmdirSync(folder.at(name))
 }
 
-/** Whether there is no such folder any more. A folder that holds anything stays. */
+/** Returns whether the folder no longer exists. A folder with any content stays. */
 export const removeEmptyIn = (folder: Folder, name: string): boolean => {
   try {
     fs.rmdirSync(folder.at(name))

@@ -1,5 +1,5 @@
-// Extractors from `.ai/extractors/` of the project, at bytes that a person accepted, and of the user space. Looked at
-// anew on every call, since trust can be taken back at any time; where there is no such folder that is one stat.
+// Extractors from `.ai/extractors/` of the project, at bytes that a person accepted, and of the user space. Checked on
+// every call, since trust can be revoked at any time. Without such a folder that is one stat.
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import * as Fs from "node:fs"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
@@ -78,7 +78,7 @@ export const make = Effect.gen(function*() {
     return loaded
   })
 
-  /** Project first. */
+  /** The project's first. */
   const all = Effect.fnUntraced(function*(type: ExtractedType, tier: "project" | "user") {
     const found: Array<Loaded> = []
     const project = tier === "project" ? Option.getOrUndefined(workspace.project) : undefined

@@ -1,4 +1,4 @@
-// Extractors that a program brings itself.
+// Extractors that a program provides.
 import { Effect, Layer } from "effect"
 import { Extractors } from "../../services/format/Extractors.ts"
 import type { ExtractedType, LoadedExtractor } from "../../services/format/Extractors.ts"

@@ -1,5 +1,5 @@
-// Chooses the reader for an item, remembers what it found, and adds the checks that signing asks for. Readers load
-// their libraries when they are first needed.
+// Chooses the reader for an item, caches its result, and adds the checks for signing. Readers load their libraries on
+// first use.
 import { Effect, FileSystem, Layer, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { readScriptBlock } from "../../services/dependency/scriptBlock.ts"
@@ -27,7 +27,7 @@ import { readArgparse } from "./scripts/argparse/readArgparse.ts"
 import { declares } from "./scripts/imports/moduleKind.ts"
 import { reachedFrom } from "./scripts/imports/reached.ts"
 
-/** Parsed items in memory. */
+/** The limit of cached items. */
 const maxCached = 5000
 
 type Read = Effect.Effect<Result.Result<Item, Problem>>
@@ -35,7 +35,7 @@ type Read = Effect.Effect<Result.Result<Item, Problem>>
 const extensionOf = ({ location }: ItemSnapshot): string =>
   location.kind === "folder" ? ".yaml" : location.path.slice(location.path.lastIndexOf("."))
 
-/** A tool whose packages its inline script metadata (PEP 723) names, and nothing else does. */
+/** Adds the packages of a tool's inline script metadata (PEP 723), if nothing else declares packages. */
 const withScriptBlock = (tool: Tool, code: string): Tool => {
   if (tool.dependencies.length > 0) return tool
   const block = Result.getOrUndefined(readScriptBlock(code))
@@ -75,7 +75,9 @@ const readJavascriptTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, t
       : toTool({ snapshot, metadata, description, toolType: "node", runs: true }))
 })
 
-/** The Python file of a folder whose argparse reads the arguments: the entrypoint, or the first that it imports. */
+/**
+ * The Python file of a folder whose argparse reads the arguments: the entrypoint, or the first file that it imports.
+ */
 const readParser = Effect.fnUntraced(function*(entrypoint: string, files: ItemSnapshot["files"]) {
   const entry = files.find(({ path }) => path === entrypoint)
   if (entry === undefined || !entrypoint.endsWith(".py")) return undefined
@@ -89,7 +91,7 @@ const readParser = Effect.fnUntraced(function*(entrypoint: string, files: ItemSn
   return undefined
 })
 
-/** A tool in YAML. A folder's Python entrypoint says what it takes as a single file does. */
+/** A tool in YAML. The parameters of a folder's Python entrypoint are read as for a single file. */
 const readYamlTool = Effect.fnUntraced(function*(snapshot: ItemSnapshot, text: string) {
   const tool = Result.flatMap(
     yield* readYaml(text),
@@ -155,11 +157,11 @@ const readItem = (snapshot: ItemSnapshot, text: string, extractor: LoadedExtract
 const show = ({ location }: ItemSnapshot, file: string = folderManifest): string =>
   location.kind === "folder" ? `${showLocation(location)}/${file}` : showLocation(location)
 
-/** `ask`: has code also read by its language's own program, in a process. */
+/** `ask`: also has a language's own program read the code, in a process. */
 const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists: Exists) {
   const extractors = yield* Extractors
   const cache = new BoundedMap<string, Result.Result<Item, ItemInvalid>>(maxCached)
-  /** What was read without an extractor depends on the snapshot alone, and that never changes. */
+  /** The result without an extractor depends only on the snapshot, which never changes. */
   const ofSnapshot = new WeakMap<ItemSnapshot, Result.Result<Item, ItemInvalid>>()
 
   const extractorFor = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
@@ -170,7 +172,7 @@ const makeWith = Effect.fnUntraced(function*(ask: AskReader | undefined, exists:
     return found ?? (yield* new ItemInvalid({
       item: show(snapshot),
       ...problem(
-        `no extractor for ${extension} files is in force`,
+        `no accepted extractor reads ${extension} files`,
         `Write one to .ai/extractors/${type}/ and accept it with: kiwi trust project`
       )
     }))
@@ -221,5 +223,8 @@ export const make = Effect.gen(function*() {
 
 export const layer = Layer.effect(ItemParser, make)
 
-/** For programs that must start no process: `check` does everything but `bash -n`, and sees no file beside an item. */
+/**
+ * For programs that must not start a process: `check` does everything but `bash -n`, and cannot see files beside an
+ * item.
+ */
 export const layerNoProcess = Layer.effect(ItemParser, makeWith(undefined, () => Effect.succeed(false)))

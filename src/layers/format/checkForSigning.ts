@@ -1,6 +1,5 @@
-// What a person's signature must not be put under: no version, code or config that cannot run, arguments that nothing
-// declares. Code is only ever read, by Kiwi's grammar and, where that does not know a construct, by the language's own
-// reader.
+// What prevents signing: a missing version, code or config that cannot run, arguments that are not declared. Code is
+// never run, only read: by Kiwi's grammar and, for constructs that it does not know, by the language's own program.
 import { Effect, Result } from "effect"
 import { cut, problem } from "../../services/format/Metadata.ts"
 import type { Problem } from "../../services/format/Metadata.ts"
@@ -23,15 +22,15 @@ import { reachedFrom } from "./scripts/imports/reached.ts"
 import { checkStandIns } from "./scripts/imports/standIns.ts"
 import { usualExtension } from "./scripts/usualExtension.ts"
 
-/** Whether there is a file of this name. */
+/** Whether a file with this name exists. */
 export type Exists = (file: string) => Effect.Effect<boolean>
 
-/** A program that reads code on stdin without running it, and answers with 0 when it is right. */
+/** A program that reads code on stdin without running it, and exits with 0 if the code is valid. */
 interface CodeReader {
-  /** A program of the system's; this Node where it is absent. */
+  /** A program of the system. Absent: this Node. */
   readonly command?: string
   readonly args: ReadonlyArray<string>
-  /** Finds the line in what it says. */
+  /** Finds the line number in its message. */
   readonly line: RegExp
 }
 
@@ -50,7 +49,7 @@ const python: CodeReader = {
   line: /"item", line (\d+)()/
 }
 
-/** Compiles, and runs nothing: also finds what a syntax tree alone does not show. */
+/** Compiles without running: it also finds errors that a syntax tree does not show. */
 const pythonCompiler: CodeReader = {
   command: "python3",
   args: ["-I", "-S", "-W", "ignore", "-c", "import sys; compile(sys.stdin.buffer.read(), 'item', 'exec', 0, True)"],
@@ -62,7 +61,7 @@ const node = (kind: "module" | "commonjs"): CodeReader => ({
   line: /\[stdin\]:(\d+)()/
 })
 
-/** What Node makes of it once the types are erased, as a module or else as CommonJS. */
+/** Erases the types as Node does, then compiles as a module or as CommonJS. */
 const typescript: CodeReader = {
   args: [
     "--no-warnings",
@@ -78,7 +77,7 @@ try { new SourceTextModule(code, { identifier: "item" }) } catch (cause) {
   line: /(?:^|\n)(?:item)?:(\d+)()\n/
 }
 
-/** Bytes of what a reader says that are kept. */
+/** How much of a reader's output is kept, in bytes. */
 const most = 8_192
 
 const programOf = (command: string | undefined, programs: OwnPrograms) =>
@@ -90,7 +89,7 @@ const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreB
 
 const lineOf = (bytes: Uint8Array, line: number): string => (decode(bytes).split("\n", line)[line - 1] ?? "").trim()
 
-/** Asks a language's own reader; `undefined`: it accepts the code. */
+/** Asks a language's own program. Undefined: it accepts the code. */
 export type AskReader = (reader: CodeReader, bytes: Uint8Array) => Effect.Effect<Problem | undefined>
 
 export const makeAskReader = (runOwnChild: RunOwnChild): AskReader =>
@@ -113,7 +112,7 @@ export const makeAskReader = (runOwnChild: RunOwnChild): AskReader =>
         ...problem("there is a syntax error", "Correct it; the file cannot run like this"),
         line: Number(match?.[1] ?? 0),
         column: match === null ? 0 : 1,
-        // The last line of Node's names its version.
+        // The last line of Node's output is its version.
         found: cut(
           match?.[2] ||
             (command === undefined ? lineOf(bytes, Number(match?.[1] ?? 0)) : said.trim().split("\n").at(-1) ?? "")
@@ -135,7 +134,7 @@ export const makeAskReader = (runOwnChild: RunOwnChild): AskReader =>
     )
   )
 
-/** Kiwi's own grammar first; where it objects (or `always`), the language's own reader has the last word. */
+/** Kiwi's own grammar first. If it objects (or with `always`), the language's own program decides. */
 const checkProgram = Effect.fnUntraced(function*(
   parsed: Result.Result<Program, Problem>,
   readers: ReadonlyArray<CodeReader>,
@@ -153,14 +152,17 @@ const checkProgram = Effect.fnUntraced(function*(
   return wrong
 })
 
-/** What no Python 3 takes, by what its compiler says. Anything else may be syntax that is newer than this machine's. */
+/**
+ * Compiler messages for syntax that no Python 3 accepts. Any other error may be syntax newer than this machine's
+ * Python.
+ */
 const neverPython =
   /^(?:Missing parentheses in call to|'(?:return|yield|yield from|await|break)' outside|'continue' not properly|duplicate argument|non-default argument|positional argument follows|keyword argument repeated|Generator expression must|cannot (?:assign|delete)|leading zeros|nonlocal declaration|name '.*' is|unexpected indent|unindent does|inconsistent use|expected 'except'|(?:unterminated|EOL|EOF) )/
 
-/** Quotes inside of quotes are new in 3.12. */
+/** Quotes nested in f-strings are new in 3.12. */
 const formatted = /\b(?:[fFtT][rR]?|[rR][fFtT])["']/
 
-/** What the compiler finds in Python that Kiwi's grammar accepts. */
+/** Errors that the compiler finds in Python that Kiwi's grammar accepts. */
 const compilePython = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Array): Effect.fn.Return<Found> {
   const wrong = yield* ask(pythonCompiler, bytes)
   if (wrong === undefined || wrong.line === 0) return nothing
@@ -169,11 +171,11 @@ const compilePython = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Ar
     ? { ...nothing, problem: wrong }
     : {
       problem: undefined,
-      unsure: [`is no Python for the python3 of this machine (line ${wrong.line}: ${wrong.found})`]
+      unsure: [`is not valid for this machine's python3 (line ${wrong.line}: ${wrong.found})`]
     }
 })
 
-/** What a script turns on itself is not on while it is only read. */
+/** Options that a script sets for itself are not set while it is only read. */
 const checkBash = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Array): Effect.fn.Return<Found> {
   const wrong = yield* ask(bash, bytes)
   const shopt = wrong === undefined ? undefined : /^[^#\n]*\bshopt\s+-s\b[^#\n]*/gm
@@ -182,12 +184,12 @@ const checkBash = Effect.fnUntraced(function*(ask: AskReader, bytes: Uint8Array)
   return wrong !== undefined && wrong.line > 0 && turnedOn.includes("expand_aliases")
     ? {
       problem: undefined,
-      unsure: [`uses aliases, so its syntax cannot be known (line ${wrong.line}: ${wrong.found})`]
+      unsure: [`uses aliases, so its syntax cannot be checked (line ${wrong.line}: ${wrong.found})`]
     }
     : { ...nothing, problem: wrong }
 })
 
-/** `runs`: whether it is part of what runs, and not just a file beside it. */
+/** `runs`: whether the file is part of what runs, not just in the folder. */
 const checkCode = Effect.fnUntraced(function*(
   path: string,
   bytes: Uint8Array,
@@ -207,7 +209,7 @@ const checkCode = Effect.fnUntraced(function*(
         : found(yield* checkProgram(parsed, [python], bytes, ask))
     }
     case ".ts":
-      // Only Node knows all that it cannot erase.
+      // Only Node knows everything that it cannot erase.
       return found(yield* checkProgram(yield* parseJavascript(decode(bytes), true), [typescript], bytes, ask, true))
     case ".mjs":
       return found(
@@ -233,7 +235,7 @@ const checkCode = Effect.fnUntraced(function*(
   }
 })
 
-/** Whether an import of this name finds Python's own module, whatever lies beside the file. */
+/** Checks whether an import of this name finds Python's own module, whatever files are beside the script. */
 const builtin = (module: string): CodeReader => ({
   command: "python3",
   args: [
@@ -246,7 +248,7 @@ const builtin = (module: string): CodeReader => ({
   line: /(\d+)()/
 })
 
-/** Whether Python's own library has a module of this name. */
+/** Checks whether Python's own library has a module with this name. */
 const standard = (module: string): CodeReader => ({
   command: "python3",
   args: ["-I", "-S", "-c", "import sys; sys.exit(sys.argv[1] not in sys.stdlib_module_names)", module],
@@ -261,7 +263,7 @@ const both = (code: Found, script: Found): Found => ({
 const inProject = ({ root, tier }: ItemLocation, exists: Exists): IsInProject => (path) =>
   tier === "project" ? exists(`${root}/../${path}`) : Effect.succeed(true)
 
-/** Where a single file runs. What lies beside it today is looked at by its name only. */
+/** Where a single file runs. Of the files beside it today, only the names are checked. */
 const alone = (location: ItemLocation, ask: AskReader | undefined, exists: Exists): ScriptLayout => {
   const folder = location.file.slice(0, location.file.lastIndexOf("/") + 1)
   return {
@@ -275,7 +277,7 @@ const alone = (location: ItemLocation, ask: AskReader | undefined, exists: Exist
   }
 }
 
-/** Where this kind of file says its version. */
+/** How to write the version in this kind of file. */
 const versionIn = ({ file, kind, type }: ItemLocation): string => {
   if (type === "directive") return `Write it into the directive: <directive name="…" version="1.0.0">`
   if (type === "knowledge") return `Write it between the --- lines: version: "1.0.0"`
@@ -295,7 +297,7 @@ const versionIn = ({ file, kind, type }: ItemLocation): string => {
   }
 }
 
-/** Text of a folder that a program would read otherwise than a person is shown it. */
+/** A text file of the folder that a program would read differently from what a person is shown. */
 const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | undefined => {
   for (const { bytes, path } of files) {
     const issue = toolFileIssue(path, bytes, path === entrypoint)
@@ -304,7 +306,7 @@ const checkShown = ({ entrypoint }: Tool, { files }: ItemSnapshot): Problem | un
   return undefined
 }
 
-/** `ask`: ask the language's own reader where Kiwi's grammar does not do; without it, nobody is asked. */
+/** `ask`: asks the language's own program if Kiwi's grammar does not suffice; without it, no program is asked. */
 export const checkForSigning = Effect.fnUntraced(function*(
   item: Item,
   snapshot: ItemSnapshot,

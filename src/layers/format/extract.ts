@@ -1,4 +1,4 @@
-// Reads a file by a declarative extractor: built-in parsers and patterns on a linear-time engine, nothing else.
+// Reads a file with a declarative extractor: only built-in parsers, and patterns on a linear-time engine.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { ExtractorRule, LoadedExtractor } from "../../services/format/Extractors.ts"
@@ -11,7 +11,7 @@ type Engine = typeof import("re2js").RE2JS
 
 const engine = Effect.promise(() => import("re2js")).pipe(Effect.map((m): Engine => m.RE2JS))
 
-/** At most so many matches of a rule with `all`. */
+/** The limit of matches for a rule with `all`. */
 const maxMatches = 1000
 
 const source = Effect.fnUntraced(function*({ parser }: LoadedExtractor, text: string) {

@@ -1,5 +1,5 @@
-// A directive from its text: the elements of its XML, with their places in the file. Strict: Effect's decoder knows no entities but the
-// five and numbers, and reads nothing from elsewhere.
+// Parses a directive: the elements of its XML, with their positions in the file. Strict: Effect's decoder accepts only
+// the five predefined entities and character references, and loads nothing external.
 import { Effect, Result, Stream } from "effect"
 import { toDirective } from "../../services/format/DirectiveElements.ts"
 import type { PlacedElement } from "../../services/format/DirectiveElements.ts"
@@ -20,7 +20,7 @@ interface OpenElement {
 
 const library = Effect.promise(() => import("effect/encoding/Xml"))
 
-/** A block's text without the indentation that its lines share. */
+/** Removes the indentation that all lines of a block share. */
 const dedent = (text: string): string => {
   const lines = text.split("\n")
   const depths = lines.slice(1).filter((line) => line.trim() !== "").map((line) =>
@@ -36,14 +36,14 @@ const patterns: ReadonlyArray<readonly [pattern: RegExp, hint: string]> = [
   [/&(?!(?:lt|gt|amp|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)/, "Write & as &amp;, or put the text into <![CDATA[ … ]]>"],
   [/<-|<=/, "Write < as &lt;, or put the text into <![CDATA[ … ]]>"],
   [/[A-Za-z]<[A-Za-z]/, "Write < as &lt; (List&lt;String&gt;), or put the text into <![CDATA[ … ]]>"],
-  [/<[ 0-9]/, "Write < as &lt;; only inside <process> may it stand before a digit or a blank"]
+  [/<[ 0-9]/, "Write < as &lt;; only inside <process> may it precede a digit or a blank"]
 ]
 
 const hintFor = (line: string): string =>
   patterns.find(([pattern]) => pattern.test(line))?.[1] ??
     "Close every element with its own name, put attribute values in quotes, and write < as &lt; and & as &amp;"
 
-/** An error of the decoder at its place in the file; the decoder's lines are the file's. */
+/** Turns a decoder error into a problem at its position: the decoder's lines are the file's. */
 const invalid = (
   text: string,
   error: { readonly message: string; readonly line?: number | undefined; readonly column?: number | undefined }

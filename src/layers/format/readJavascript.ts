@@ -1,5 +1,5 @@
-// Metadata of a JavaScript or TypeScript file from its syntax tree: module-level `const`s whose values are literals,
-// exported or not. Nothing is run.
+// Reads the metadata of a JavaScript or TypeScript file from its syntax tree: module-level `const`s with literal
+// values, exported or not. Nothing is run.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
@@ -61,7 +61,7 @@ const readString = (source: string): Result.Result<string, string> => {
       if (digits !== undefined) {
         const point = Number.parseInt(digits, 16)
         if (point <= 0x10ffff) return String.fromCodePoint(point)
-        wrong = `${whole} is no character`
+        wrong = `${whole} is not a character`
         return ""
       }
       if (one === "x" || one === "u" || /[1-9]/.test(one!)) {
@@ -71,7 +71,7 @@ const readString = (source: string): Result.Result<string, string> => {
     }
   )
   if (wrong !== undefined) return Result.fail(wrong)
-  return value.isWellFormed() ? Result.succeed(value) : Result.fail("it holds half a surrogate pair")
+  return value.isWellFormed() ? Result.succeed(value) : Result.fail("it contains a lone surrogate")
 }
 
 const number =
@@ -134,7 +134,7 @@ const makeLiterals = (text: string) => {
         if (child.name !== "Property") return yield* refuse(child, "the member is not written as name: value")
         const [key, value] = yield* property(child, depth)
         if (key === "__proto__" || entries.has(key)) {
-          return yield* refuse(child, `the key ${JSON.stringify(key)} is there twice or not allowed`)
+          return yield* refuse(child, `the key ${JSON.stringify(key)} is duplicated or not allowed`)
         }
         entries.set(key, value)
       }
@@ -173,7 +173,7 @@ const makeLiterals = (text: string) => {
         return Result.map(read(operand, depth + 1), (value) => sign === "-" ? -(value as number) : value)
       }
       case "BinaryExpression": {
-        // TypeScript's `as const` and `satisfies T` say nothing about the value.
+        // TypeScript's `as const` and `satisfies T` do not change the value.
         const [value, operator] = Array.from(children(node))
         if (value !== undefined && (operator?.name === "as" || operator?.name === "satisfies")) {
           return read(value, depth + 1)
@@ -196,7 +196,7 @@ const declarations = function*(tree: Tree): Generator<SyntaxNode> {
 }
 
 /**
- * The comment block that the file starts with, without its stars, up to the first tag; where there is none, the line
+ * The comment block at the start of the file, without its stars, up to the first tag. If there is none, the line
  * comments.
  */
 const readDescription = (tree: Tree, text: string): string => {

@@ -1,5 +1,5 @@
-// Metadata of a Python file from its syntax tree: module-level constants whose values are literals. Nothing is run.
-// Errors elsewhere in the file are the interpreter's to report; signing asks for a file without any.
+// Reads the metadata of a Python file from its syntax tree: module-level constants with literal values. Nothing is run.
+// Syntax errors elsewhere in the file are left to the interpreter, but signing requires a file without any.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
@@ -17,7 +17,9 @@ import type { Program } from "../../services/format/parseProgram.ts"
 
 type Read<A> = Result.Result<A, Problem>
 
-/** Without one of these a file is a legacy script, and its constants are its own affair, but for those that can mean nothing else. */
+/**
+ * A file without any of these is a legacy script: its constants are its own, except those that can only be metadata.
+ */
 const marks: ReadonlySet<string> = new Set(["tool_type", "executor_id", "executor"])
 
 const parser = Effect.promise(() => import("@lezer/python")).pipe(
@@ -73,7 +75,7 @@ const readString = (source: string): Result.Result<string, string> => {
       if (digits !== undefined || octal !== undefined) {
         const point = digits === undefined ? Number.parseInt(octal!, 8) : Number.parseInt(digits, 16)
         if (point <= 0x10ffff) return String.fromCodePoint(point)
-        wrong = `${whole} is no character`
+        wrong = `${whole} is not a character`
         return ""
       }
       const plain = Object.hasOwn(escapes, one!) ? escapes[one!] : undefined
@@ -85,7 +87,7 @@ const readString = (source: string): Result.Result<string, string> => {
     }
   )
   if (wrong !== undefined) return Result.fail(wrong)
-  return value.isWellFormed() ? Result.succeed(value) : Result.fail("it holds half a surrogate pair")
+  return value.isWellFormed() ? Result.succeed(value) : Result.fail("it contains a lone surrogate")
 }
 
 const integer = /^(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0+|[1-9][0-9]*)$/
@@ -137,7 +139,7 @@ export const makeLiterals = (text: string) => {
           const value = yield* read(child, depth + 1)
           if (typeof value !== "string") return yield* refuse(child, "a key is not text")
           if (value === "__proto__" || entries.has(value)) {
-            return yield* refuse(child, `the key ${JSON.stringify(value)} is there twice or not allowed`)
+            return yield* refuse(child, `the key ${JSON.stringify(value)} is duplicated or not allowed`)
           }
           key = value
         } else {
@@ -199,11 +201,11 @@ const statements = function*(tree: Tree): Generator<SyntaxNode> {
 
 interface Assignment {
   readonly name: SyntaxNode
-  /** `undefined` where it is not `NAME = value`. */
+  /** Undefined if it is not `NAME = value`. */
   readonly value: SyntaxNode | undefined
 }
 
-/** Module-level assignments to names that are metadata. */
+/** Module-level assignments to metadata names. */
 const assignments = function*(tree: Tree, text: string): Generator<Assignment> {
   for (const node of statements(tree)) {
     if (node.name !== "AssignStatement" && node.name !== "UpdateStatement") continue
@@ -229,7 +231,7 @@ const readDescription = (tree: Tree, literals: ReturnType<typeof makeLiterals>):
   return ""
 }
 
-/** `__requires__ = "yq==3.1.0"`, as setuptools writes it into console scripts: none of Kiwi's. */
+/** `__requires__ = "yq==3.1.0"`, as setuptools writes it into console scripts: not Kiwi's metadata. */
 const isSetuptools = (value: Schema.Json): boolean =>
   typeof value === "string" ||
   (Array.isArray(value) && value.some((one: Schema.Json) => typeof one === "string" && /[=<>~![]/.test(one)))

@@ -1,6 +1,6 @@
-// YAML as data with places: no anchors, aliases, tags or directives, text keys, no key twice, bounded depth and size.
-// The tokens are looked at before anything is composed, so a bomb is refused by what it is written with. It stands in
-// a file of its own, in the leading comments of a bash script, or before a knowledge entry's text.
+// Parses YAML as data with positions: no anchors, aliases, tags or directives, only text keys, no duplicate keys,
+// bounded depth and size. The tokens are checked before anything is composed, so a YAML bomb is refused by its syntax.
+// The YAML is a file of its own, in the leading comments of a bash script, or before a knowledge entry's text.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import { frontMatterExample } from "../../services/format/KnowledgeMetadata.ts"
@@ -36,7 +36,7 @@ const checkTokens = (library: Yaml, text: string): Problem | undefined => {
   let offset = 0
   let count = 0
   let flow = 0
-  // Collections that open on one line; over several lines the text's own size bounds the depth.
+  // Depth of collections that open on one line. For several lines, the text's own size bounds the depth.
   let compact = 0
   let isContent = false
   for (const token of new library.Lexer().lex(text)) {
@@ -56,14 +56,14 @@ const checkTokens = (library: Yaml, text: string): Problem | undefined => {
   return undefined
 }
 
-/** What the composer says, in our words where it is a common mistake. */
+/** Hints for common mistakes, by the composer's error code. */
 const composerHints: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "Indent with spaces",
   BAD_INDENT: "Give the lines of one level the same indentation",
   MULTIPLE_DOCS: "Keep one document in the file",
   MISSING_CHAR: "Close the quote or bracket; put text with special characters in quotes",
-  BLOCK_AS_IMPLICIT_KEY: "Put text that holds a colon in quotes",
-  MULTILINE_IMPLICIT_KEY: "Put text that holds a colon in quotes"
+  BLOCK_AS_IMPLICIT_KEY: "Put text that contains a colon in quotes",
+  MULTILINE_IMPLICIT_KEY: "Put text that contains a colon in quotes"
 }
 
 const convert = (
@@ -81,12 +81,12 @@ const convert = (
   if (library.isScalar(node)) {
     const { value } = node
     if (typeof value === "string" && !value.isWellFormed()) {
-      return refuse("it holds half a surrogate pair", "Remove the escape")
+      return refuse("it contains a lone surrogate", "Remove the escape")
     }
     if (value === null || value === undefined) return Result.succeed(null)
     if (typeof value === "string" || typeof value === "boolean") return Result.succeed(value)
     if (typeof value !== "number" || !Number.isFinite(value)) {
-      return refuse("the value has no form in JSON", "Put it in quotes")
+      return refuse("the value cannot be written in JSON", "Put it in quotes")
     }
     return Number.isInteger(value) && !Number.isSafeInteger(value)
       ? refuse("the number is too large to be exact", "Put it in quotes")
@@ -111,7 +111,7 @@ const convert = (
         problemAt(
           text,
           key.success.offset,
-          `the key ${JSON.stringify(cut(key.success.name, 80))} is there twice or not allowed`,
+          `the key ${JSON.stringify(cut(key.success.name, 80))} is duplicated or not allowed`,
           "Keep one of them"
         )
       )
@@ -177,7 +177,7 @@ const compose = (library: Yaml, text: string): Read<Metadata> => {
   })
 }
 
-/** The top-level fields of a YAML text. `line` and `column`: where in the file its first character stands, from 0. */
+/** The top-level fields of a YAML text. `line` and `column`: 0-based position in the file of its first character. */
 export const readYaml = (text: string, line = 0, column = 0): Effect.Effect<Read<Metadata>> =>
   Effect.map(yamlLibrary, (loaded) => {
     const read = compose(loaded, text)
@@ -211,7 +211,10 @@ const plainComments = (lines: ReadonlyArray<string>): string =>
   lines.filter((line) => !/^#[ \t]*(?:shellcheck\s|vim?:|-\*-)/.test(line))
     .map((line) => line.replace(/^#+[ \t]?/, "")).join("\n")
 
-/** The block's first line, its YAML and what describes the script: the comments above the block, or else below it. */
+/**
+ * Finds the block's first line, its YAML, and the description: the comments above the block or, without any, those
+ * below it.
+ */
 const findBlock = (
   text: string
 ): Result.Result<{ readonly line: number; readonly yaml: string; readonly before: string }, Problem> => {
@@ -245,8 +248,8 @@ const findBlock = (
 }
 
 /**
- * A `# kiwi:` line in the leading comments, and under it YAML, each line behind `#` and at least two blanks. The block
- * ends at the first line that is not written so.
+ * A `# kiwi:` line in the leading comments, followed by YAML, each line after `#` and at least two blanks. The block
+ * ends at the first line in another form.
  */
 export const readBash = Effect.fnUntraced(function*(text: string) {
   const block = findBlock(text)
@@ -258,7 +261,7 @@ export const readBash = Effect.fnUntraced(function*(text: string) {
   )
 })
 
-/** YAML between two lines that are exactly `---`, then text. A `---` inside a value ends nothing. */
+/** YAML between two lines that are exactly `---`, then text. A `---` inside a value does not end it. */
 export const readFrontMatter = Effect.fnUntraced(function*(text: string) {
   if (!text.startsWith("---\n")) {
     return Result.fail(problemAt(text, 0, "the file does not start with a line `---`", frontMatterExample))

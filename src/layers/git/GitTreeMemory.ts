@@ -1,9 +1,9 @@
-// Commits in memory, by the name that they are asked for: a branch, a tag, an object name.
+// Commits in memory, by the name in the query: a branch, a tag, an object name.
 import { Effect, Layer } from "effect"
 import type { CommitFiles } from "../../services/git/GitTree.ts"
 import { GitRefUnreadable, GitTree } from "../../services/git/GitTree.ts"
 
-/** Files of commits by path from the repository's root, one record a name. */
+/** Files of commits by path from the repository's root; one record for each name. */
 export type MemoryCommits = Readonly<Record<string, Readonly<Record<string, string | Uint8Array>>>>
 
 export const make = (commits: MemoryCommits) =>
@@ -20,5 +20,5 @@ export const make = (commits: MemoryCommits) =>
 
 export const layerWith = (commits: MemoryCommits) => Layer.succeed(GitTree, make(commits))
 
-/** No commit at all. */
+/** No commits. */
 export const layer = layerWith({})

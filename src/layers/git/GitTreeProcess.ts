@@ -1,5 +1,5 @@
-// Commits through git's plumbing: rev-parse, ls-tree and cat-file, none of which looks at the working tree, runs a hook
-// or a filter. What a repository's config could still have git start is switched off by options, which win over it.
+// Reads commits with git's plumbing: rev-parse, ls-tree and cat-file, none of which reads the working tree or runs a
+// hook or filter. Options override what a repository's config could still make git start.
 import { Effect, Layer } from "effect"
 import type { CommitFiles, TreeEntry } from "../../services/git/GitTree.ts"
 import { GitRefUnreadable, GitTree, isRef } from "../../services/git/GitTree.ts"
@@ -11,11 +11,11 @@ import { waitsIn } from "./gitFolder.ts"
 const maxFile = 1_048_576
 const maxListing = 64 * 1_048_576
 const maxBlobs = 256 * 1_048_576
-/** A large repository on a slow disk takes seconds; one that names pipes in ways of its own would take for ever. */
+/** A large repository on a slow disk takes seconds. One whose config names pipes would never end. */
 const patience = "20 seconds"
-const incomplete = "the repository does not have all that the commit names"
+const incomplete = "the repository does not have all objects of the commit"
 
-/** Given with every command: no config file of the repository's is stronger. */
+/** Passed with every command: they take precedence over the repository's config files. */
 const options = [
   "core.fsmonitor=false",
   "core.hooksPath=/dev/null",
@@ -30,7 +30,7 @@ const options = [
   "submodule.recurse=false"
 ].flatMap((option) => ["-c", option])
 
-/** HOME, for the person's config: `safe.directory` is theirs to set. */
+/** HOME, for the person's own config with `safe.directory`. */
 const environment = (userHome: string) => ({
   HOME: userHome,
   LC_ALL: "C",
@@ -63,7 +63,7 @@ interface Listed {
   readonly path: string
 }
 
-/** `<mode> <type> <object> <size>TAB<path>`, a NUL after each. Of an object that is not there, git says BAD as size. */
+/** `<mode> <type> <object> <size>TAB<path>`, a NUL after each. For a missing object the size is BAD. */
 const parseListing = (bytes: Buffer): ReadonlyArray<Listed> | undefined => {
   const entries: Array<Listed> = []
   for (const line of bytes.toString("utf8").split("\0")) {
@@ -78,7 +78,7 @@ const parseListing = (bytes: Buffer): ReadonlyArray<Listed> | undefined => {
 
 const isPlainFile = ({ mode, size }: Listed): boolean => mode.startsWith("100") && size <= maxFile
 
-/** The blobs of a batch, in the order asked for; `undefined` where the answer is not what was asked. */
+/** The blobs of a batch, in the order of the query. Undefined if the answer does not match the query. */
 const parseBlobs = (bytes: Buffer, ids: ReadonlyArray<string>): ReadonlyArray<Uint8Array> | undefined => {
   const blobs: Array<Uint8Array> = []
   let at = 0

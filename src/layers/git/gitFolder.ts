@@ -1,6 +1,6 @@
-// What git would wait for in a repository's own folder, before git is started: it opens a pipe and never comes back, and
-// reads a device that never ends until no memory is left. A look at names and sizes; nothing in there is opened but the
-// two small files that say where the rest is.
+// Finds files in a repository's own folder on which git would hang, before git is started: git opens a pipe and never
+// returns, and reads an endless device until the memory is full. Checks names and sizes, and opens only the two small
+// files that point to other folders.
 import { Effect } from "effect"
 import { statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -14,7 +14,7 @@ const folders = ["refs", "reftable", "logs", "objects"]
 
 const [mostBytes, mostEntries, stride] = [64 * 1_048_576, 1_000_000, 256]
 
-/** How git's own small files name another folder. */
+/** Parses the folder that one of git's small files points to. */
 const pointed = (file: string, from: string, start: string): string | undefined => {
   const text = readText(file, { follow: true, maxBytes: 4_096 })
   return text?.startsWith(start) === true ? resolve(from, text.slice(start.length).trim()) : undefined
@@ -22,7 +22,7 @@ const pointed = (file: string, from: string, start: string): string | undefined 
 
 const statOf = (path: string) => attempt(() => statSync(path, { throwIfNoEntry: false }))
 
-/** The repository's folders around a project: of a worktree its own and the one that all share. */
+/** The repository's folders around a project; for a worktree, its own and the shared one. */
 const gitFolders = (project: string): ReadonlyArray<string> => {
   for (let at = project;; at = dirname(at)) {
     const found = statOf(join(at, ".git"))
@@ -35,15 +35,15 @@ const gitFolders = (project: string): ReadonlyArray<string> => {
   }
 }
 
-/** What is wrong with a file that git would read: nothing, if it is not there. */
+/** What is wrong with a file that git would read. Undefined if the file is missing or fine. */
 const issueOf = (path: string, mayBeLarge: boolean): string | undefined => {
   const stat = statOf(path)
   if (stat === undefined || stat.isDirectory()) return undefined
-  if (!stat.isFile()) return "is no file"
+  if (!stat.isFile()) return "is not a file"
   return stat.size > mostBytes && !mayBeLarge ? `is larger than ${mostBytes} bytes` : undefined
 }
 
-/** The first file that git would not come back from, as a sentence: ".git/HEAD is no file". */
+/** The first file on which git would hang, as a sentence: ".git/HEAD is not a file". */
 export const waitsIn = Effect.fnUntraced(function*(project: string) {
   let seen = 0
   for (const folder of gitFolders(project)) {

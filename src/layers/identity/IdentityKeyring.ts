@@ -1,7 +1,7 @@
-// Your item key: in the keychain, or where that cannot be had when the key is made, in a file under `$KIWI_HOME/keys`.
-// The choice is made once and recorded with the public side in `identity.json`: a keychain that is gone later is an
-// error, never a reason for a second identity. `identity.json` also says which copy of the key counts, so that a new
-// passphrase is one atomic write: the copy under the old one stays until the other has been read back.
+// Your item key: in the keychain or, if there is no keychain when the key is made, in a file under `$KIWI_HOME/keys`.
+// The choice is made once and recorded with the public key in `identity.json`: a keychain that is missing later is an
+// error and never a reason for a second identity. `identity.json` also says which copy of the key is current, so that
+// changing the passphrase is one atomic write: the copy under the old passphrase stays until the new one was read back.
 import { Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { userInfo } from "node:os"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ const Recorded = Schema.Struct({
   publicKey: Signer.fields.publicKey.check(Schema.isPattern(/^[A-Za-z0-9_-]{43}$/)),
   name: Signer.fields.name,
   ...KeyPlace.fields,
-  /** A copy that does not count and has to be removed: one that was begun, or the one before the last change. */
+  /** A copy that is not current and must be removed: an incomplete one, or the previous one. */
   leftover: Schema.optionalKey(KeyPlace)
 })
 type Recorded = typeof Recorded.Type
@@ -48,7 +48,7 @@ const damaged = (detail: string, remedy = startOver): State => ({ _tag: "Damaged
 const parseIdentity = (text: string): State => {
   const identity = Option.getOrUndefined(decode(text))
   if (identity === undefined) return damaged("identity.json is not what Kiwi writes")
-  // What is removed must never be the copy that counts.
+  // The copy to remove must never be the current one.
   const counts = identity.leftover === undefined || identity.leftover.copy !== identity.copy
   if (Ed25519.keyIdOf(identity.publicKey) !== identity.keyId || !counts) {
     return damaged("identity.json contradicts itself")
@@ -56,7 +56,7 @@ const parseIdentity = (text: string): State => {
   return { _tag: "Recorded", identity }
 }
 
-/** Your account on this machine; in a container it may have a number and no name. */
+/** Your account on this machine. In a container it may have a number but no name. */
 const accountName = (): string => {
   try {
     return userInfo().username
@@ -67,12 +67,12 @@ const accountName = (): string => {
 
 const noKey = () => new KeyUnavailable({ detail: "there is none yet", remedy: "kiwi identity" })
 const notItsKey = () =>
-  new KeyUnavailable({ detail: "what is kept is not the key of your identity", remedy: startOver })
+  new KeyUnavailable({ detail: "the stored key is not the key of your identity", remedy: startOver })
 
 const placeOf = ({ copy, storedIn }: KeyPlace): KeyPlace => copy === undefined ? { storedIn } : { storedIn, copy }
 
 export const make = Effect.fnUntraced(function*(options: {
-  /** What deriving a key from a passphrase costs. */
+  /** The cost parameters for deriving a key from a passphrase. */
   readonly kdf?: Kdf
 }) {
   const { home } = yield* KiwiHome
@@ -120,7 +120,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const record = (identity: Recorded, exclusive = false) =>
     files.write(home, fileName, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600, exclusive })
 
-  /** Puts the key where it will stay, and says where that is. */
+  /** Stores the key and returns where. */
   const store = Effect.fnUntraced(function*(
     pair: Ed25519.KeyPair,
     keyId: string,
@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function*(options: {
   })
 
   const create = Effect.fnUntraced(function*(sealedBy: Redacted.Redacted | undefined) {
-    // Another process may have made it while this one waited for the lock.
+    // Another process may have made the key while this one waited for the lock.
     const other = yield* existing()
     if (other !== undefined) return other
     const pair = Ed25519.generate()
@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(options: {
     return toSigner(identity)
   })
 
-  /** Removes the copy that does not count, where there is one. */
+  /** Removes the copy that is not current, if there is one. */
   const tidy = Effect.fnUntraced(function*(identity: Recorded) {
     const { leftover, ...tidied } = identity
     if (leftover === undefined) return identity
@@ -174,7 +174,7 @@ export const make = Effect.fnUntraced(function*(options: {
         remedy: "Ask the person to sign: kiwi sign TYPE ID"
       })
     }
-    // No passphrase changes while the key is opened.
+    // The passphrase cannot change while the key is open.
     const pair = yield* withIdentityLock(Effect.gen(function*() {
       const identity = yield* Effect.filterOrFail(existing(), Predicate.isNotUndefined, noKey)
       const privateKey = yield* open(identity, identity, act.passphrase ?? passphrase).pipe(
@@ -216,7 +216,7 @@ export const make = Effect.fnUntraced(function*(options: {
     return identity === undefined ? yield* noKey() : passphraseRequest(what, identity.keyId)
   })
 
-  /** Writes the next copy and reads it back; only then does it count, and the one before is removed. */
+  /** Writes the next copy and reads it back. Only then does it become current, and the previous one is removed. */
   const replaceCopy = Effect.fnUntraced(function*(before: Recorded, pair: Ed25519.KeyPair, to: PassphraseChange["to"]) {
     const where = whereOf(before)
     const next: KeyPlace = { storedIn: storedAs(where, to !== undefined), copy: (before.copy ?? 0) + 1 }
@@ -225,9 +225,9 @@ export const make = Effect.fnUntraced(function*(options: {
     yield* slots.putAt(where, slotOf(before, next), pair.privateKey, to).pipe(
       Effect.mapError((error) =>
         new KeyUnavailable({
-          detail: "its new form could not be written and read back, so it stays as it was" +
+          detail: "its new copy could not be written and read back, so the key is unchanged" +
             (error.message === "" ? "" : `. ${error.message}`),
-          remedy: "kiwi doctor looks at the keychain and the disk; then try again"
+          remedy: "kiwi doctor checks the keychain and the disk; then try again"
         })
       ),
       Effect.tapError(() => Effect.ignore(tidy(begun)))
@@ -236,7 +236,7 @@ export const make = Effect.fnUntraced(function*(options: {
     yield* record(after)
     yield* tidy(after).pipe(Effect.catch((error) =>
       Effect.logWarning(
-        `${error.message}. The copy of your signing key from before is still there; the next signature removes it`
+        `${error.message}. The previous copy of your signing key is still there; the next signature removes it`
       )
     ))
   })
@@ -256,7 +256,7 @@ export const make = Effect.fnUntraced(function*(options: {
         Effect.catchTag("KeychainUnavailable", (cause) =>
           Effect.fail(
             new KeyUnavailable({
-              detail: `a copy of it from before could not be removed. ${cause.message}`,
+              detail: `a previous copy of it could not be removed.  ${cause.message}`,
               remedy: cause.remediation,
               cause
             })

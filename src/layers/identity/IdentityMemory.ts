@@ -1,4 +1,4 @@
-// An identity that lives as long as its layer.
+// An identity in memory, for the life of its layer.
 import { Effect, Layer, Redacted } from "effect"
 import { Identity, KeyLocked, KeyUnavailable } from "../../services/identity/Identity.ts"
 import { normalizePassphrase } from "../../services/identity/passphrase.ts"

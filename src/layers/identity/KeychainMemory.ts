@@ -1,4 +1,4 @@
-// A keychain in memory; `layerUnavailable` is a machine that has none.
+// A keychain in memory. `layerUnavailable` stands for a machine without one.
 import { Effect, Layer, type Redacted } from "effect"
 import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
 

@@ -1,7 +1,7 @@
-// Keychain on the operating system's own: Secret Service, macOS Keychain, Windows Credential Manager. Each call is a
-// child process, since the native library blocks its thread, for ever when a session bus accepts and never answers;
-// a person's act is worth the 60 ms. On Linux the Secret Service is required: the library's silent second choice, the
-// kernel's keyring, forgets everything at a restart.
+// The operating system's keychain: Secret Service, macOS Keychain, Windows Credential Manager. Each call is a child
+// process, since the native library blocks its thread, forever if a session bus accepts but never answers; a person's
+// act can afford the 60 ms. On Linux the Secret Service is required: the library's silent fallback, the kernel's
+// keyring, loses everything at a restart.
 import { Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createRequire } from "node:module"
 import { Keychain, KeychainUnavailable } from "../../services/identity/Keychain.ts"
@@ -13,12 +13,12 @@ const service = "kiwi-mcp"
 
 /** Long enough for a person to type the password that unlocks the keychain. */
 const patience = Duration.seconds(30)
-/** A keychain that does not take a new secret in this time is not there. */
+/** A keychain that cannot store a secret within this time counts as absent. */
 const probe = Duration.seconds(3)
 
 const maxAnswer = 1_048_576
 
-/** The secret goes in and comes out by pipes, never by an argument or a variable. */
+/** The secret travels through pipes, never in an argument or a variable. */
 const script = `
 const { AsyncEntry } = require(process.argv[1])
 let input = ""
@@ -52,10 +52,10 @@ interface Request {
   readonly secret?: string
 }
 
-/** How the session's bus is found. */
+/** The variables by which the session bus is found. */
 const ofSession = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "USER", "LOGNAME"]
 
-/** Other kinds of addresses than a socket's start a program. */
+/** Addresses other than sockets start a program. */
 const isSocket = (address: string): boolean => address.split(";").every((part) => /^(?:unix|tcp):/.test(part))
 
 const session = Effect.gen(function*() {
@@ -69,7 +69,7 @@ const session = Effect.gen(function*() {
 })
 
 export const make = Effect.fnUntraced(function*(options?: {
-  /** Variables for the child: another session bus. */
+  /** Variables for the child, to use another session bus. */
   readonly environment?: Readonly<Record<string, string>> | undefined
 }) {
   const runOwnChild = yield* makeRunOwnChild
@@ -105,7 +105,7 @@ export const make = Effect.fnUntraced(function*(options?: {
       () => new KeychainUnavailable({ detail: "the library that asks it failed" })
     )
     if ("problem" in answer) {
-      // What the bus's own library says is about how it was built.
+      // The bus library's own message is about how it was built, so it is replaced.
       const detail = /autolaunch|DBUS_SESSION_BUS_ADDRESS/.test(answer.problem)
         ? "no Secret Service answers on the session bus"
         : answer.problem

@@ -1,4 +1,4 @@
-// Secrets of tools, in a vault of their own: the keychain, else a file under `$KIWI_HOME/secrets`.
+// Secrets of tools, in a vault of their own: the keychain, or files under `$KIWI_HOME/secrets`.
 import { Effect, Layer, Redacted } from "effect"
 import { isSecretName, SecretNameInvalid, SecretStore, SecretUnavailable } from "../../services/identity/SecretStore.ts"
 import { type HumanAct, type HumanRequest, requireAct } from "../../services/trust/HumanAct.ts"
@@ -11,7 +11,7 @@ const requestFor = (what: "set" | "remove", name: string): HumanRequest => ({
   kind: "secret",
   title: what === "set" ? `Store a secret as ${name}` : `Remove the secret ${name}`,
   details: what === "set"
-    ? `Tools that you have signed can then have it, where they declare a variable as keychain:${name}.`
+    ? `Tools that you have signed can then use it if they declare a variable as keychain:${name}.`
     : `Tools that refer to keychain:${name} do not run any more.`,
   digest: sha256(JSON.stringify(["secret", what, name])),
   command: `kiwi env secret ${what} ${name}`
@@ -36,7 +36,7 @@ const unreadable = (name: string, error: ValueUnavailable | ValueLocked | Vault.
       name,
       error.passphrase === "missing"
         ? "its file is encrypted and KIWI_PASSPHRASE is not set"
-        : "its file does not open by this passphrase",
+        : "this passphrase does not open its file",
       `Set KIWI_PASSPHRASE to what it was when the secret was stored, or store it anew: ${again}`
     )
   }
@@ -51,7 +51,11 @@ export const make = Effect.gen(function*() {
     yield* requireAct(requestFor("set", name), act)
     const { length } = Redacted.value(value)
     if (!isSecretName(name) || length === 0 || length > Vault.longestValue) {
-      const detail = length === 0 ? "it is empty" : length > Vault.longestValue ? "it is too long" : "its name is none"
+      const detail = length === 0
+        ? "it is empty"
+        : length > Vault.longestValue
+        ? "it is too long"
+        : "its name is not valid"
       const remedy = `A secret has 1 to ${Vault.longestValue} characters: kiwi env secret set NAME`
       return yield* new SecretUnavailable({ name, detail, remedy, storing: true })
     }

@@ -1,4 +1,4 @@
-// Ed25519 keys as node:crypto has them: synchronous, since a verification takes 0.1 ms and stands on the hot path.
+// Ed25519 keys with node:crypto: synchronous, since a verification takes 0.1 ms and is on the hot path.
 import { Redacted } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -18,7 +18,9 @@ const rawPublicKey = (key: KeyObject): string => {
 
 export const keyIdOf = (publicKey: string): string => sha256(Buffer.from(publicKey, "base64url")).slice(0, 16)
 
-/** A new pair. Its public key does not begin with "-": people pass it to commands, which would take it for flags. */
+/**
+ * Makes a new pair. Its public key does not begin with "-": people pass it to commands, which would read it as a flag.
+ */
 export const generate = (): KeyPair => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519")
   const raw = rawPublicKey(publicKey)
@@ -34,7 +36,7 @@ export const generate = (): KeyPair => {
 const importPrivate = (privateKey: Redacted.Redacted): KeyObject =>
   createPrivateKey({ key: Buffer.from(Redacted.value(privateKey), "base64url"), format: "der", type: "pkcs8" })
 
-/** Signs each message; `undefined` if the private key is not the one of `publicKey`. */
+/** Signs each message. Undefined if the private key does not belong to `publicKey`. */
 export const sign = (pair: KeyPair, messages: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
   try {
     const key = importPrivate(pair.privateKey)
@@ -45,11 +47,11 @@ export const sign = (pair: KeyPair, messages: ReadonlyArray<string>): ReadonlyAr
   }
 }
 
-/** Whether a signature is written in the one way that base64url has for its 64 bytes. */
+/** Whether a signature is the canonical base64url text of its 64 bytes. */
 export const isCanonicalSignature = (signature: string): boolean =>
   Buffer.from(signature, "base64url").toString("base64url") === signature
 
-/** A function that checks signatures of one raw public key; `undefined` if it is not one. */
+/** Returns a function that checks signatures of one raw public key. Undefined if the key is invalid. */
 export const verifier = (publicKey: string): ((message: string, signature: string) => boolean) | undefined => {
   try {
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" })

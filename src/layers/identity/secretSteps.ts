@@ -1,4 +1,4 @@
-// Secrets that the environment names.
+// Resolves the secrets that the environment refers to.
 import { Effect, Redacted } from "effect"
 import { fillSecrets } from "../../services/env/fillSecrets.ts"
 import { secretsOf } from "../../services/env/secretVariables.ts"
@@ -7,7 +7,7 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { blame, linkNaming } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
-/** What `keychain:NAME` stands for, once it is certain that this tool may have it. Costs nothing where none is named. */
+/** Reads the values of `keychain:NAME`, after all checks that this tool may have them. Free if there are none. */
 export const resolveSecrets = Effect.gen(function*() {
   const gate = yield* PermissionGate
   const secrets = yield* SecretStore

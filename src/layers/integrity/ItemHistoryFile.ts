@@ -1,6 +1,6 @@
-// One small file per item beside the other state of its tier. A read costs one stat; a write happens when somebody
-// signs, or when a version runs that is newer than all before, or the newest one in other bytes. What another user may
-// have written counts as damaged: it decides what may run.
+// One small file for each item, beside the other state of its tier. A read costs one stat. A write happens only when
+// somebody signs, or when a version runs that is newer than all before, or when the newest version runs with other
+// bytes. A file that another user may have written counts as damaged, since it decides what may run.
 import { Effect, Layer, Option, Schema } from "effect"
 import { join, relative } from "node:path"
 import { type FileWrite, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
@@ -14,7 +14,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Readings } from "../files/believe.ts"
 import { sha256 } from "../identity/sha256.ts"
 
-/** Pasts in memory. */
+/** The limit of cached pasts. */
 const maxKnown = 10_000
 const maxBytes = 1_048_576
 
@@ -99,9 +99,9 @@ export const make = Effect.gen(function*() {
 
   const ran = Effect.fnUntraced(function*(location: ItemLocation, version: string, digest: string, keyId?: string) {
     if (location.tier === "system") return
-    // What is known in memory was read by the check before this run.
+    // The check before this run has read the past already.
     const past = readings.last(fileOf(location)) ?? (yield* readSound(location))
-    // A damaged past is a person's to replace, by signing.
+    // Only a person replaces a damaged past, by signing.
     if (past === "damaged" || !ItemPast.isNews(past, version, digest)) return
     yield* write([{
       location,

@@ -1,4 +1,4 @@
-// A past that lives as long as its layer.
+// Item histories in memory, for the life of the layer.
 import { Effect, Layer } from "effect"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import * as ItemPast from "../../services/integrity/ItemPast.ts"

@@ -1,6 +1,6 @@
-// Signing on disk. A plan is bound to bytes by its request's digest; whoever performs it reads every file again and
-// signs only what is still the same. Signing accepts bytes; it does not trust a project, so that what a person signs
-// in a restricted one still does not run.
+// Signing on disk. A plan is bound to bytes by its request's digest: performing it reads every file again and signs
+// only what is unchanged. Signing accepts bytes but does not trust a project: a signed item in a restricted project
+// still does not run.
 import { Array as Arr, DateTime, Effect, Layer, Option, Result } from "effect"
 import { relative } from "node:path"
 import { type FileWrite, SafeFiles } from "../../services/files/SafeFiles.ts"
@@ -36,13 +36,13 @@ import type { FindOthers } from "./othersVersion.ts"
 import * as OthersVersion from "./othersVersion.ts"
 import { digestOfPlan, idOf, isOlder, type Query, requestFor } from "./signingRequest.ts"
 
-/** An item of the largest size, with its signature line. */
+/** In bytes: an item of the maximum size, with its signature line. */
 const largestFile = 1_050_000
 
-/** Of one act. A person can page through so many, and a plan holds the bytes of all of them. */
+/** The limits of one signing act. A person can page through so many, and a plan keeps the bytes of all of them. */
 const [mostItems, mostBytes] = [1_000, 32 * 1_048_576]
 
-/** Items that are looked at while the programs that check the code of others are still at it. */
+/** How many items are read at once while child processes check the code of earlier ones. */
 const mostAtOnce = 8
 
 /** Looks items up in listings that are made once for a whole plan. */
@@ -92,28 +92,28 @@ export const make = Effect.gen(function*() {
     return bytes === undefined ? { _tag: "None" } : { _tag: "File", bytes }
   })
 
-  /** Whether what that key signs runs as yours does. What has run was signed by a person. */
+  /** Whether this key's signatures count as yours now. The kind is "person", since a person signed what ran. */
   const isStillYours = (keyId: string | undefined, tier: Tier) =>
     Effect.map(
       keyId === undefined ? Effect.succeed([]) : signers.candidates(keyId, tier),
       (found) => found.some((standing) => isYours({ _tag: "Signer", standing, kind: "person", time: "" }))
     )
 
-  /** What the item's id names for everybody else. */
+  /** The item that every other caller gets for this item's id. */
   const used = (find: Find, location: ItemLocation) =>
     find({ id: location.id, type: location.type }).pipe(
       Effect.map((found) => found.location),
       Effect.orElseSucceed(() => undefined)
     )
 
-  /** Items of later tiers with its id. Two items of one category and id do not run, and so hide nothing. */
+  /** Items of lower tiers with its id. Two items with the same category and id do not run, and so hide nothing. */
   const hiddenBy = (find: Find, { category, id, tier, type }: ItemLocation) =>
     find({ id: printItemRef({ id, category: category || undefined }), type, tier }).pipe(
       Effect.map(({ hides }) => hides),
       Effect.orElseSucceed((): ReadonlyArray<ItemLocation> => [])
     )
 
-  const look = Effect.fnUntraced(function*(location: ItemLocation) {
+  const inspect = Effect.fnUntraced(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const item = yield* parser.check(snapshot)
     const past = yield* history.past(location)
@@ -128,7 +128,7 @@ export const make = Effect.gen(function*() {
 
   const describe = Effect.fnUntraced(function*(
     find: Find,
-    seen: Effect.Success<ReturnType<typeof look>>,
+    seen: Effect.Success<ReturnType<typeof inspect>>,
     findOthers: FindOthers = OthersVersion.findNothing
   ) {
     const { by, isDamaged, item, location, older, past, snapshot } = seen
@@ -186,8 +186,8 @@ export const make = Effect.gen(function*() {
   })
 
   /**
-   * What else is older in the tiers of those items that are, up to what one act may be about: the rest is asked about
-   * with the next. What cannot be read or parsed does not run either.
+   * Other older items in the tiers of those that are older, up to the limits of one act; the next act asks about the
+   * rest. Items that cannot be read or parsed are skipped: they do not run either.
    */
   const restOfOlder = Effect.fnUntraced(function*(find: Find, items: ReadonlyArray<PlannedSignature>) {
     const known = new Set(items.map(({ location }) => showLocation(location)))
@@ -196,7 +196,7 @@ export const make = Effect.gen(function*() {
     for (const tier of new Set(items.filter(isOlder).map(({ location }) => location.tier))) {
       for (const location of (yield* store.list({ tier })).filter(isSignable)) {
         if (known.has(showLocation(location)) || (yield* history.past(location)).newest === undefined) continue
-        const seen = yield* Effect.option(look(location))
+        const seen = yield* Effect.option(inspect(location))
         if (Option.isNone(seen) || !seen.value.older) continue
         const { planned } = yield* describe(find, seen.value)
         bytes += sizeOf(planned)
@@ -219,8 +219,8 @@ export const make = Effect.gen(function*() {
           hint: "Copy it to the project or user tier under another id, change it there, and sign that"
         }
         : {
-          issue: "what is no file of a tier is not signed: it is approved where it comes from",
-          hint: "Look at it with load, and approve it as its refusal says"
+          issue: "only files of a tier are signed: this item is approved where it comes from",
+          hint: "Read it with load, and approve it as its refusal says"
         }),
       found: ""
     })
@@ -250,7 +250,7 @@ export const make = Effect.gen(function*() {
 
   const plan = Effect.fn("Signatures.plan")(function*(query: Query) {
     const many = isGlob(query.id)
-    // What is asked for becomes part of a command that a person is told to type.
+    // The category becomes part of a command that a person is asked to type.
     if (query.category !== undefined && !isCategory(query.category)) {
       return yield* new ItemIdInvalid({ id: query.category })
     }
@@ -266,14 +266,14 @@ export const make = Effect.gen(function*() {
         issue,
         most: issue === "items" ? mostItems : mostBytes
       })
-    // Of a large project little may have changed since it was signed.
+    // With `changedOnly`, a large project may have few changes, so the number is checked later.
     if (query.changedOnly !== true && locations.length > mostItems) return yield* tooMuch("items")
     const { find } = yield* store.atOnce
     const findOthers = yield* othersOf(locations)
     for (const some of Arr.chunksOf(locations, mostAtOnce)) {
       const results = yield* Effect.forEach(
         some,
-        (location) => Effect.result(Effect.flatMap(look(location), (seen) => describe(find, seen, findOthers))),
+        (location) => Effect.result(Effect.flatMap(inspect(location), (seen) => describe(find, seen, findOthers))),
         { concurrency: mostAtOnce }
       )
       for (const [index, result] of results.entries()) {
@@ -312,14 +312,14 @@ export const make = Effect.gen(function*() {
     return sameSnapshot(now, snapshot) && from === goesBackFrom ? now : yield* stale(location)
   })
 
-  /** What is older is signed already, by the same people who counted when it was shown. */
+  /** An older item is signed already, by somebody whose signature counted when it was shown. */
   const verifyAgain = Effect.fnUntraced(function*(planned: PlannedSignature) {
     const now = yield* readAgain(planned)
     const verified = yield* Effect.mapError(verifier.verify(now), () => stale(planned.location))
     return isOlder(planned) && !isYours(verified.by) ? yield* stale(planned.location) : verified
   })
 
-  /** What will be written for an item, if it is still what the plan shows. */
+  /** What will be written for an item, if the item is still what the plan shows. */
   const prepare = Effect.fnUntraced(function*(planned: PlannedSignature) {
     yield* readAgain(planned)
     const { location, snapshot } = planned
@@ -332,7 +332,7 @@ export const make = Effect.gen(function*() {
     const raw = yield* Effect.mapError(files.read(root, path, { maxBytes: largestFile }), () => stale(location))
     const text = raw === undefined ? undefined : Result.getOrUndefined(normalize(raw))
     if (raw === undefined || text === undefined) return yield* stale(location)
-    // What is written over is this file as it is now, which may be later than what the store has just read.
+    // What is replaced is the file as it is now, which may be newer than what the store has just read.
     if (!Buffer.from(splitSignature(text, syntax).canonical).equals(snapshot.bytes)) return yield* stale(location)
     return (claim: SignatureClaim): FileWrite => ({
       path,
@@ -340,7 +340,7 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  /** Reads back what was written, keeps a copy for the next diff, and remembers that a person accepted it. */
+  /** Reads back what was written, keeps a copy for the next diff, and records that a person accepted it. */
   const confirm = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
     const confirmed: Array<PlannedSignature> = []
     const copied = yield* Effect.result(Effect.forEach(items, (planned) =>
@@ -364,7 +364,8 @@ export const make = Effect.gen(function*() {
     const { keyId } = yield* identity.ensure(act)
     const time = compactTime(yield* DateTime.now)
     const claims = items.map(({ snapshot }) => ({ time, kind: "person" as const, digest: snapshot.digest, keyId }))
-    // The key is opened even where nothing is to be signed: its passphrase guards going back as it guards signing.
+    // The key is opened even if nothing is to be signed: going back to an older version needs the passphrase as signing
+    // does.
     const signatures = yield* identity.sign(
       items.map(({ location }, index) => signedMessage(claims[index]!, location)),
       act

@@ -1,4 +1,4 @@
-// Signing of items in memory: the same plans and the same signatures, written into the maps that the store reads.
+// Signing of items in memory: the same plans and signatures, written to the maps that the store reads.
 import { Effect, Layer, Option } from "effect"
 import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
 import { GitTree } from "../../services/git/GitTree.ts"

@@ -1,5 +1,5 @@
-// Read-only copies below `$KIWI_HOME/verified`. A folder there holds exactly one item and nothing else, since an
-// interpreter would import whatever lies beside its script; a copy is believed for as long as no stat in it changes.
+// Read-only copies below `$KIWI_HOME/verified`. A folder there contains exactly one item and nothing else, since an
+// interpreter would import whatever is beside its script. A copy is hashed again only when a stat in it changes.
 import { Clock, Effect, Layer, Option, Order } from "effect"
 import { randomUUID } from "node:crypto"
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs"
@@ -19,39 +19,39 @@ import { sha256 } from "../identity/sha256.ts"
 import { folderDigest } from "../item/makeSnapshot.ts"
 import { errorCode } from "../process/errorCode.ts"
 
-/** How often a copy is made anew while others are at it too. */
+/** How often a copy is retried while other processes make or remove it. */
 const rounds = 5
 
-/** What is left of writers that were killed. */
+/** In milliseconds: the age at which a killed writer's temporary folder is removed. */
 const leftoverAge = 3_600_000
 
-/** A copy that nobody has used for so long is removed; one that is used is marked so, once a day. */
+/** In milliseconds: a copy unused for so long is removed. A used copy is marked once a day. */
 const unusedAge = 90 * 86_400_000
 const markedEvery = 86_400_000
 
-/** A process looks for old copies once in this time, not with every copy that it makes. */
+/** In milliseconds: a process looks for old copies once in this time, not with every copy that it makes. */
 const sweptEvery = 3_600_000
 
-/** Copies that one sweep removes at most. */
+/** The limit of copies that one sweep removes. */
 const maxSwept = 100
 
-/** Checks in memory. Other copies are hashed again. */
+/** The limit of cached checks. Other copies are hashed again. */
 const maxChecked = 2_000
 
 const copyName = /^[0-9a-f]{64}(?:\.[0-9a-f]{16})?$/
 
-/** What lies in a copy's folder, by path in it. */
+/** The content of a copy's folder, by relative path. */
 interface Found {
   readonly files: ReadonlyMap<string, FolderFile>
   readonly stamps: ReadonlyMap<string, string>
-  /** The latest change of anything in it, in milliseconds. */
+  /** The latest change of any file or folder in it, in milliseconds. */
   readonly changed: number
 }
 
-/** No file of an item is larger. */
+/** In bytes: the maximum size of an item's file. */
 const maxBytes = 16 * 1_048_576
 
-/** Reads a copy's whole folder, following nothing. */
+/** Reads a copy's whole folder without following links. */
 const survey = (folder: string): Found => {
   const files = new Map<string, FolderFile>()
   const stamps = new Map<string, string>()
@@ -62,7 +62,7 @@ const survey = (folder: string): Found => {
   }
   const walk = (path: string, relative: string): void => {
     const stat = lstatSync(path, { bigint: true })
-    if (stat.isSymbolicLink()) throw new Refused("symlink", "there is a link in its place")
+    if (stat.isSymbolicLink()) throw new Refused("symlink", "a link is in its place")
     if (stat.isDirectory()) {
       note(path, stat)
       for (const { name } of readFolder(path)) walk(join(path, name), relative === "" ? name : `${relative}/${name}`)
@@ -85,7 +85,7 @@ const contentOf = ({ bytes, executable, files, location }: ItemSnapshot): Readon
   return new Map([[path, { path, bytes, digest: sha256(bytes), executable }]])
 }
 
-const holds = (found: Found, wanted: ReadonlyMap<string, FolderFile>): boolean =>
+const matches = (found: Found, wanted: ReadonlyMap<string, FolderFile>): boolean =>
   found.files.size === wanted.size && [...wanted].every(([path, file]) => {
     const copy = found.files.get(path)
     return copy !== undefined && copy.digest === file.digest && copy.executable === file.executable
@@ -107,7 +107,7 @@ const writeAll = (folder: string, content: ReadonlyMap<string, FolderFile>): voi
   for (const path of folders) chmodSync(path, 0o500)
 }
 
-/** Removes a folder that is read-only all the way down. */
+/** Removes a folder in which everything is read-only. */
 const discard = (folder: string): void => {
   const open = (path: string): void => {
     if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
@@ -136,11 +136,11 @@ export const make = Effect.gen(function*() {
 
   const attempt = <A>(path: string, run: () => A) => Effect.try({ try: run, catch: asWrite(`verified/${path}`) })
 
-  /** Two files of one content and two names are two folders: each holds one. */
+  /** Two files with the same content and different names get two folders, since a folder contains one file. */
   const namesOf = (digest: string, fileName: string | undefined): readonly [string, string?] =>
     fileName === undefined ? [digest] : [digest, `${digest}.${sha256(fileName).slice(0, 16)}`]
 
-  /** Whether the folder is that of a file of another name. */
+  /** Whether the folder contains a file of another name. */
   const isOthers = (folder: string, fileName: string): boolean => {
     const entries = listFolder(folder)
     return entries.length > 0 && !entries.some(({ name }) => name === fileName)
@@ -177,12 +177,12 @@ export const make = Effect.gen(function*() {
         if (!isLeftover) renameSync(folder, old)
         discard(old)
       } catch {
-        // Another process is at it, or it is somebody else's: it is no reason not to make a copy.
+        // Another process is removing it, or another user owns it: neither prevents making a copy.
       }
     }
   }
 
-  /** Marks a copy as used; says whether that changed it. */
+  /** Marks a copy as used. Returns whether that changed it. */
   const mark = (folder: string, now: number): boolean => {
     const stat = statOf(folder)
     if (stat === undefined || now - Number(stat.mtimeMs) <= markedEvery) return false
@@ -190,12 +190,12 @@ export const make = Effect.gen(function*() {
       utimesSync(folder, now / 1000, now / 1000)
       return true
     } catch {
-      // A copy on a disk that cannot be written is not swept either.
+      // On a disk that cannot be written, nothing is swept either.
       return false
     }
   }
 
-  /** Puts a whole copy at `name`, in place of what is there. Another process may be first: its copy is as good. */
+  /** Puts a whole copy at `name`, in place of what is there. If another process is first, its copy is as good. */
   const place = (base: string, name: string, content: ReadonlyMap<string, FolderFile>): void => {
     const fresh = join(base, `.new-${randomUUID()}`)
     try {
@@ -219,13 +219,13 @@ export const make = Effect.gen(function*() {
     }
   }
 
-  /** What lies at `name`, if it is what it should be. */
-  const look = (base: string, name: string, content: ReadonlyMap<string, FolderFile>): Found | undefined => {
+  /** The copy at `name`. Undefined if it is missing or its content differs. */
+  const findCopy = (base: string, name: string, content: ReadonlyMap<string, FolderFile>): Found | undefined => {
     try {
       const found = survey(join(base, name))
-      return holds(found, content) ? found : undefined
+      return matches(found, content) ? found : undefined
     } catch (error) {
-      // There is none, another process is just replacing it, or something in it is no file of an item.
+      // There is none, another process is just replacing it, or it contains something that is not an item's file.
       if (isAbsent(error) || (error instanceof Refused && error.issue !== "symlink")) return undefined
       throw error
     }
@@ -246,15 +246,15 @@ export const make = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     return yield* attempt(digest, () => {
       const name = nameFor(base, digest, fileName)
-      let found = look(base, name, content)
+      let found = findCopy(base, name, content)
       if (found === undefined) sweep(base, now)
       for (let round = 0; found === undefined && round < rounds; round++) {
         place(base, name, content)
-        found = look(base, name, content)
+        found = findCopy(base, name, content)
       }
-      if (found === undefined) throw new Error("a copy that was just made is already another")
+      if (found === undefined) throw new Error("a copy changed right after it was made")
       const folder = join(base, name)
-      if (mark(folder, now)) found = look(base, name, content) ?? found
+      if (mark(folder, now)) found = findCopy(base, name, content) ?? found
       const entry: Checked = {
         folder,
         stamps: found.stamps,
@@ -277,7 +277,7 @@ export const make = Effect.gen(function*() {
       return yield* new WriteRefused({
         path: `verified/${digest}`,
         issue: "io",
-        detail: `the entrypoint "${entrypoint}" is none of the item's files`
+        detail: `the entrypoint "${entrypoint}" is not one of the item's files`
       })
     }
     const key = `${below} ${digest} ${executable} ${fileName ?? ""}`

@@ -1,4 +1,4 @@
-// Copies that nothing can run: the paths that a disk would have, and the bytes in memory.
+// Copies that cannot be run: the paths that a disk would have, and the bytes in memory.
 import { Effect, Layer } from "effect"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
 import type { ItemSnapshot } from "../../services/item/Item.ts"

@@ -1,5 +1,5 @@
-// Whoever brings items says how they are believed: files by their signatures, which is the verifier below this one, and
-// the items of a named source by that source's own step.
+// Verifies an item by where it comes from: files by their signatures, with the verifier below this one, and items of a
+// named source by that source's own step.
 import { Effect, Layer, Result } from "effect"
 import type { Verified, VerifyError } from "../../services/integrity/Verifier.ts"
 import { Verifier } from "../../services/integrity/Verifier.ts"
@@ -49,6 +49,6 @@ export const make = Effect.gen(function*() {
   return Verifier.of({ verify, verifyAll })
 })
 
-/** Over the verifier of signatures. */
+/** On top of the verifier of signatures. */
 export const layerOver = <E, R>(signatures: Layer.Layer<Verifier, E, R>) =>
   Layer.effect(Verifier, make).pipe(Layer.provide(signatures))

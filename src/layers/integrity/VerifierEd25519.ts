@@ -1,6 +1,6 @@
-// Verifies snapshots by Ed25519 and, for the system tier, by the manifest that the package was built with. What is
-// remembered belongs to one immutable snapshot, or is keyed by all that it was computed from (key, whole message,
-// signature): it can neither go stale nor pass for other bytes, and a refusal is never remembered.
+// Verifies snapshots by Ed25519 and, in the system tier, by the manifest that the package was built with. Every cached
+// result belongs to one immutable snapshot or is keyed by all of its inputs (key, whole message, signature). So it
+// cannot become stale or apply to other bytes. Refusals are never cached.
 import { Effect, Layer, Option, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
@@ -28,7 +28,7 @@ type Candidates = SignerTrust["Service"]["candidates"]
 const remembered = 10_000
 const rememberedKeys = 1_000
 
-/** Files of a changed folder that are named. */
+/** How many files of a changed folder a message names. */
 const shownFiles = 5
 
 const short = (digest: string): string => digest.slice(0, 12)
@@ -38,13 +38,13 @@ const signCommand = (location: ItemLocation): string => `kiwi sign ${location.ty
 const isSorted = (files: ReadonlyArray<FolderFile>): boolean =>
   files.every((file, index) => index === 0 || files[index - 1]!.path < file.path)
 
-/** Whether `canonical` is what is read from the manifest: metadata is parsed from it. */
+/** Whether `canonical` is the manifest's text: an item's metadata is parsed from it. */
 const isReadFrom = (canonical: Uint8Array, manifest: FolderFile): boolean => {
   const text = normalize(manifest.bytes)
   return Result.isSuccess(text) && Buffer.from(text.success).equals(canonical)
 }
 
-/** The digest of the bytes that the snapshot holds, whatever it says itself; `undefined` for what is no item. */
+/** The digest of the bytes in the snapshot, whatever the snapshot states. Undefined if they are not a valid item. */
 const digestOf = (snapshot: ItemSnapshot): string | undefined => {
   if (snapshot.location.kind === "file") return sha256(snapshot.bytes)
   const { files } = snapshot
@@ -65,10 +65,10 @@ const inManifest = (manifest: ReadonlyMap<string, string>, { digest, files, loca
 export const make = Effect.gen(function*() {
   const signers = yield* SignerTrust
   const manifest = yield* SystemManifest
-  /** Only to say more: what is kept of a folder decides nothing. */
+  /** Only for better messages: what is kept of a folder does not affect any decision. */
   const copies = yield* Effect.serviceOption(VerifiedCopies)
 
-  /** Snapshots are immutable: one whose digest was computed from its bytes needs no second time. */
+  /** Snapshots are immutable, so the digest of each is computed once. */
   const hashed = new WeakSet<ItemSnapshot>()
   /** The public key that a snapshot was found to be signed with. */
   const signedWith = new WeakMap<ItemSnapshot, string>()
@@ -82,7 +82,7 @@ export const make = Effect.gen(function*() {
     return true
   }
 
-  const holds = (publicKey: string, message: string, signature: string): boolean => {
+  const isSignedBy = (publicKey: string, message: string, signature: string): boolean => {
     const name = `${publicKey} ${signature} ${message}`
     if (passed.get(name) === true) return true
     const verify = keys.get(publicKey) ?? Ed25519.verifier(publicKey)
@@ -97,7 +97,7 @@ export const make = Effect.gen(function*() {
       ? Effect.succeed<Verified>({ snapshot, by: { _tag: "System" } })
       : Effect.fail(new SystemItemAltered({ item: showLocation(snapshot.location) }))
 
-  /** Which files of a folder differ, where the one that was signed is still kept. Only names that were signed are said. */
+  /** Which files of a folder differ, if the signed version is still kept. Names only files that were signed. */
   const differences = Effect.fnUntraced(function*({ files, location }: ItemSnapshot, digest: string) {
     const signed = location.kind === "folder" && Option.isSome(copies)
       ? yield* copies.value.recallFolder(digest)
@@ -107,7 +107,7 @@ export const make = Effect.gen(function*() {
     const found = signed.flatMap(({ digest: was, path }) => {
       const file = now.get(path)
       now.delete(path)
-      if (file === undefined) return [`${path} is gone`]
+      if (file === undefined) return [`${path} was removed`]
       return file.digest === was ? [] : [`${path} has changed`]
     })
     const added = now.size === 0 ? [] : [now.size === 1 ? "one file is new" : `${now.size} files are new`]
@@ -134,7 +134,7 @@ export const make = Effect.gen(function*() {
 
     const about = { item: showLocation(location), command: signCommand(location) }
     if (!isHonest(snapshot)) {
-      return yield* new Tampered({ ...about, issue: "its files do not add up to one item" })
+      return yield* new Tampered({ ...about, issue: "its files do not form one item" })
     }
     if (claim.digest !== snapshot.digest) {
       const issue = `its content is ${short(snapshot.digest)}, the signature is for ${short(claim.digest)}`
@@ -144,7 +144,7 @@ export const make = Effect.gen(function*() {
       return yield* new SignatureMalformed({ ...about, issue: "the signature is not in the form that Kiwi writes" })
     }
     const known = candidates.filter((standing) => standing._tag !== "Unknown")
-    // There is no certificate yet by which a person could answer for an agent's key.
+    // There are no certificates yet by which a person could vouch for an agent's key.
     if (known.length === 0 || claim.kind === "agent") {
       const cause = claim.kind === "agent" ? undefined : yield* signers.problem
       return yield* new SignerUntrusted({
@@ -158,7 +158,7 @@ export const make = Effect.gen(function*() {
       })
     }
     const message = signedMessage(claim, location)
-    const standing = known.find(({ signer }) => holds(signer.publicKey, message, claim.signature))
+    const standing = known.find(({ signer }) => isSignedBy(signer.publicKey, message, claim.signature))
     if (standing !== undefined) {
       signedWith.set(snapshot, standing.signer.publicKey)
       return by(standing)

@@ -1,5 +1,5 @@
-// Takes every item for signed, by you: for programs that bring their own items and tests that are about something
-// else. `layerWith` says which items are not, and why.
+// Treats every item as signed by you: for programs that bring their own items, and for tests of something else.
+// `layerWith` says which items are not signed, and why.
 import { Effect, Layer, Result } from "effect"
 import { Verifier } from "../../services/integrity/Verifier.ts"
 import type { Verified, VerifyError } from "../../services/integrity/Verifier.ts"

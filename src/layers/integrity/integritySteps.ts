@@ -1,4 +1,5 @@
-// Whether every link is what somebody who counts has signed, and no older or hidden one; and the copies that will run.
+// Checks that every link is signed by somebody trusted and does not go back or hide another item, and makes the copies
+// that will run.
 import { Effect, Result } from "effect"
 import { ItemHistory } from "../../services/integrity/ItemHistory.ts"
 import { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
@@ -45,7 +46,9 @@ export const refuseHiding = Effect.gen(function*() {
   const store = yield* ItemStore
   const verifier = yield* Verifier
 
-  /** Nobody misses what nobody has approved: a server that the user has connected must not stop the project's tools. */
+  /**
+   * An unapproved item counts as absent here: a server that the user has connected must not stop the project's tools.
+   */
   const isUsable = (location: ItemLocation) =>
     location.source === undefined
       ? Effect.succeed(true)
@@ -70,7 +73,7 @@ export const refuseHiding = Effect.gen(function*() {
   })
 })
 
-/** The verified bytes that will run are put where nothing else can write, before any config names them. */
+/** The verified bytes are copied to where nothing else can write, before any config refers to them. */
 export const pinCopies = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
 

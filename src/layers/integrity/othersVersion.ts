@@ -1,7 +1,8 @@
-// The version of an item that somebody has signed whose signature is as good as yours: a person who signs a change of
-// it, where it neither ran nor was signed here before, is shown the difference to that. Whoever wrote the change chooses
-// which one it is, and it would run as it is: what this machine remembers comes first. It is verified anew, and nothing of a project that is not trusted is read. What is
-// signed by somebody who counts as another does not run, so that nobody has accepted it: it is no version to start from.
+// The version of an item with a signature that counts as yours, but that this machine did not sign. A person who signs
+// a change of it is shown the difference to that version, unless the item ran or was signed here before: whoever wrote
+// the change can choose which version is found, so what this machine recorded takes precedence. The version is verified
+// again, and a project that is not trusted is not read. A version signed by somebody who counts only as another person
+// has not been accepted by anybody here, so it is not used.
 import { Effect, Option, Result } from "effect"
 import { dirname } from "node:path"
 import { ItemParser } from "../../services/format/ItemParser.ts"
@@ -23,16 +24,16 @@ export interface OthersVersion {
   readonly name: string
 }
 
-/** For one of the items that were named. `undefined`: there is none. */
+/** Finds the version for one of the given items. Undefined if there is none. */
 export interface FindOthers {
   readonly version: (snapshot: ItemSnapshot) => Effect.Effect<OthersVersion | undefined>
-  /** What is committed, if it is these bytes. */
+  /** The committed version, if it has this digest. */
   readonly committed: (location: ItemLocation, digest: string) => Effect.Effect<Before | undefined>
 }
 
 export const findNothing: FindOthers = { version: () => Effect.undefined, committed: () => Effect.undefined }
 
-/** From the project's folder, as git names it. */
+/** Relative to the repository, as git names it. */
 const pathOf = ({ file, root }: ItemLocation): string => `.ai/${file.slice(root.length + 1)}`
 
 const committedSnapshot = (location: ItemLocation, { files }: CommitFiles): ItemSnapshot | undefined => {
@@ -73,7 +74,7 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  /** What the item's own signature was made for, as it was kept when it ran here. */
+  /** The version that the item's own signature was made for, from the copy kept when it ran here. */
   const keptSnapshot = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
     const { claim, location } = snapshot
     if (claim._tag !== "Claim") return undefined
@@ -86,11 +87,11 @@ export const make = Effect.gen(function*() {
     return bytes && { ...snapshot, digest, bytes }
   })
 
-  /** Reads the last commit once for all of them, when the first is asked for. */
+  /** Reads the last commit once for all items, on first use. */
   return Effect.fnUntraced(function*(locations: ReadonlyArray<ItemLocation>) {
     const [first] = locations
     const paths = new Set(locations.map(pathOf))
-    /** An item, its signature beside it, or what is in the folder of one. */
+    /** Whether a path is an item, a signature file, or in an item's folder. */
     const isWanted = (path: string): boolean =>
       paths.has(path) || (path.endsWith(detachedSuffix) && paths.has(path.slice(0, -detachedSuffix.length))) ||
       path.split("/").some((_, index, parts) => paths.has(parts.slice(0, index).join("/")))

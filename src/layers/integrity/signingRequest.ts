@@ -1,4 +1,4 @@
-// The question that a person is asked before items are signed: what they are, what changed, and what to type.
+// The question to a person before items are signed: what they are, what changed, and what to type.
 import type { PlannedSignature, Signatures } from "../../services/integrity/Signatures.ts"
 import * as Plan from "../../services/integrity/SigningPlan.ts"
 import { showLocation } from "../../services/item/Item.ts"
@@ -50,7 +50,7 @@ const plural = (count: number): string => `${count} item${count === 1 ? "" : "s"
 
 const quote = (id: string): string => isGlob(id) ? `'${id}'` : id
 
-/** With its category, where that is given apart from it. */
+/** With its category, if that is given separately. */
 export const idOf = ({ category, id }: Query): string =>
   category === undefined || category === "" || id.includes("/") ? id : `${category}/${id}`
 
@@ -69,7 +69,7 @@ const titleOf = (items: ReadonlyArray<PlannedSignature>): string => {
   return `${what} (${[...new Set(items.map(({ location }) => location.tier))].join(", ")})`
 }
 
-/** `asked`: those of the items that the query names. */
+/** `asked`: those items that the query itself names. */
 export const requestFor = (
   query: Query,
   asked: ReadonlyArray<PlannedSignature>,

@@ -1,5 +1,5 @@
-// Named sources, from what programs or servers list. Nothing that it answers is taken on trust: ids are checked, an
-// item's content is what has the digest that was listed, and nobody waits for it longer than a moment.
+// Named sources of items that programs or servers list. A source's answers are not trusted: ids are checked, an item's
+// content must have the digest that was listed, and no caller waits longer than a moment.
 import { Cause, Effect, Exit, Fiber, Layer, Option, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
@@ -20,16 +20,16 @@ export interface ContentItem {
   readonly type: ItemType
   /** `id` or `category/id`: "github/create_issue". */
   readonly id: string
-  /** sha256 hex of its canonical content. */
+  /** SHA-256, in hex, of its canonical content. */
   readonly digest: string
 }
 
 export interface Content {
   readonly name: string
   readonly tier: Tier
-  /** Everything that there is now, at most 10,000 items. The same array again means that nothing has changed. */
+  /** All current items, at most 10,000. Returning the same array again means that nothing has changed. */
   readonly list: Effect.Effect<ReadonlyArray<ContentItem>, KiwiError>
-  /** Canonical content, at most 1 MiB: YAML for a tool, Markdown else. `undefined`: the item is gone. */
+  /** Canonical content, at most 1 MiB: YAML for a tool, otherwise Markdown. Undefined: the item is gone. */
   readonly read: (item: ContentItem) => Effect.Effect<string | Uint8Array | undefined, KiwiError>
   readonly believe: NamedSource["believe"]
   /** Emits after `list` changed. */
@@ -39,17 +39,17 @@ export interface Content {
 const maxItems = 10_000
 const maxContent = 1024 * 1024
 
-/** What is remembered of a source. */
+/** The limit of cached content for one source, in bytes. */
 const keptBytes = 64 * maxContent
 
-/** How long a source may take for an answer. */
+/** The time limit for a source's answer. */
 const maxWait = "2 seconds"
 
 const extension: Readonly<Record<ItemType, string>> = { directive: ".md", tool: ".yaml", knowledge: ".md" }
 
 const nothing: Listing = { byId: new Map(), problems: [] }
 
-/** Why there is no answer, in our words: what a source says of itself is not repeated. */
+/** Why there is no answer, in Kiwi's words: a source's own message is not repeated. */
 interface Unanswered<E> {
   readonly detail: string
   readonly error?: E
@@ -62,7 +62,7 @@ const unanswered = <E>(cause: Cause.Cause<E>): Unanswered<E> => {
     : { detail: isKiwiError(error) ? `it failed (${codeOf(error)})` : "it failed", error }
 }
 
-/** Asks a source, in the scope's own time. While it owes one answer, nobody waits for another. */
+/** Asks a source in a fiber of the scope. While an answer is overdue, no caller waits for another. */
 const makeAsk = Effect.gen(function*() {
   const scope = yield* Effect.scope
   let owed = 0
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
   const locate = ({ digest, id, type }: ContentItem): ItemLocation | undefined => {
     const ref = typeof id === "string" ? Option.getOrUndefined(parseItemRef(id)) : undefined
     if (ref === undefined || !ItemType.literals.includes(type) || !/^[0-9a-f]{64}$/.test(digest)) return undefined
-    // No file's path has a colon, so what is remembered by path is never that of a file.
+    // A file's path has no colon, so what is cached by path is never a file's.
     const path = `${name}:${id}${extension[type]}`
     return {
       type,
@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
     }
   }
 
-  /** Lists of items by type and id. Of an item that is listed twice, the first counts. */
+  /** Indexes items by type and id. Of duplicates, the first counts. */
   const arrange = (items: ReadonlyArray<ContentItem>): ReadonlyMap<ItemType, Listing> => {
     if (items === lastItems) return lastListings
     const known = new Map<string, ItemLocation>()
@@ -130,7 +130,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
       item: `${tier}:${name}`,
       line: 0,
       column: 0,
-      issue: `${left} of what this source lists cannot be items, or not beside the others`,
+      issue: `${left} entries of this source cannot be items, or conflict with others`,
       found: "",
       hint: "Each needs an id of its own, of words of a-z, 0-9, _ and -, and a digest; there may be 10,000"
     })
@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
   const snapshotOf = (location: ItemLocation, given: string | Uint8Array | undefined) => {
     const item = showLocation(location)
     if (given === undefined) {
-      return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" }))
+      return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it no longer exists" }))
     }
     const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given
     if (bytes.length > maxContent) {
@@ -168,7 +168,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
       (snapshot) =>
         snapshot.digest === location.source?.digest
           ? Result.succeed(snapshot)
-          : Result.fail(unreadable(item, "its content is not what was listed"))
+          : Result.fail(unreadable(item, "its content differs from what was listed"))
     )
   }
 
@@ -191,7 +191,7 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
         error ?? new ItemUnapproved({
           item: showLocation(snapshot.location),
           changed: false,
-          remedy: "Try again: what says whether it is approved could not be asked"
+          remedy: "Try again: its source could not be asked whether it is approved"
         })
     )
 
@@ -208,5 +208,5 @@ export const make = Effect.fnUntraced(function*(content: Content): Effect.fn.Ret
 export const layerWith = (contents: ReadonlyArray<Content>) =>
   Layer.effect(ItemSources, Effect.map(Effect.forEach(contents, make), sourcesOf))
 
-/** Files alone. */
+/** No named sources: files only. */
 export const layer = layerWith([])

@@ -1,5 +1,5 @@
-// Items on disk. Listings are kept in memory and compared with the folders' times on every call; snapshots by the
-// identity of what was read.
+// Items on disk. Listings are cached and checked against the folders' times on every call; snapshots are cached by the
+// identity of the file that was read.
 import { Clock, Effect, Layer, Option, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { Extractors } from "../../services/format/Extractors.ts"
@@ -18,7 +18,7 @@ import * as MakeItemStore from "./makeItemStore.ts"
 import { currentIdentity, readItem } from "./readItem.ts"
 import { watchTiers } from "./watchTiers.ts"
 
-/** What the snapshots in memory may take together. */
+/** The limit of all cached snapshots, in bytes. */
 const maxCached = 64 * 1024 * 1024
 
 interface CachedSnapshot {
@@ -29,7 +29,7 @@ interface CachedSnapshot {
 const sizeOf = ({ snapshot }: CachedSnapshot): number =>
   snapshot.files.reduce((sum, f) => sum + f.bytes.length + 256, snapshot.bytes.length + 1024)
 
-/** The real root of a tier. The project's own must not lie outside the project; the user's may be a link. */
+/** The real root of a tier. The project's must be inside the project; the user's may be a link. */
 const findRoot =
   (tier: Tier, root: string, inside: string | undefined) => (): Result.Result<string | undefined, ItemUnreadable> => {
     const real = Catalog.realPathOf(root)
@@ -43,12 +43,12 @@ const findRoot =
     )
   }
 
-/** A link leads to a regular file below the same type folder, or it is refused. */
+/** A link must lead to a regular file below the same type folder. */
 const resolveLink = (location: ItemLocation): Result.Result<ItemLocation, ItemUnreadable> => {
   const item = showLocation(location)
   const real = Catalog.realPathOf(location.file)
   if (real === undefined) {
-    return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is a link to nothing" }))
+    return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is a broken link" }))
   }
   if (!real.startsWith(`${location.root}/${typeFolder[location.type]}/`)) {
     return Result.fail(
@@ -61,7 +61,7 @@ const resolveLink = (location: ItemLocation): Result.Result<ItemLocation, ItemUn
   }
   if (Catalog.statOf(real)?.isFile() !== true) {
     return Result.fail(
-      new ItemUnreadable({ item, issue: "not-a-file", detail: "it is a link to something else than a file" })
+      new ItemUnreadable({ item, issue: "not-a-file", detail: "it is a link, but not to a file" })
     )
   }
   return Result.succeed({ ...location, file: real })
@@ -112,7 +112,7 @@ export const make = Effect.gen(function*() {
   const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
     const key = `${location.type}:${location.file}:${location.path}`
     const known = cache.get(key)
-    // The system tier does not change while the process lives; what was read of it once is what its manifest is held to.
+    // The system tier does not change during the process: what was read once is what its manifest was checked against.
     if (known !== undefined && (location.tier === "system" || currentIdentity(location) === known.identity)) {
       return known.snapshot
     }

@@ -1,4 +1,5 @@
-// Items in memory, for tests and for programs that bring their own. Names, paths and snapshots are read as on disk.
+// Items in memory, for tests and for programs that bring their own. Names, paths and snapshots follow the same rules as
+// on disk.
 import { Effect, Layer, Option, Result, Stream } from "effect"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
@@ -22,7 +23,7 @@ import { fileSnapshot, folderSnapshot, isDetached } from "./makeSnapshot.ts"
 
 export type MemoryFile = string | Uint8Array | { readonly content: string | Uint8Array; readonly executable: boolean }
 
-/** By path below the tier's root: "tools/math/add.py". A Map is read anew at every call, so it may change. */
+/** By path below the tier's root: "tools/math/add.py". A Map is read at every call, so it may change. */
 export type MemoryFiles = Readonly<Record<string, MemoryFile>> | ReadonlyMap<string, MemoryFile>
 
 export type MemoryTiers = { readonly [tier in Tier]?: MemoryFiles | undefined }
@@ -116,7 +117,7 @@ export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): 
     if (location.kind === "file") {
       const file = files.get(base)
       if (file === undefined) {
-        return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" }))
+        return Result.fail(new ItemUnreadable({ item, issue: "vanished", detail: "it no longer exists" }))
       }
       const bytes = bytesOf(file)
       if (bytes.length > maxItem) return tooLarge(maxItem)

@@ -1,9 +1,9 @@
-// Folders that are kept open: looking at one again by its descriptor walks no path. What a descriptor stands for is the
-// folder itself, so its answer counts only while the folder above still has the times that it had, and with them the name.
-// Descriptors belong to the process, and so does the number of them that may be kept.
+// Folders that are kept open: a stat by descriptor resolves no path. A descriptor refers to the folder itself, so its
+// stat counts only while the parent folder's times, and so its entries, are unchanged. Descriptors belong to the
+// process, so their limit is for the process.
 import * as Fs from "node:fs"
 
-/** What changes with every change of a folder's list of names. */
+/** The parts of a stat that change with every change of a folder's entries. */
 export interface Stamp {
   readonly dev: number
   readonly ino: number
@@ -16,11 +16,11 @@ export const stampOf = ({ ctimeMs, dev, ino, mtimeMs }: Stamp): Stamp => ({ dev,
 export const isSameStamp = (a: Stamp | undefined, b: Stamp): boolean =>
   a !== undefined && a.ino === b.ino && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.dev === b.dev
 
-/** Windows has no such flags, and keeps others from deleting what is open: there no folder is. */
+/** Windows has none of these flags, and an open file there cannot be deleted, so no folder is kept open. */
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = Fs.constants
 const flags = O_DIRECTORY === undefined || O_NOFOLLOW === undefined ? undefined : O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 
-/** A process may often have no more than 256 files open at all. */
+/** Many systems allow a process only 256 open files. */
 const most = 128
 let kept = 0
 
@@ -37,11 +37,11 @@ export const releaseFolder = (descriptor: number): void => {
   try {
     Fs.closeSync(descriptor)
   } catch {
-    // It is closed, which is what was wanted.
+    // A failure to close leaves nothing to do.
   }
 }
 
-/** `undefined` where enough are kept, it cannot be opened, or it is not the folder that was read. */
+/** Undefined if the limit is reached, the folder cannot be opened, or it is not the folder that was read. */
 export const keepFolder = (path: string, expected: Stamp): number | undefined => {
   if (flags === undefined || kept === most) return undefined
   let descriptor: number

@@ -1,7 +1,8 @@
-// One tier's items of one type, by walking its folder. What is known of a folder holds as long as its own times do;
-// a folder that changed less than two seconds before it was read is read again, since times are that coarse on some
-// file systems. Synchronous calls, in batches: a hundred thousand files are listed in a fraction of a second. Where
-// there are many folders they are kept open (keptFolder.ts), which makes looking at one again three times cheaper.
+// One tier's items of one type, from a walk of its folder. What was read from a folder is valid while the folder's own
+// times are unchanged. A folder that changed less than two seconds before it was read is read again, since some file
+// systems have such coarse times. Calls are synchronous, in batches: a hundred thousand files are listed in a fraction
+// of a second. If there are many folders they are kept open (keptFolder.ts), which makes checking one three times
+// cheaper.
 import { Clock, Effect, Result, Semaphore } from "effect"
 import * as Fs from "node:fs"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -26,33 +27,33 @@ import { isSameStamp, keepFolder, releaseFolder, type Stamp, stampOf, statOpenFo
 type Problem = ItemInvalid | ItemUnreadable
 
 interface Folder {
-  /** Below the type folder; "" for itself. */
+  /** Relative to the type folder; "" for itself. */
   readonly path: string
   readonly children: Map<string, Folder>
   stamp: Stamp | undefined
-  /** Whether the stamp tells every later change. */
+  /** Whether every later change will be visible in the stamp. */
   settled: boolean
-  /** The folder kept open, once it has settled; what is looked at by it is what the path names as long as no folder above changed. */
+  /** The open folder, once it is settled. While no parent folder changed, it is the folder at `path`. */
   descriptor: number | undefined
   entries: ReadonlyArray<Entry>
   problems: ReadonlyArray<Problem>
 }
 
-/** Folders looked at between two chances for other fibers; reading one takes as long as looking at some. */
+/** Folders to check before other fibers may run. Reading a folder counts as several checks. */
 const batch = 2048
 const readingCosts = 8
 
-/** Where there are fewer folders none is kept open. */
+/** With fewer folders, none is kept open. */
 const fewFolders = 16
 
-// Lists here may be as long as a folder is large, and so are never spread into a call: an argument each is too many.
+// Lists here may be very long, so they are never spread into a call: too many arguments overflow the stack.
 
 export interface CatalogOptions {
   readonly type: ItemType
   readonly tier: Tier
-  /** The tier's real root, or what is wrong with it; `undefined` while there is none. */
+  /** The tier's real root, or why it cannot be used. Undefined if there is none. */
   readonly root: () => Result.Result<string | undefined, ItemUnreadable>
-  /** Whether its files never change while the process lives. */
+  /** Whether its files never change during the process. */
   readonly fixed: boolean
 }
 
@@ -68,7 +69,7 @@ const makeFolder = (path: string): Folder => ({
   problems: []
 })
 
-/** `undefined` for what is not there or cannot be looked at. */
+/** Undefined if the file is missing or cannot be read. */
 export const statOf = (file: string): Fs.Stats | undefined => {
   try {
     return Fs.lstatSync(file, { throwIfNoEntry: false })
@@ -95,9 +96,9 @@ const itemIssue = {
   io: "io"
 } as const
 
-/** What the file system answered, or why a file was not read. */
+/** Turns a file system error, or a refusal to read, into an item error. */
 export const unreadable = (item: string, cause: unknown): ItemUnreadable => {
-  if (isAbsent(cause)) return new ItemUnreadable({ item, issue: "vanished", detail: "it is not there any more" })
+  if (isAbsent(cause)) return new ItemUnreadable({ item, issue: "vanished", detail: "it no longer exists" })
   const { detail, issue } = asRead(item)(cause)
   return new ItemUnreadable({ item, detail, issue: itemIssue[issue] })
 }
@@ -110,7 +111,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   let extensions: ReadonlyArray<string> = []
   let listing: Listing = emptyListing
   let complete = false
-  /** Every folder below the top, in the order of the last whole look. */
+  /** Every folder below the top, in the order of the last complete walk. */
   let order: ReadonlyArray<Folder> = []
 
   const show = (path: string): string => showLocation({ tier, type, path })
@@ -154,7 +155,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   const locationOf = (id: ItemId, category: string, name: string, kind: "file" | "folder"): ItemLocation =>
     locate({ type, tier, root: root!, id, category, name, kind })
 
-  /** Reads a folder anew: entries and problems of its own, children for what is in it. */
+  /** Reads a folder again: its entries and problems, and its child folders. */
   const scan = (folder: Folder, absolute: string): void => {
     const names = Fs.readdirSync(absolute, { withFileTypes: true })
     const problems: Array<Problem> = []
@@ -184,7 +185,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     const children = new Set<string>()
     for (const entry of names) {
       const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`
-      // Some file systems do not tell in a listing what a name is.
+      // On some file systems a listing does not include the types of entries.
       const known = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink() || entry.isFIFO() ||
         entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()
       const is = known ? entry : statOf(`${absolute}/${entry.name}`) ?? entry
@@ -220,7 +221,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
 
   const absoluteOf = (folder: Folder, base: string): string => folder.path === "" ? base : `${base}/${folder.path}`
 
-  /** Looks at one folder and says whether it had to be read. */
+  /** Checks one folder. Returns whether it had to be read. */
   const visit = (folder: Folder, base: string, now: number): boolean => {
     const absolute = absoluteOf(folder, base)
     const stat = statOf(absolute)
@@ -244,7 +245,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     return true
   }
 
-  /** Whether nothing has changed since the last whole look, as far as the folders' own times tell. */
+  /** Whether nothing has changed since the last complete walk, by the folders' own times. */
   const isCurrent = (base: string): boolean => {
     const stat = statOf(base)
     if (stat === undefined || !stat.isDirectory() || !top.settled || !isSameStamp(top.stamp, stat)) return false
@@ -258,7 +259,7 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     return true
   }
 
-  /** Keeps those folders open that are worth it. They are still what was read: their stamps are compared. */
+  /** Keeps settled folders open. Their stamps are compared, so each is still the one that was read. */
   const keepOpen = (base: string): void => {
     if (fixed || order.length < fewFolders) return
     for (const folder of order) {

@@ -1,5 +1,5 @@
-// Looking items up, the same for every backend: precedence of the tiers, protection of the system's items, ambiguity,
-// what is hidden, what is near. In a tier its files come first: what another source lists takes no id from them.
+// Lookup of items, the same for every backend: precedence of tiers, protection of system items, ambiguity, hidden
+// items, similar ids. In a tier, files take precedence over the items of other sources.
 import { Effect, Option, Result, Stream } from "effect"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -21,7 +21,7 @@ import { defined } from "../../services/schema/defined.ts"
 
 /** The files of the tiers. */
 export interface Backend extends ItemSource {
-  /** Where an entry really lies. */
+  /** The location of an entry, with links followed. */
   readonly resolve: (entry: Entry) => Result.Result<ItemLocation, ItemUnreadable>
   readonly rootOf: (tier: Tier) => Option.Option<string>
   readonly changedSince: ItemStore["Service"]["changedSince"]
@@ -30,13 +30,13 @@ export interface Backend extends ItemSource {
 const isSameName = (a: Entry, b: Entry): boolean =>
   a.location.id === b.location.id && a.location.category === b.location.category
 
-/** What a tier has of a type, source by source. */
+/** A tier's items of one type, by source. */
 type Sourced = readonly [files: Listing, ...others: ReadonlyArray<Listing>]
 
-/** How a lookup asks for listings. */
+/** How a lookup reads listings. */
 type Listings = (tier: Tier, type: ItemType) => Effect.Effect<Sourced>
 
-/** Every listing is asked for once, and then the same for whoever asks again. */
+/** Reads every listing once, and returns the same listing afterwards. */
 const asOfNow = (listings: Listings): Listings => {
   const seen = new Map<string, Effect.Effect<Sourced>>()
   return (tier, type) => {
@@ -50,7 +50,7 @@ const asOfNow = (listings: Listings): Listings => {
 
 const showEntry = (entry: Entry): string => showLocation(entry.location)
 
-/** All entries of an id, or only those in a category. Those of other sources count only where no file does. */
+/** All entries with an id, or only those in a category. Entries of other sources count only if no file has the id. */
 const entriesOf = ([files, ...others]: Sourced, id: string, category?: string): ReadonlyArray<Entry> => {
   const of = ({ byId }: Listing) =>
     (byId.get(id) ?? []).filter(({ location }) => category === undefined || location.category === category)
@@ -82,7 +82,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       : source.read(location)
   }
 
-  // The system tier does not change while the process lives.
+  // The system tier does not change during the process.
   const protection = new Map<string, boolean>()
 
   const isProtected = Effect.fnUntraced(function*(entry: Entry) {
@@ -101,8 +101,8 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   const of = (listings: Listings, tier: Tier, type: ItemType, id: string, category?: string) =>
     Effect.map(listings(tier, type), (sourced) => entriesOf(sourced, id, category))
 
-  /** The first tier that has the id, protected items of the system before everything. */
-  const lookUp = Effect.fnUntraced(function*(
+  /** Searches the tiers in order. Protected system items come before all. */
+  const searchTiers = Effect.fnUntraced(function*(
     listings: Listings,
     ref: ItemRef,
     type: ItemType,
@@ -137,13 +137,13 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return [...Array.from(elsewhere).toSorted(), ...nearIds(ref.id, ids)].slice(0, 3)
   })
 
-  /** What stands in a type folder by that name without being an item. */
+  /** Why a file or folder of that name is not an item. */
   const lackingOf = Effect.fnUntraced(function*(listings: Listings, { id }: ItemRef, query: ItemQuery) {
     for (const tier of query.tier === undefined ? tiers : [query.tier]) {
       for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
         const [{ byId, problems }] = yield* listings(tier, type)
         const file = problems.find(({ item }) => /[:/]([^:/.]+)(?:\.[^/.]*)?$/.exec(item)?.[1] === id)
-        if (file?._tag === "ItemInvalid") return `A file of that name is no ${type}: ${file.issue}. ${file.hint}`
+        if (file?._tag === "ItemInvalid") return `A file of that name is not a ${type}: ${file.issue}. ${file.hint}`
         const isFolder = type === "tool" &&
           [...byId.values()].some((entries) =>
             entries.some(({ location: { category } }) => category === id || category.endsWith(`/${id}`))
@@ -163,7 +163,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
       const hits: Array<Entry> = []
       for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
-        hits.push(...yield* lookUp(listings, ref, type, query.tier))
+        hits.push(...yield* searchTiers(listings, ref, type, query.tier))
       }
       const hit = hits[0]
       if (hit === undefined) {
@@ -212,7 +212,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       item: showEntry(entry),
       line: 0,
       column: 0,
-      issue: `"${entry.location.id}" is the id of ${by}, which wins over this one`,
+      issue: `"${entry.location.id}" is the id of ${by}, which takes precedence over this one`,
       found: "",
       hint: entry.location.source === undefined ? "Give the file another name" : "Give one of them another name"
     })

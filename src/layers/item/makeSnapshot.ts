@@ -1,4 +1,4 @@
-// From the bytes of an item to its snapshot, the same for every store.
+// Makes a snapshot from an item's bytes; the same for every store.
 import { Order, Result } from "effect"
 import { isLeftOut, isProgram } from "../../services/item/folder/folderFiles.ts"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
@@ -19,7 +19,7 @@ type Claim = ItemSnapshot["claim"]
 
 const none: Claim = { _tag: "None" }
 
-/** Reads the bytes of a detached signature; `undefined`: there is none. */
+/** Parses a detached signature. Undefined bytes: there is none. */
 const readDetached = (bytes: Uint8Array | undefined): Claim => {
   if (bytes === undefined) return none
   const text = Result.getOrUndefined(normalize(bytes))
@@ -39,13 +39,15 @@ const canonicalText = (location: ItemLocation, bytes: Uint8Array): Result.Result
     (problem) => new ItemInvalid({ item: showLocation(location), found: "", ...problem })
   )
 
-/** Refuses what a person could not be shown as it is read, in the one file of a tool or in any of its folder. */
+/**
+ * Refuses a file that a person could not be shown as programs read it: a tool's only file, or any file of its folder.
+ */
 const checkToolFile = (item: string, path: string, bytes: Uint8Array): Result.Result<void, ItemInvalid> => {
   const issue = toolFileIssue(path, bytes)
   return issue === undefined ? Result.void : Result.fail(new ItemInvalid({ item, found: "", ...issue }))
 }
 
-/** Whether the signature of an item is a file of its own, `<name>.kiwi-sig`. */
+/** Whether the item's signature is in a separate file, `<name>.kiwi-sig`. */
 export const isDetached = (location: ItemLocation): boolean =>
   location.kind === "folder" || commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1)) === undefined
 
@@ -80,7 +82,9 @@ export const fileSnapshot = (location: ItemLocation, source: {
 /** Compares by UTF-16 code units, as RFC 8785 sorts keys. */
 const byPath = Order.mapInput(Order.String, (file: FolderFile) => file.path)
 
-/** What a folder's signature is over: the RFC 8785 JSON of the sorted list of [path, sha256, executable]. */
+/**
+ * The digest that a folder's signature covers: of the RFC 8785 JSON of the sorted list of [path, sha256, executable].
+ */
 export const folderDigest = (files: ReadonlyArray<FolderFile>): string =>
   sha256(JSON.stringify(files.toSorted(byPath).map((f) => [f.path, f.digest, f.executable])))
 

@@ -1,6 +1,6 @@
-// Reads an item in one go: one open that neither follows a link nor waits on a pipe, a look at what was opened, a
-// bounded read. Everything later uses these bytes and never the file again. A folder is read whole: a file that the
-// signer did not see must not be passed over.
+// Reads an item once: one open that neither follows links nor blocks on a pipe, a check of the opened file, a bounded
+// read. Everything later uses these bytes and never the file. A folder is read completely: no file that the signer did
+// not see may be skipped.
 import { Result } from "effect"
 import { Buffer } from "node:buffer"
 import * as Fs from "node:fs"
@@ -27,7 +27,7 @@ export type ReadFailure = ItemInvalid | ItemUnreadable
 export interface ReadItem {
   readonly snapshot: ItemSnapshot
   readonly identity: string
-  /** The newest change time of anything that was read, in milliseconds. */
+  /** The latest change time of any file that was read, in milliseconds. */
   readonly changed: number
 }
 
@@ -78,10 +78,10 @@ interface Walked {
   readonly stat: Fs.BigIntStats
 }
 
-/** Backslashes, and what invalid UTF-8 in a name is decoded to. */
+/** Control characters, backslashes, and the replacement character for invalid UTF-8. */
 const unprintable = /[\p{Cc}\\\ufffd]/u
 
-/** Every file and folder below a folder item, files first refused that are none. */
+/** Every file and folder of a folder item. Fails on an entry that is neither. */
 const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, ReadFailure> => {
   const found: Array<Walked> = []
   const waiting = [""]
@@ -90,7 +90,7 @@ const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, Read
     const at = waiting.pop()!
     const absolute = at === "" ? location.file : `${location.file}/${at}`
     const stat = Fs.lstatSync(absolute, { bigint: true })
-    if (!stat.isDirectory()) return fail(showLocation(location), "not-a-file", "it is not a folder any more")
+    if (!stat.isDirectory()) return fail(showLocation(location), "not-a-file", "it is no longer a folder")
     found.push({ path: at === "" ? "/" : `${at}/`, stat })
     if (found.length - files > maxFiles) {
       return fail(showLocation(location), "too-large", `it has more than ${maxFiles} folders`)
@@ -125,7 +125,7 @@ const walk = (location: ItemLocation): Result.Result<ReadonlyArray<Walked>, Read
         return fail(
           item,
           "not-a-file",
-          entry.isSymbolicLink() ? "a folder tool holds no links" : "it is not a regular file"
+          entry.isSymbolicLink() ? "a folder tool cannot contain links" : "it is not a regular file"
         )
       }
     }
@@ -145,7 +145,7 @@ const readFolder = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
       const item = `${showLocation(location)}/${path}`
       const limit = path === folderManifest ? maxItem : maxFolder
       const opened = yield* readFile(item, `${location.file}/${path}`, limit)
-      if (stampOf(opened.stat) !== stampOf(stat)) return yield* fail(item, "io", "it changed while it was read")
+      if (stampOf(opened.stat) !== stampOf(stat)) return yield* fail(item, "io", "it changed while being read")
       total += opened.bytes.length
       if (total > maxFolder) return yield* fail(showLocation(location), "too-large", "it has more than 16 MiB")
       files.push({ path, digest: sha256(opened.bytes), bytes: opened.bytes })
@@ -171,7 +171,7 @@ const readSingle = (location: ItemLocation): Result.Result<ReadItem, ReadFailure
     }
   })
 
-/** What a file system failure below is to the item; anything else is a bug and goes on. */
+/** Turns a file system error into an item error. Any other error is a bug and is thrown on. */
 const guarded = <A>(
   location: ItemLocation,
   body: () => Result.Result<A, ReadFailure>
@@ -186,12 +186,12 @@ const guarded = <A>(
 
 export const readItem = (location: ItemLocation): Result.Result<ReadItem, ReadFailure> => {
   if (!location.file.startsWith(`${location.root}/${typeFolder[location.type]}/`)) {
-    return fail(showLocation(location), "escapes", "it lies outside its tier's folder")
+    return fail(showLocation(location), "escapes", "it is outside its tier's folder")
   }
   return guarded(location, () => location.kind === "folder" ? readFolder(location) : readSingle(location))
 }
 
-/** The identity that `readItem` would find now; `undefined` where it cannot be told. A few stats, no read. */
+/** The identity that `readItem` would return now. Undefined if it is unknown. A few stats, no read. */
 export const currentIdentity = (location: ItemLocation): string | undefined => {
   const answer = guarded(location, () => {
     const signature = isDetached(location)

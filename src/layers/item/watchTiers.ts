@@ -1,6 +1,6 @@
-// Tells that something below the tiers changed: file system events where they work, and a slow walk for where they do
-// not (network mounts, no inotify watches left). Folders are watched one by one, since Node's recursive watching
-// takes a watch for every single file.
+// Watches the tiers for changes: by file system events where they work, and by a slow walk where they do not (network
+// mounts, no inotify watches left). Each folder is watched separately, since Node's recursive watching uses one watch
+// for every file.
 import { Clock, Duration, Effect, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Fs from "node:fs"
@@ -25,7 +25,7 @@ const namesIn = (folder: string): ReadonlyArray<Fs.Dirent> | undefined => {
   }
 }
 
-/** A folder, and what tells it from another one that is made in its place, whose inode may be the same. */
+/** A folder, with what distinguishes it from a later folder at the same path, which may have the same inode. */
 interface Surveyed {
   readonly path: string
   readonly identity: string
@@ -119,7 +119,7 @@ const watchTier = Effect.fnUntraced(function*(
   }
   const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
     try {
-      // In the root itself only its type folders are of interest; logs and caches lie beside them.
+      // In the root itself only its type folders matter; logs and caches are beside them.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
         if (isRoot && name !== null && !typeFolders.has(name)) return
         changed(path)
@@ -138,7 +138,7 @@ const watchTier = Effect.fnUntraced(function*(
       incomplete()
     }
   }
-  /** Says whether a folder is watched that was not: what happened in it until now, nobody has told. */
+  /** Returns whether a folder is newly watched: changes in it before that were not reported. */
   const follow = (folders: ReadonlyArray<Surveyed>): boolean => {
     const wanted = new Map(folders.slice(0, maxWatched).map((folder) => [folder.path, folder]))
     complete = wanted.size === folders.length

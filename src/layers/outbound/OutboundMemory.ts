@@ -1,4 +1,4 @@
-// Outbound without a network: a function answers. By default every request is refused.
+// Outbound without a network: a function answers requests. By default every request is refused.
 import { Effect, Layer, Stream } from "effect"
 import {
   Outbound,

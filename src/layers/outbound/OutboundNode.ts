@@ -1,6 +1,6 @@
-// Outbound over node:http. Every hop is judged anew: scheme, userinfo, port, and the addresses that its name has now;
-// the connection is then made to those. Connections to public addresses are kept and used again; one to a private
-// address is used once, so that no other tool inherits it.
+// Outbound over node:http. Every hop is checked: scheme, userinfo, port, and the current addresses of its name; the
+// connection is then made to exactly those. Connections to public addresses are reused. One to a private address is
+// used once, so that no other tool can reuse it.
 import { Effect, Exit, Layer, Option, Result, Scope } from "effect"
 import * as Dns from "node:dns"
 import * as Http from "node:http"
@@ -24,10 +24,10 @@ import { exchange, type PinnedAddress } from "./exchange.ts"
 import { noProxy, portOf, proxyAddress, proxyFor, proxyFromEnvironment, type ProxySettings } from "./proxyChoice.ts"
 
 export interface OutboundOptions {
-  /** How names are looked up; the operating system's way by default. */
+  /** Resolves a name. Default: the operating system's resolver. */
   readonly resolve?: (host: string) => Effect.Effect<ReadonlyArray<PinnedAddress>, { readonly code: string }>
   readonly proxy?: ProxySettings
-  /** Certificates of authorities, PEM, trusted beside Node's own. */
+  /** PEM certificates of authorities to trust in addition to Node's own. */
   readonly ca?: string
 }
 
@@ -50,12 +50,12 @@ const parseUrl = (text: string, base: URL | undefined): Result.Result<URL, Outbo
   const target = base?.origin ?? "that address"
   const refuse = (issue: string, hint: string) => Result.fail(new OutboundRefused({ target, issue, hint }))
   const url = URL.parse(text, base?.href)
-  if (url === null) return refuse("it is no URL", "Write a whole URL: https://host/path")
+  if (url === null) return refuse("it is not a URL", "Write a whole URL: https://host/path")
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return refuse(`its scheme is ${url.protocol}`, "Only http and https are spoken")
+    return refuse(`its scheme is ${url.protocol}`, "Only http and https are supported")
   }
   if (url.username !== "" || url.password !== "") {
-    return refuse("it holds a user name or password", "Give credentials in auth: {type: basic, …}")
+    return refuse("it contains a user name or password", "Give credentials in auth: {type: basic, …}")
   }
   return Result.succeed(url)
 }
@@ -67,10 +67,10 @@ const explain: Readonly<Record<string, string>> = {
   metadata: "is where clouds keep their credentials",
   multicast: "is a multicast address",
   reserved: "is not a public address",
-  invalid: "is no address"
+  invalid: "is not an address"
 }
 
-/** Headers that go to another origin: none that could hold a credential. */
+/** Headers that may go to another origin: none that could contain a credential. */
 const harmless = new Set(["accept", "accept-language", "accept-encoding", "user-agent"])
 
 const withHeaders = (
@@ -117,20 +117,20 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     addressKind(address) === "loopback" || address === "0.0.0.0" || address === "::" ||
     Object.values(Os.networkInterfaces()).some((list) => list?.some((i) => i.address === address) === true)
 
-  const lookUp = (url: URL): Effect.Effect<ReadonlyArray<PinnedAddress>, OutboundFailed> => {
+  const resolveName = (url: URL): Effect.Effect<ReadonlyArray<PinnedAddress>, OutboundFailed> => {
     const host = hostOf(url)
     const family = Net.isIP(host)
     if (family !== 0) return Effect.succeed([{ address: host, family: family === 6 ? 6 : 4 }])
     return Effect.mapError(resolve(host.replace(/\.$/, "")), ({ code }) =>
       new OutboundFailed({
         target: url.origin,
-        issue: code === "ENOTFOUND" ? "there is no such host" : "its name could not be looked up",
+        issue: code === "ENOTFOUND" ? "there is no such host" : "its name could not be resolved",
         transient: code === "EAI_AGAIN",
         sent: false
       }))
   }
 
-  /** The addresses that may be connected to, or why there are none. */
+  /** The addresses that a connection may use, or why there are none. */
   const judge = (
     url: URL,
     addresses: ReadonlyArray<PinnedAddress>,
@@ -142,7 +142,7 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     if (reserved.has(portOf(url)) && addresses.some(({ address }) => isOwn(address))) {
       return refuse("Kiwi itself serves that port", "Call Kiwi's tools through your MCP client")
     }
-    // A name is granted a private address, never a link-local one: that must be named as the address that it is.
+    // A grant of a name allows private addresses but no link-local ones: those must be granted by address.
     const may = addresses.filter(({ address }) => {
       const kind = addressKind(address)
       return kind === "public" || (granted && (literal || kind === "loopback" || kind === "private"))
@@ -158,14 +158,14 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
   const route = Effect.fnUntraced(function*(url: URL, granted: boolean) {
     const proxy = granted ? undefined : proxyFor(url, proxies)
     if (proxy === undefined) {
-      const addresses = yield* Effect.fromResult(judge(url, yield* lookUp(url), granted))
+      const addresses = yield* Effect.fromResult(judge(url, yield* resolveName(url), granted))
       const isPublic = addresses.every(({ address }) => addressKind(address) === "public")
       const kept = url.protocol === "https:" ? agents["https:"] : agents["http:"]
       return { addresses, agent: isPublic ? kept : oneUse(url) }
     }
-    // The proxy looks the name up and connects. What can be known here is judged all the same; a name that only the
-    // proxy can look up is the proxy's to judge.
-    const known = yield* Effect.option(lookUp(url))
+    // The proxy resolves the name and connects. Addresses that are known here are checked too; a name that only the
+    // proxy can resolve is left to the proxy.
+    const known = yield* Effect.option(resolveName(url))
     if (Option.isSome(known)) yield* Effect.fromResult(judge(url, known.value, false))
     const address = proxyAddress(proxy)
     const agent = address === undefined
@@ -174,7 +174,7 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
     if (Option.isNone(agent)) {
       return yield* new OutboundRefused({
         target: url.origin,
-        issue: "the proxy that the environment names for it is no http or https proxy",
+        issue: "the proxy that the environment names for it is not an http or https proxy",
         hint: `Correct ${
           url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY"
         } (or ALL_PROXY), or name the host in NO_PROXY`
@@ -229,7 +229,8 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
           if (body !== undefined) return yield* refused(`it redirects the request's body to ${next.origin}`)
           headers = withHeaders(headers, (name) => harmless.has(name))
         }
-        // A grant is for the tool, not for whoever can redirect it: only a granted host may send it to another one.
+        // A grant is for the tool, not for a server that redirects it: only a granted host may redirect to a granted
+        // one.
         granted = granted && request.privateHosts.includes(hostPort(next))
         url = next
       }
@@ -252,7 +253,7 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
 
 const maxCertificates = 16 * 1_048_576
 
-/** Proxy and certificates by the environment, read once. Node reads NODE_EXTRA_CA_CERTS by itself. */
+/** Proxy and certificates from the environment, read once. Node reads NODE_EXTRA_CA_CERTS by itself. */
 export const layer = Layer.effect(
   Outbound,
   Effect.gen(function*() {

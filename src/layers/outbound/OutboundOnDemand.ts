@@ -1,4 +1,4 @@
-// Outbound over node:http, loaded by the first request: HTTP and TLS are a third of what a start would otherwise load,
+// Outbound over node:http, loaded by the first request: HTTP and TLS would be a third of the code loaded at the start,
 // and most sessions send nothing.
 import { Context, Effect, Layer } from "effect"
 import { Outbound } from "../../services/outbound/Outbound.ts"
@@ -10,7 +10,7 @@ export const make = Effect.gen(function*() {
     Effect.flatMap(({ layer }) => Layer.buildWithScope(layer, scope)),
     Effect.map((built) => Context.get(built, Outbound)),
     Effect.provideContext(context),
-    // What is cached must not be that the first caller went away.
+    // Otherwise an interruption of the first caller would be cached.
     Effect.uninterruptible,
     Effect.cached
   )

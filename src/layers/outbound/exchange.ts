@@ -1,6 +1,5 @@
-// One request and its answer over node:http, to addresses that were decided before: the connection is made to exactly
-// those, so that a name cannot resolve to something else in between. node:http rather than fetch, which resolves by
-// itself.
+// One request and its response over node:http, to addresses that were checked before: the connection uses exactly
+// those, so that a name cannot resolve to another address in between. Not fetch, which resolves names itself.
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Effect, type Scope, type Stream } from "effect"
 import * as Http from "node:http"
@@ -21,7 +20,7 @@ export interface Hop {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | undefined
-  /** `undefined` where a proxy connects. */
+  /** Undefined if a proxy connects. */
   readonly addresses: ReadonlyArray<PinnedAddress> | undefined
   readonly agent: Http.Agent
   readonly maxBytes: OutboundRequest["maxBytes"]
@@ -33,27 +32,27 @@ export interface Answer {
   readonly body: Stream.Stream<Uint8Array, OutboundFailed>
 }
 
-/** Bytes and lines of a response's head. */
+/** The limit of a response's head, in bytes. */
 const maxHead = 32_768
 const maxHeaders = 200
 
 const tooManyHeaders = "KIWI_TOO_MANY_HEADERS"
 
 const issues: Readonly<Record<string, readonly [issue: string, transient: boolean]>> = {
-  ECONNREFUSED: ["nothing listens there", true],
-  ECONNRESET: ["the connection was cut", true],
-  EPIPE: ["the connection was cut", true],
+  ECONNREFUSED: ["nothing is listening there", true],
+  ECONNRESET: ["the connection was closed early", true],
+  EPIPE: ["the connection was closed early", true],
   ETIMEDOUT: ["the connection timed out", true],
   EHOSTUNREACH: ["the host is unreachable", true],
   ENETUNREACH: ["the network is unreachable", true],
-  EAI_AGAIN: ["its name could not be looked up", true],
+  EAI_AGAIN: ["its name could not be resolved", true],
   ENOTFOUND: ["there is no such host", false],
-  ERR_INVALID_CHAR: ["a header holds a character that no header can hold", false],
-  ERR_INVALID_HTTP_TOKEN: ["a header's name or the method is none", false],
+  ERR_INVALID_CHAR: ["a header contains a character that is not allowed", false],
+  ERR_INVALID_HTTP_TOKEN: ["a header name or the method is invalid", false],
   [tooManyHeaders]: ["its answer has more headers than Kiwi reads", false],
   HPE_HEADER_OVERFLOW: ["its answer has more headers than Kiwi reads", false],
-  Z_BUF_ERROR: ["its answer was cut off", true],
-  ERR_STREAM_PREMATURE_CLOSE: ["its answer was cut off", true],
+  Z_BUF_ERROR: ["its answer is incomplete", true],
+  ERR_STREAM_PREMATURE_CLOSE: ["its answer is incomplete", true],
   CERT_HAS_EXPIRED: ["its certificate has expired", false],
   DEPTH_ZERO_SELF_SIGNED_CERT: ["its certificate is self-signed", false],
   SELF_SIGNED_CERT_IN_CHAIN: ["its certificate is not signed by a known authority", false],
@@ -91,7 +90,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   zstd: () => Zlib.createZstdDecompress()
 }
 
-/** Fails as soon as more has been decoded than is wanted: a small answer can hold a very large one. */
+/** Fails as soon as the decoded body exceeds the limit: a small response can decode to a very large one. */
 const limit = (maxBytes: number, tooLarge: () => Error): Transform => {
   let seen = 0
   return new Transform({
@@ -133,7 +132,7 @@ const unknownEncoding = (target: string, encoding: string) =>
     sent: true
   })
 
-/** Set up as soon as the answer is there, so that no failure of its body can go unheard. */
+/** Created as soon as the response arrives, so that no failure of its body is missed. */
 const decodedBody = (hop: Hop, message: Http.IncomingMessage): Readable => {
   const target = hop.url.origin
   const encoding = (message.headers["content-encoding"] ?? "identity").trim().toLowerCase()
@@ -181,7 +180,7 @@ export const exchange = (hop: Hop): Effect.Effect<Answer, OutboundFailed, Scope.
       else socket.once("connect", () => (sent = true))
     })
     request.on("error", (cause) => resume(Effect.fail(failureOf(target, cause, sent))))
-    // Node would leave out those beyond its own limit, without a word.
+    // Node would silently drop headers beyond its own limit.
     request.maxHeadersCount = 0
     request.on("response", (message) => {
       message.on("error", () => {})

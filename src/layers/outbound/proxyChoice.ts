@@ -1,5 +1,5 @@
-// Which proxy, if any, a request goes through: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as curl reads them. A person set
-// them, so the proxy itself may have any address.
+// Chooses the proxy for a request: HTTP_PROXY, HTTPS_PROXY and NO_PROXY, with curl's rules. A person set them, so the
+// proxy itself may have any address.
 import { Effect, Option } from "effect"
 import { addressKind, isInNetwork } from "../../services/outbound/Address.ts"
 import { variable } from "../process/variable.ts"
@@ -48,7 +48,7 @@ export const proxyFor = (url: URL, settings: ProxySettings): string | undefined 
   return direct ? undefined : proxy
 }
 
-/** The address of a proxy as Node's agents read it, or nothing: without a scheme it is http, as for curl. */
+/** A proxy's address in the form that Node's agents accept, or nothing. Without a scheme it is http, as in curl. */
 export const proxyAddress = (proxy: string): string | undefined => {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`
   const url = URL.parse(text)

@@ -1,4 +1,4 @@
-// The rules that Kiwi ships with. What a person would have to be asked about is refused: nobody can answer yet.
+// The rules that Kiwi ships with. An action that would need a person's answer is refused: nobody can answer yet.
 import { Effect, Layer } from "effect"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
@@ -13,26 +13,26 @@ import { nameFlag, shownName } from "../identity/shownName.ts"
 
 type ActionOf<Tag extends Action["_tag"]> = Extract<Action, { readonly _tag: Tag }>
 
-/** Links that other tools are built on; run by themselves they would run whatever the caller says. */
+/** Links that other tools are built on. Run by themselves they would run whatever the caller says. */
 const foundations = new Set(["primitive", "runtime"])
 
-/** Who stands behind a link: `is signed by "Ada"`. */
+/** Who signed a link, or its source: `is signed by "Ada"`. */
 const whose = (by: SignedBy | undefined): string => {
   if (by?._tag === "Source") return `comes from the source "${by.name}"`
   if (by?._tag !== "Signer" || by.standing._tag === "Unknown") return "is signed by an unknown key"
   return `is signed by ${by.kind === "agent" ? "an agent" : `"${shownName(by.standing.signer.name)}"`}`
 }
 
-/** How everything that the signer signs would run; a person can be trusted so, an agent cannot. */
+/** How to let everything that the signer signs run. Possible for a person, not for an agent. */
 const asMe = (by: SignedBy | undefined): string => {
   if (by?._tag !== "Signer" || by.standing._tag === "Unknown" || by.kind !== "person") return ""
   const { name, publicKey } = by.standing.signer
-  // Without a name the one that is known stays.
+  // Without the flag, the name already known is kept.
   const named = shownName(name) === name ? ` ${nameFlag(name)}` : ""
   return `; or let all that they sign run so: kiwi trust add ${publicKey}${named} --as me`
 }
 
-/** Which link of which chain the rule is about. */
+/** The chain's ids and the link that the rule is about. */
 const about = (chain: Chain, { tool: { location } }: ChainLink) => ({
   chain: chainIds(chain.links),
   failedAt: { toolId: location.id, configPath: showLocation(location), validationErrors: [] }
@@ -63,7 +63,7 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
     )
   }
   const by = chain.links.map((_, index) => verified[index]?.by)
-  // A person has approved what comes from a named source for being run.
+  // An item of a named source was approved by a person for running.
   const foreign = by.findIndex((signer) => signer === undefined || (signer._tag !== "Source" && !isYours(signer)))
   const link = chain.links[foreign]
   if (link !== undefined) {
@@ -72,7 +72,7 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
       new PermissionDenied({
         what,
         rule: "others-ask",
-        reason: `${place} ${whose(by[foreign])}, and what that key signs was not allowed to run here`,
+        reason: `${place} ${whose(by[foreign])}, and nobody has allowed that key's items to run here`,
         hint: `Read ${place}, and sign it if it may run as you: kiwi sign tool ${link.tool.location.id}${
           asMe(by[foreign])
         }`,
@@ -83,7 +83,7 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
   return Effect.succeed({ rule: ruleOf(by[0]) })
 }
 
-/** Signing shows the variables that a tool declares: who signed every link as a person has agreed to this. */
+/** Signing shows the variables that a tool declares, so everybody who signed a link as a person agreed to this. */
 const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, PermissionDenied> => {
   const { chain, verified } = action
   const foreign = chain.links.findIndex((_, index) => {
@@ -99,7 +99,7 @@ const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, Per
       rule: "secrets-for-your-own",
       reason: `${place} ${
         whose(verified[foreign]?.by)
-      }, and secrets go only to what was signed by the person whose they are`,
+      }, and secrets go only to items signed by the person who owns the secrets`,
       hint: link.tool.location.source === undefined
         ? `Read ${place}, and sign it if it may have the secret: kiwi sign tool ${link.tool.location.id}`
         : "Write a tool of your own that needs the secret, and sign that"
@@ -107,7 +107,7 @@ const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, Per
   )
 }
 
-/** What Kiwi lets every caller do. A person is asked elsewhere about what only a person decides. */
+/** What Kiwi allows every caller. Acts that only a person may do are confirmed elsewhere. */
 const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: string } = {
   Follow: "follow-believed",
   Search: "all-may-read",

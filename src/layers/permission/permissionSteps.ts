@@ -1,4 +1,4 @@
-// Whether a rule lets this caller run it.
+// Checks whether a rule allows the caller to run the chain.
 import { Effect } from "effect"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { Facts } from "../call/Step.ts"

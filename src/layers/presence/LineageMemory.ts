@@ -1,8 +1,8 @@
-// A lineage that a test or an embedder states.
+// A lineage given by a test or an embedder.
 import { Effect, Layer } from "effect"
 import { Lineage, type ProcessInfo } from "../../services/presence/Lineage.ts"
 
-/** This process first, its ancestors after it; what is left out is a plain process of its own session. */
+/** This process first, its ancestors after it. Omitted fields are those of a plain process in its own session. */
 export const make = (lineage: ReadonlyArray<Partial<ProcessInfo>> | undefined) =>
   Lineage.of({
     read: Effect.succeed(
@@ -21,5 +21,5 @@ export const make = (lineage: ReadonlyArray<Partial<ProcessInfo>> | undefined) =
 export const layerWith = (lineage: ReadonlyArray<Partial<ProcessInfo>> | undefined) =>
   Layer.succeed(Lineage, make(lineage))
 
-/** A process that nothing is known to be above. */
+/** A process without known ancestors. */
 export const layer = layerWith([{}])

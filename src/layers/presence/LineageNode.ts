@@ -1,5 +1,5 @@
-// The lineage of this machine's kind. Where there is no way to read it, nothing is known. It is read before
-// there is a kernel whose ChildProcesses could be asked.
+// The lineage on this kind of machine. Where it cannot be read, it is unknown. It is read before there is a kernel, so
+// ChildProcesses cannot be used.
 import { Layer } from "effect"
 import { platform } from "node:os"
 import * as ChildProcessesNode from "../process/ChildProcessesNode.ts"

@@ -1,5 +1,5 @@
-// Linux: /proc, a few small files for each ancestor. One that cannot be read hides what is above it, so then nothing is
-// known.
+// Linux: /proc, a few small files for each ancestor. An unreadable one hides those above it, so the lineage is unknown
+// then.
 import { Effect, Layer } from "effect"
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs"
 import { resolve } from "node:path"
@@ -10,10 +10,10 @@ import { readStat } from "../process/processTree.ts"
 import { realScript } from "./realScript.ts"
 
 const mostAncestors = 256
-/** Of its arguments: one whose end is not seen may be anything. */
+/** Limit for arguments: a process whose arguments are cut may be anything, so the lineage is then unknown. */
 const mostBytes = 131_072
 
-/** Each read gives at most a page of what the process has. */
+/** Each read returns at most one page. */
 const readArguments = (path: string): { readonly text: string; readonly isCut: boolean } => {
   const file = openSync(path, "r")
   try {
@@ -54,7 +54,7 @@ const readProcess = (pid: number): Read | undefined => {
   return { parent: stat.parent, info: { ...info, scripts }, isCut }
 }
 
-/** `start` and those above it, but for the ones that `seen` has. */
+/** `start` and its ancestors, except those in `seen`. */
 const readFrom = (start: number, seen: ReadonlySet<number>): ReadonlyArray<Read> | undefined => {
   const lineage: Array<Read> = []
   for (let pid = start; pid > 0 && !seen.has(pid);) {
@@ -71,7 +71,7 @@ const readLineage = (): ReadonlyArray<ProcessInfo> | undefined => {
   const [self, ...above] = lineage ?? []
   if (self === undefined) return undefined
   const seen = new Set([self, ...above].map(({ info }) => info.pid))
-  // A process whose parent has ended is the system's child, and stays in its session and group.
+  // When its parent has ended, a process becomes a child of init but stays in its session and group.
   const ids = new Set([self, ...above].flatMap(({ info: { group, session } }) => [session ?? 0, group]))
   const leaders = [...ids].flatMap((pid) => readFrom(pid, seen) ?? [])
   if ([...above, ...leaders].some(({ isCut }) => isCut)) return undefined

@@ -1,5 +1,5 @@
-// macOS: one list of all processes by ps. Arguments come joined by blanks; a path with a blank in it loses its end,
-// which costs no more than an agent that is kept there being told by its variables alone.
+// macOS: one list of all processes from ps. Arguments are joined by blanks, so a path with a blank loses its end. An
+// agent installed at such a path is recognized only by its variables.
 import { Effect, Layer } from "effect"
 import { isAbsolute } from "node:path"
 import { scriptsOf } from "../../services/presence/codingAgents.ts"
@@ -30,10 +30,10 @@ const parseRow = (line: string): Row | undefined => {
   }
 }
 
-/** Where its process is, is not told: a path that is not whole stays as it is. */
+/** The working directory of a process is unknown, so a relative path is kept as it is. */
 const realPath = (path: string): string => isAbsolute(path) ? realScript(path) ?? path : path
 
-/** What `ps -o pid=,ppid=,pgid=,args=` says of `pid` and those above it; `undefined` where one is missing. */
+/** Parses the output of `ps -o pid=,ppid=,pgid=,args=` for `pid` and its ancestors. Undefined if one is missing. */
 export const parseList = (text: string, pid: number): ReadonlyArray<ProcessInfo> | undefined => {
   const rows = new Map<number, Row>()
   for (const line of text.split("\n")) {

@@ -1,5 +1,5 @@
-// The `builtin` primitive: finds the handler that a config names, and runs it. Which domains have handlers is not known
-// here: they are registered by whoever composes a kernel.
+// The `builtin` primitive: finds the handler that a config names, and runs it. It knows no domain with handlers: a
+// kernel's graph registers them.
 import { Effect, Exit, Layer, Result, Schema } from "effect"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
@@ -19,8 +19,8 @@ type Answer = Effect.Success<ReturnType<BuiltinHandler>>
 type ServicesOf<D> = D extends BuiltinHandlers<infer R> ? R : never
 
 /**
- * Adds the handlers of domains to those that are registered already; a name that is taken is refused. They run with the
- * services that the layer is built with.
+ * Adds handlers to those already registered. A duplicate name is refused. The handlers run with the services that the
+ * layer is built with.
  */
 export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>>(...domains: D) =>
   Layer.effect(
@@ -33,7 +33,7 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
         handlers.set(name, (input) => {
           const answer = handler(input)
-          // What is there already needs no services; putting them into a call's own costs a microsecond.
+          // An effect that has finished needs no services, and providing them costs a microsecond.
           return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
         })
       }

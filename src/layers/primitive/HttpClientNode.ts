@@ -1,4 +1,4 @@
-// The `http_client` primitive: one request over Outbound, repeated where that is safe and promising, its answer shaped
+// The `http_client` primitive: one request over Outbound, retried if that is safe and worth it, and its response shaped
 // into data. Everything happens within the tool's timeout.
 import { Clock, Duration, Effect, Option, Random, Result, type Schema, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
@@ -36,16 +36,19 @@ import {
 import { type FilledPart, unsendable, writeParts } from "../../services/primitive/requestBody.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
 
-/** Statuses that say "not now" and that nothing was done. After another, only what can be repeated is worth repeating. */
+/**
+ * Statuses for "not now", after which the server has done nothing. After other statuses only repeatable requests are
+ * retried.
+ */
 const untouched: ReadonlySet<number> = new Set([425, 429, 503])
 
 const isPassing = (status: number, method: HttpClientPlan["method"]): boolean =>
   untouched.has(status) || (promises.status(status, undefined) && idempotent.includes(method))
 
-/** Milliseconds. */
+/** In milliseconds. */
 const firstWait = 500
 
-/** Bytes of one request's files together. */
+/** The total size of a request's files, in bytes. */
 const maxUpload = 67_108_864
 
 const safeHeaders = ["content-type", "content-length", "etag", "last-modified", "link", "retry-after", "x-request-id"]
@@ -53,7 +56,7 @@ const safeHeaders = ["content-type", "content-length", "etag", "last-modified", 
 const mediaType = (contentType: string | undefined): string =>
   (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
-/** A charset that the platform does not know is read as UTF-8, leniently. */
+/** An unknown charset is decoded as lenient UTF-8. */
 const decoderFor = (contentType: string | undefined): Pick<CaptureLimits, "decode"> => {
   const charset = /;\s*charset="?([A-Za-z0-9_:.-]{1,40})/i.exec(contentType ?? "")?.[1]?.toLowerCase()
   if (charset === undefined || charset === "utf-8" || charset === "utf8") return {}
@@ -67,7 +70,7 @@ const isText = (type: string): boolean =>
 
 const isJson = (type: string): boolean => /[/+]json$/.test(type)
 
-/** One answer, read to its end. */
+/** One response, read completely. */
 interface Answer {
   readonly status: number
   readonly origin: string
@@ -78,13 +81,13 @@ interface Answer {
 type Attempt = Result.Result<Answer, OutboundError>
 
 export interface HttpClientOptions extends CaptureLimits {
-  /** Milliseconds for a tool that does not say. */
+  /** In milliseconds; for a tool without its own. */
   readonly timeout: number
-  /** Reads files that a request sends; without it none can be sent. */
+  /** Reads the files that a request sends. Without it, none can be sent. */
   readonly read?: SafeFiles["Service"]["read"]
 }
 
-/** A request's body as it goes out. */
+/** A request's body in its final form. */
 interface Content {
   readonly bytes: Uint8Array | undefined
   readonly headers: Readonly<Record<string, string>>
@@ -98,7 +101,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
     const contentType = response.headers.get("content-type")
     const type = mediaType(contentType)
     const decode = decoderFor(contentType)
-    // What is no text is kept as the bytes that it is, whatever its size.
+    // A response that is not text is kept as bytes, whatever its size.
     const capture = makeCapture(outputs, { ...options, ...(isText(type) ? {} : { inline: 0 }), ...decode, secrets })
     return yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
       Effect.catchTag("OutputTooLarge", ({ limit }) =>
@@ -173,7 +176,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
   const mostAttempts = ({ retry }: HttpClientPlan["config"]): number =>
     retry?.max_attempts ?? (retry?.backoff_ms === undefined ? defaultAttempts : retry.backoff_ms.length + 1)
 
-  /** Milliseconds until another attempt; `undefined` when this one stands. */
+  /** Milliseconds until the next attempt. Undefined if this attempt is final. */
   const waitAfter = Effect.fnUntraced(
     function*(plan: HttpClientPlan, outcome: Attempt, attempts: number, left: number) {
       const { retry } = plan.config
@@ -189,12 +192,12 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
         ? retryAfter(outcome.success.headers.get("retry-after"), yield* Clock.currentTimeMillis)
         : undefined
       const wait = asked ?? (yield* backOff(plan, attempts))
-      // Coming back earlier than the server asked would be worse than not coming back.
+      // A retry earlier than the server asked for would be worse than none.
       return wait > longestWait || wait >= left ? undefined : wait
     }
   )
 
-  /** The data that `response_path` wants of an answer. */
+  /** The part of a response that `response_path` selects. */
   const picked = Effect.fnUntraced(function*(input: PrimitiveInput, plan: HttpClientPlan, data: Schema.Json) {
     if (plan.pick === undefined) return data
     const one = ({ keys, text }: ResponsePath) =>

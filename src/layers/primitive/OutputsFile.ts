@@ -1,5 +1,6 @@
-// Outputs as files with random names: below `<project>/.ai/outputs`, or below Kiwi's own state without a project. The
-// folder is made by SafeFiles, so no component of it is a link; the file is created, never opened over another.
+// Outputs as files with random names: below `<project>/.ai/outputs` or, without a project, below Kiwi's own state.
+// SafeFiles creates the folder, so no component of its path is a link. A file is always created and never opened over
+// another.
 import { Clock, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Fs from "node:fs"
@@ -75,7 +76,7 @@ export const make = Effect.fnUntraced(function*(options: OutputsOptions) {
     }
   )
 
-  /** Removes what is older than `keep`. What it cannot remove stays until the next time. */
+  /** Removes outputs older than `keep`. What cannot be removed is left for the next time. */
   const sweep = Effect.gen(function*() {
     const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(Duration.fromInputUnsafe(options.keep))
     for (const { name } of listFolder(folder)) {

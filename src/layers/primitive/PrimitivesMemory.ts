@@ -1,6 +1,6 @@
-// The table of primitives without a disk: every command is its own path, and every folder is there. What surrounds a
-// program – arguments, timeouts, caps, output formats, errors – is the real thing, so a test of a tool's config means
-// something. Programs are whatever ChildProcesses has, and the network is whatever Outbound is provided.
+// The table of primitives without a disk: every command is its own path, and every folder exists. Everything around a
+// program (arguments, timeouts, limits, output formats, errors) is real, so a test of a tool's config is meaningful.
+// ChildProcesses decides what programs do, and Outbound what the network answers.
 import { Effect, Layer, Option, Result } from "effect"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"

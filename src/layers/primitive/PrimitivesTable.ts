@@ -1,4 +1,5 @@
-// The table of primitives, and their turns: how many of each run at once. Time is measured here, inside the turn.
+// The table of primitives, with a limit on how many calls of each run at once. Durations are measured inside that
+// limit.
 import { Clock, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
@@ -19,9 +20,9 @@ export interface PrimitivesOptions {
   readonly output: Pick<CaptureLimits, "inline" | "spill">
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
-  /** What every program is held to. */
+  /** The limits for every program. */
   readonly limits?: ProcessLimits
-  /** Milliseconds for tools that do not say. */
+  /** In milliseconds; for tools without their own. */
   readonly timeout: { readonly subprocess: number; readonly http_client: number }
   readonly concurrency: { readonly subprocess: number; readonly http_client: number }
 }
@@ -48,7 +49,7 @@ const timed = (run: PrimitiveHandler): PrimitiveHandler =>
     return { ...result, metadata: { ...result.metadata, duration_ms: millis } }
   })
 
-/** First come, first served. Who waits is told; who is interrupted while it waits has not been there. */
+/** First come, first served. A waiting caller gets a progress event; one that is interrupted leaves the queue. */
 const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
   const turns = Semaphore.makeUnsafe(permits)
   const measured = timed(run)
@@ -60,7 +61,7 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
         const turn = turns.withPermit(measured(input))
         if (ahead <= 0) return turn
         const message = `waiting: ${permits} calls run already, and ${ahead - 1} wait before this one`
-        // Whoever listens slowly does not lose the place in the queue.
+        // A slow listener does not lose its place in the queue.
         return Effect.andThen(Effect.forkChild(input.emit({ _tag: "Progress", message })), turn)
       },
       () =>
@@ -73,7 +74,7 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
 export const makeWith = Effect.fnUntraced(function*(
   subprocess: Subprocess,
   options: PrimitivesOptions,
-  /** Reads files that requests send; without it none can be sent. */
+  /** Reads the files that requests send. Without it, none can be sent. */
   read?: SafeFiles["Service"]["read"]
 ) {
   const http = yield* HttpClientNode.make({

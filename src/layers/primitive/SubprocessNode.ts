@@ -1,5 +1,5 @@
-// The `subprocess` primitive: an argv, never a shell; no byte of the server's stdin or stdout can reach the child or
-// come from it. Output is taken in as it comes and shaped when the child has exited.
+// The `subprocess` primitive: an argv, never a shell. The child cannot read the server's stdin or write to its stdout.
+// Output is captured as it arrives, and shaped when the child has exited.
 import { Effect, Result, type Scope } from "effect"
 import * as Redacted from "effect/Redacted"
 import { randomUUID } from "node:crypto"
@@ -32,16 +32,16 @@ import { makeFindProgram, type ProgramQuery } from "../process/programFile.ts"
 import { type Capture, type CaptureLimits, makeCapture } from "./captureOutput.ts"
 import { makeReporter } from "./reportLines.ts"
 
-/** How much of what a tool said goes into an error. */
+/** How much of a tool's output an error includes, in characters. */
 const errorTail = 4_096
 
-/** What has to be known of the machine before a program starts: this machine, or a fake. */
+/** What must be known of the machine before a program starts: this machine, or a fake one. */
 export interface ProcessHost {
-  /** The folder `asked` below `root`, or `root` itself; what is wrong with it otherwise. */
+  /** The folder `asked` below `root`, or `root` itself; or what is wrong with it. */
   readonly folder: (root: string, asked: string | undefined) => Result.Result<string, string>
-  /** The file that a command stands for; what is wrong otherwise, as text or as a code of the operating system. */
+  /** The file for a command; or what is wrong, as text or as an error code of the operating system. */
   readonly program: (query: ProgramQuery) => Result.Result<string, string>
-  /** The argv that runs another one within limits. */
+  /** The argv that runs another argv within limits. */
   readonly limited: (
     argv: ReadonlyArray<string>,
     limits: ProcessLimits,
@@ -49,10 +49,10 @@ export interface ProcessHost {
   ) => Result.Result<Limited, string>
 }
 
-/** The folder that config asks for, really inside the working directory; a link that leads out of it is refused. */
+/** The folder that the config names, inside the working directory. A link that leads out of it is refused. */
 const workingDirectory: ProcessHost["folder"] = (cwd, asked) => {
   if (asked === undefined) return Fs.existsSync(cwd) ? Result.succeed(cwd) : Result.fail("is gone")
-  if (asked.includes("\0")) return Result.fail("holds a NUL character")
+  if (asked.includes("\0")) return Result.fail("contains a NUL character")
   return Result.flatMap(
     Result.try({
       try: () => {
@@ -64,7 +64,7 @@ const workingDirectory: ProcessHost["folder"] = (cwd, asked) => {
     }),
     ({ folder, isFolder, root }) =>
       !isInside(root, folder)
-        ? Result.fail("lies outside the project")
+        ? Result.fail("is outside the project")
         : isFolder
         ? Result.succeed(folder)
         : Result.fail("is not a folder")
@@ -82,13 +82,13 @@ const startIssues: Readonly<Record<string, string>> = {
   ENOMEM: "out of memory",
   EMFILE: "too many open files",
   ENFILE: "too many open files",
-  ERR_INVALID_ARG_VALUE: "an argument or a variable holds a NUL character"
+  ERR_INVALID_ARG_VALUE: "an argument or a variable contains a NUL character"
 }
 
-/** The machine has had enough for now. */
+/** Error codes of a machine that is overloaded for the moment. */
 const passing: ReadonlySet<string> = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"])
 
-/** Secrets go first: of one that has a slash in it, a piece would be left. */
+/** Secrets are removed before shortening: a part of one with a slash would otherwise remain. */
 const shownCommand = ({ secrets = [] }: PrimitiveInput, { config }: SubprocessPlan): string => {
   const command = redactText(config.command, secrets)
   return Path.isAbsolute(command) ? Path.basename(command) : command
@@ -124,12 +124,12 @@ const tailOf = (stdout: Capture, stderr: Capture, json: boolean): string => {
   const said = stderr.tail(errorTail).trim()
   const answered = said === "" || json ? stdout.tail(errorTail).trim() : ""
   if (said === "" || answered === "") return said === "" ? answered : said
-  // A tool that answers in JSON says there what is wrong, and stderr holds its log.
+  // A tool with JSON output reports its errors there, and logs to stderr.
   const half = errorTail / 2
   return `${stdout.tail(half).trim()}\n${stderr.tail(half).trim()}`
 }
 
-/** Signals that say which limit was hit. */
+/** Signals that tell which limit was exceeded. */
 const limitSignals: Readonly<Record<string, string>> = {
   SIGXCPU: " (its limit on CPU time)",
   SIGXFSZ: " (its limit on the size of a file)"
@@ -145,9 +145,9 @@ const howItEnded = (exit: ChildExit): string | undefined =>
 export interface SubprocessOptions extends CaptureLimits {
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
-  /** Milliseconds for a tool that does not say. */
+  /** In milliseconds; for a tool without its own. */
   readonly timeout: number
-  /** What every tool is held to, unless it asks for less. Where it cannot be set, nothing runs. */
+  /** The limits for every tool, unless it asks for lower ones. If one cannot be set, nothing runs. */
   readonly limits?: ProcessLimits
 }
 

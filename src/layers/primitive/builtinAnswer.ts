@@ -1,4 +1,4 @@
-// What a handler answers, before anybody believes it: types hold for TypeScript alone.
+// Checks a handler's answer: its TypeScript types are not enforced at run time.
 import { Effect, Predicate, Stream } from "effect"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
@@ -18,8 +18,8 @@ import { takeStream } from "./takeStream.ts"
 const shape = "Let it answer an Effect of { data, metadata: {} }, where data is JSON, or of { stream }"
 
 /**
- * Fails as `BuiltinFailed` where the handler throws, fails or answers no JSON: an error of Kiwi's form is its `cause`.
- * Fails as `StreamFailed` where its stream does.
+ * Fails as `BuiltinFailed` if the handler throws, fails or does not answer JSON; a Kiwi error becomes its `cause`.
+ * Fails as `StreamFailed` if its stream fails.
  */
 export const askBuiltin =
   (outputs: Outputs["Service"], limits: Pick<CaptureLimits, "inline" | "spill">) =>
@@ -27,7 +27,7 @@ export const askBuiltin =
     const broken = (issue: string, hint: string = shape) =>
       new BuiltinFailed({ tool: input.tool, issue: `the builtin "${id}" ${issue}`, hint })
     const logHint = "The log of the program that embeds Kiwi has the error"
-    // What it says may hold anything, paths and secrets among it: that is for the program's own log.
+    // Its message may contain anything, such as paths and secrets, so it only goes to the program's own log.
     const logged = (cause: unknown, issue: string) =>
       Effect.andThen(
         Effect.logError(`The builtin "${id}" ${issue}`, cause),
@@ -41,18 +41,20 @@ export const askBuiltin =
     }
     const checked = ({ data, metadata }: PrimitiveResult): Effect.Effect<PrimitiveResult, BuiltinFailed> => {
       const issue = unlikeJson(data, "data") ?? unlikeJson(metadata, "metadata")
-      return issue === undefined ? Effect.succeed({ data, metadata }) : Effect.fail(broken(`answers no JSON: ${issue}`))
+      return issue === undefined
+        ? Effect.succeed({ data, metadata })
+        : Effect.fail(broken(`does not answer JSON:  ${issue}`))
     }
-    /** `from`: whose answer it is. */
+    /** `from`: whose answer it is, for messages. */
     const ask = <A>(from: string, make: () => Effect.Effect<A, KiwiError>) =>
       Effect.suspend((): Effect.Effect<A, KiwiError> => {
         const made: unknown = make()
         if (Effect.isEffect(made)) return made as Effect.Effect<A, KiwiError>
-        if (!Predicate.isPromiseLike(made)) return Effect.fail(broken(`${from}answers something that is no Effect`))
-        // Nobody waits for it, and a promise that fails unheard ends the process.
+        if (!Predicate.isPromiseLike(made)) return Effect.fail(broken(`${from}answers something that is not an Effect`))
+        // Nothing awaits the promise, and an unhandled rejection would end the process.
         return Effect.andThen(
           Effect.forkDetach(Effect.ignore(Effect.tryPromise(() => made)), { startImmediately: true }),
-          Effect.fail(broken(`${from}answers a promise and no Effect`))
+          Effect.fail(broken(`${from}answers a promise and not an Effect`))
         )
       })
     const streamed = ({ stream, summary }: PrimitiveStream) =>
@@ -62,11 +64,11 @@ export const askBuiltin =
           (data) => checked({ data, metadata: { stdout } })
         ))
     const taken = (answer: PrimitiveResult | PrimitiveStream): Effect.Effect<PrimitiveResult, KiwiError> => {
-      if (typeof answer !== "object" || answer === null) return Effect.fail(broken("answers no result"))
+      if (typeof answer !== "object" || answer === null) return Effect.fail(broken("does not answer a result"))
       if ("stream" in answer && Stream.isStream(answer.stream)) return streamed(answer)
       return "metadata" in answer && Predicate.isObject(answer.metadata)
         ? checked(answer)
-        : Effect.fail(broken("answers no result"))
+        : Effect.fail(broken("does not answer a result"))
     }
     return ask("", () => handler(input)).pipe(
       Effect.flatMap(taken),

@@ -1,6 +1,7 @@
-// Takes in a stream of bytes: a little of it stays in memory, more goes to Outputs, and the text that is returned is
-// its head and tail. What the disk refuses is counted and said, never silently lost: what the tool does is not undone
-// by a full disk. Whatever is cut or kept has no secret in it: half of one at an edge could not be found later.
+// Captures a stream of bytes: a little stays in memory, more goes to Outputs, and the returned text is its head and
+// tail. Bytes that the disk refuses are counted and reported, never silently lost, and do not fail the call: a full
+// disk does not undo what the tool did. Secrets are removed before anything is cut or stored: half of one at an edge
+// could not be found later.
 import { Effect, type Redacted } from "effect"
 import { isUtf8 } from "node:buffer"
 import { makeRedactor, mark, patternsOf } from "../../services/audit/redaction.ts"
@@ -8,17 +9,20 @@ import type { Outputs, OutputWriter } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput } from "../../services/primitive/Primitive.ts"
 
 export interface CaptureLimits {
-  /** Bytes that are returned whole. */
+  /** Outputs up to this many bytes are returned whole. */
   readonly inline: number
-  /** Bytes that one output may have at all. */
+  /** The limit of one output, in bytes. */
   readonly spill: number
-  /** Default: UTF-8, leniently. */
+  /** Default: lenient UTF-8. */
   readonly decode?: (bytes: Uint8Array) => string
-  /** Values that must not be kept. What is returned whole still has them: whoever shapes the result takes them out. */
+  /**
+   * Values that must not be stored. Text that is returned whole still contains them: the caller removes them from the
+   * result.
+   */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
 
-/** Bytes of head and of tail that stand for an output that was spilled, at most. */
+/** The maximum size of the head, and of the tail, of a spilled output, in bytes. */
 const maxEdge = 16_384
 
 export interface OutputTooLarge {
@@ -27,23 +31,23 @@ export interface OutputTooLarge {
 }
 
 export interface Capture {
-  /** Returns an effect only where more may not be read before it is done. Fails above the limit. */
+  /** Returns an effect only if no more may be read until it is done. Fails above the limit. */
   readonly take: (chunk: Uint8Array) => Effect.Effect<void, OutputTooLarge> | undefined
   /** The first bytes as text, at any time. */
   readonly head: (bytes: number) => string
   /** The last bytes as text, at any time. */
   readonly tail: (bytes: number) => string
-  /** Moves what is in memory to Outputs, for an output that nobody returns whole. */
+  /** Moves the bytes in memory to Outputs, for an output that is not returned whole. */
   readonly keep: Effect.Effect<void>
-  /** Closes what was written; the output is complete then. What is not UTF-8 is kept as it is, however small. */
+  /** Completes and closes the output. Bytes that are not UTF-8 are stored as they are, however few. */
   readonly finish: Effect.Effect<CapturedOutput>
-  /** Leaves nothing behind of an output that has not been finished. */
+  /** Discards an output that has not been finished. */
   readonly close: Effect.Effect<void>
 }
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** The length without a last character that is not complete. */
+/** The length without an incomplete last character. */
 const completeLength = (bytes: Buffer): number => {
   let at = bytes.length - 1
   while (at > bytes.length - 4 && isContinuation(bytes[at])) at--
@@ -58,7 +62,7 @@ const cutAfter = (bytes: Buffer, index: number): number => {
   return at
 }
 
-/** Lenient: what is not UTF-8 becomes U+FFFD. */
+/** Lenient: invalid UTF-8 becomes U+FFFD. */
 export const decodeText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
 
@@ -67,20 +71,20 @@ const lastBytes = (bytes: Buffer, count: number): Buffer => bytes.subarray(Math.
 
 const amount = (bytes: number) => `${bytes.toLocaleString("en-US")} bytes`
 
-/** Bytes as Latin-1 text are one character each, so that text can be searched for bytes. */
+/** Each byte is one character of Latin-1 text, so that text search works on bytes. */
 const makeConcealer = (secrets: CaptureLimits["secrets"] = []) => {
   const none = Buffer.alloc(0)
   if (secrets.length === 0) return { push: (chunk: Buffer) => chunk, rest: () => none }
   const bytewise = (text: string) => Buffer.from(text).toString("latin1")
   const redactor = makeRedactor(patternsOf(secrets).map(bytewise), bytewise(mark))
   return {
-    /** Takes a piece; returns what cannot be the beginning of a secret any more. */
+    /** Takes a piece, and returns the bytes that can no longer be the beginning of a secret. */
     push: (chunk: Buffer): Buffer => Buffer.from(redactor.push(chunk.toString("latin1")), "latin1"),
     rest: (): Buffer => Buffer.from(redactor.rest(), "latin1")
   }
 }
 
-/** Whether bytes that come in pieces are UTF-8, so far. */
+/** Whether the bytes so far, which arrive in pieces, are valid UTF-8. */
 const makeUtf8Check = () => {
   let open: Buffer = Buffer.alloc(0)
   let valid = true
@@ -105,18 +109,18 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
   const edge = Math.min(maxEdge, Math.floor(limits.inline / 2))
   const concealer = makeConcealer(limits.secrets)
   let bytes = 0
-  /** Bytes without the secrets, of an output that is too much for memory. */
+  /** Number of bytes, without secrets, of an output too large for memory. */
   let passed = 0
   let dropped = 0
   let written = 0
-  /** Everything, until it is too much for memory. */
+  /** All bytes, until they are too many for memory. */
   let whole: Array<Buffer> | undefined = []
   let head: Buffer = Buffer.alloc(0)
   let last: Buffer = Buffer.alloc(0)
   let writer: OutputWriter | undefined
   let problem = ""
   let finished = false
-  // Text in another encoding is none of these.
+  // Text in another encoding is not checked.
   const utf8 = limits.decode === undefined ? makeUtf8Check() : undefined
 
   const append = Effect.fnUntraced(function*(chunk: Buffer) {
@@ -187,7 +191,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
 
   const keep = Effect.suspend(() => whole === undefined ? Effect.void : Effect.ignore(overflow(spillWhole(whole))))
 
-  /** Small and not text: kept like a large one. */
+  /** Small but not text: stored like a large output. */
   const keepBinary = Effect.suspend(() => {
     if (whole === undefined || utf8 === undefined || whole.every((chunk) => isUtf8(chunk))) return Effect.void
     return isUtf8(Buffer.concat(whole)) ? Effect.void : keep
@@ -213,7 +217,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     const lost = dropped === 0 ? "" : `, ${amount(dropped)} not kept${problem === "" ? "" : ` (${problem})`}`
     const binary = utf8 !== undefined && !utf8.end()
     const flag = binary ? { binary } : {}
-    // Head and tail overlap, where that is all there is.
+    // Head and tail overlap if the output is short.
     const left = Math.max(0, passed - head.length - last.length)
     if (left === 0) {
       const text = decode(Buffer.concat([head, lastBytes(last, Math.max(0, passed - head.length))]))
@@ -231,7 +235,7 @@ export const makeCapture = (outputs: Outputs["Service"], limits: CaptureLimits):
     }
   })
 
-  /** For a message about what went wrong, at any time. */
+  /** For an error message, at any time. */
   const concealed = (): Buffer => {
     if (whole === undefined) return Buffer.concat([last, concealer.rest()])
     const now = makeConcealer(limits.secrets)

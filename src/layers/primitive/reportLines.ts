@@ -1,6 +1,6 @@
-// Tells whoever listens what a tool says, line by line, in batches. It never holds the tool back: a listener that is
-// slower than the tool misses lines. A tool that is done before the first batch is due costs nothing here: all that it
-// said is in its result. Secrets are taken out before lines are missed: half of one beside a gap could not be found later.
+// Reports a tool's output to a listener, line by line, in batches. It never delays the tool: a listener that is slower
+// misses lines. A tool that ends before the first batch costs nothing here, since its result has all of its output.
+// Secrets are removed before lines are dropped: half of one beside a gap could not be found later.
 import { Effect, Scope } from "effect"
 import { StringDecoder } from "node:string_decoder"
 import type { Redactor } from "../../services/audit/redaction.ts"
@@ -11,7 +11,7 @@ type Channel = "stdout" | "stderr"
 
 /** Milliseconds between batches. */
 const interval = 100
-/** Text that waits to be told, and a line that has not ended yet: at most this many characters. */
+/** The maximum number of characters that wait to be reported, including an incomplete line. */
 const maxWaiting = 65_536
 const maxLine = 4_096
 
@@ -45,7 +45,7 @@ const add = (state: Lines, chunk: Uint8Array): void => {
   state.open = text.slice(end)
 }
 
-/** What there is to tell now; at the end also a last line that has no end. */
+/** The text to report now; at the end also an incomplete last line. */
 const take = (state: Lines, last: boolean): string => {
   const gap = state.missed === 0 ? "" : `[${state.missed} bytes not shown]\n`
   const text = state.waiting + gap +
@@ -74,7 +74,7 @@ export const makeReporter = ({ emit, secrets }: Pick<PrimitiveInput, "emit" | "s
   )
 
   return {
-    /** The batches: begun before the tool is, since nobody waits for it then. */
+    /** Started before the tool, when nothing waits for it. */
     start: Effect.forkIn(Effect.forever(batch), scope),
     push: (channel: Channel, chunk: Uint8Array): void => {
       let state = channels.find((known) => known.channel === channel)
@@ -84,7 +84,7 @@ export const makeReporter = ({ emit, secrets }: Pick<PrimitiveInput, "emit" | "s
       }
       add(state, chunk)
     },
-    /** The rest, where somebody has been listening. */
+    /** The rest, if there is a listener. */
     finish: Effect.suspend(() => told ? Effect.timeoutOption(flush(true), interval) : Effect.void)
   }
 }

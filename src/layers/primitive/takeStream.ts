@@ -1,5 +1,5 @@
-// Takes in an answer that comes in pieces: each is reported as it comes, and all of them together are captured as the
-// output of a program is. What a stream gave before it broke off is kept.
+// Reads a streamed answer: each piece is reported as it arrives, and all of them together are captured like a program's
+// output. The pieces before a failure are kept.
 import { Effect, type Scope, Stream } from "effect"
 import { makeRedactor } from "../../services/audit/redaction.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
@@ -10,12 +10,12 @@ import { unlikeJson } from "../../services/schema/json.ts"
 import type { Capture, CaptureLimits } from "./captureOutput.ts"
 import { makeCapture } from "./captureOutput.ts"
 
-/** Bytes of what it gave that go into an error. */
+/** How much of the stream an error includes, in bytes. */
 const errorHead = 4_096
 
 const logHint = "The log of the program that embeds Kiwi has the error"
 
-/** A piece as text; what is wrong with it otherwise. */
+/** A piece as text, or what is wrong with it. */
 const textOf = (piece: unknown): { readonly text: string } | { readonly issue: string } => {
   if (typeof piece === "string") return { text: piece }
   const issue = typeof piece === "object" && piece !== null && !Array.isArray(piece)
@@ -46,7 +46,7 @@ export const takeStream = Effect.fnUntraced(
     const broken = (issue: string, hint: string = "Correct the handler") => breakOff(tool, capture, { issue, hint })
     const logged = (cause: unknown) =>
       Effect.andThen(Effect.logError(`The stream of ${tool} fails`, cause), broken("it fails", logHint))
-    // A character of two halves may come in two pieces.
+    // A surrogate pair may be split between two pieces.
     const joined = makeRedactor([])
 
     const give = Effect.fnUntraced(function*(text: string) {

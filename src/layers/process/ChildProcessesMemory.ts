@@ -1,5 +1,5 @@
-// ChildProcesses without processes: programs are functions, by the path of their executable. What is not among them is
-// not found. At every level but those of a sandbox.
+// ChildProcesses without processes: programs are functions, by the path of their executable. Any other program is not
+// found. Supports every level except those of a sandbox.
 import { Effect, Layer } from "effect"
 import { ChildProcesses, type Engine } from "../../services/process/ChildProcesses.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
@@ -34,7 +34,7 @@ const makeEngine = (programs: ReadonlyMap<string, Program>): Engine =>
     return { code: end.code ?? 0, signal: null }
   })
 
-/** `levels`: those that there is an engine for. Default: `trusted` and `standard`. */
+/** `levels`: those with an engine. Default: `trusted` and `standard`. */
 export const make = (
   programs: ReadonlyMap<string, Program>,
   levels: ReadonlyArray<Isolation> = ["trusted", "standard"]

@@ -1,6 +1,6 @@
-// ChildProcesses over node:child_process. Effect's own spawner ends the process group, but not what left the group by
-// setsid, waits on its streams for as long as a daemon holds them, and reports an exit by signal as an I/O error; so
-// this is a small adapter of our own. A call owns what it starts: what is left when the child exits is ended too.
+// ChildProcesses over node:child_process. Effect's own spawner ends the process group but not processes that left it by
+// setsid, waits on streams as long as a daemon holds them open, and reports an exit by signal as an I/O error. So this
+// is a small adapter of our own. A call owns what it starts: processes that remain when the child exits are ended too.
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
@@ -16,7 +16,7 @@ import {
 import { errorCode } from "./errorCode.ts"
 import { endTree, isLeft, killNow, type Root } from "./processTree.ts"
 
-/** Milliseconds that a stream is read on after the exit, while something else holds it open. */
+/** Milliseconds for which a stream is read after the exit, while another process holds it open. */
 const drainGrace = 500
 
 const failure = (cause: unknown): SpawnFailure => ({
@@ -32,39 +32,39 @@ interface Running<E> {
   exit: ChildExit | undefined
   expired: boolean
   timer: Fiber.Fiber<void> | undefined
-  /** Streams that have not ended. */
+  /** Number of streams that have not ended. */
   open: number
-  /** What has to be done before a paused stream is read on. */
+  /** Effects to run before a paused stream is resumed. */
   readonly jobs: Array<Effect.Effect<void, E>>
-  /** The exit, a job or the end of a stream has come since somebody last heard of one. */
-  told: boolean
-  /** Set while somebody waits for that. */
+  /** Whether an exit, a job or the end of a stream has happened since the last wait. */
+  signalled: boolean
+  /** Set while a fiber waits for that. */
   wake: (() => void) | undefined
 }
 
-/** Children that run, by their process's id. */
+/** Running children, by process id. */
 type LiveChildren = Map<number, Root>
 
-const tell = <E>(running: Running<E>): void => {
-  running.told = true
+const signalEvent = <E>(running: Running<E>): void => {
+  running.signalled = true
   running.wake?.()
 }
 
-/** Reads a stream as it comes; where a chunk needs work first, the stream stands still and so holds its writer back. */
+/** Reads a stream as data arrives. While a chunk's effect runs, the stream is paused, which also blocks its writer. */
 const follow = <E>(running: Running<E>, stream: Readable, take: TakeChunk<E>): void => {
   let ended = false
   const end = () => {
     if (ended) return
     ended = true
     running.open--
-    tell(running)
+    signalEvent(running)
   }
   stream.on("data", (chunk: Buffer) => {
     const slow = take(chunk)
     if (slow === undefined) return
     stream.pause()
     running.jobs.push(Effect.andThen(slow, Effect.sync(() => stream.resume())))
-    tell(running)
+    signalEvent(running)
   })
   stream.on("end", end)
   stream.on("close", end)
@@ -105,45 +105,47 @@ const start = <E, X>(
       timer: undefined,
       open: 2,
       jobs: [],
-      told: false,
+      signalled: false,
       wake: undefined
     }
     live.set(pid, root)
     child.on("exit", (code, signal) => {
       running.exit = { code, signal }
-      tell(running)
+      signalEvent(running)
     })
     follow(running, stdout, request.stdout)
     follow(running, stderr, request.stderr)
-    // A tool that does not read its input is no error.
+    // A tool that does not read its input is not an error.
     child.stdin?.on("error", () => {})
     child.stdin?.end(stdin)
     resume(Effect.succeed(running))
   })
 
-/** Something may come between a look and the wait for more: a fiber may pause anywhere. */
-const news = <E>(running: Running<E>): Effect.Effect<void> =>
+/** An event may happen between the check and the wait, since a fiber can be suspended anywhere. */
+const nextEvent = <E>(running: Running<E>): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const wake = () => {
-      running.told = false
+      running.signalled = false
       running.wake = undefined
       resume(Effect.void)
     }
-    if (running.told) return wake()
+    if (running.signalled) return wake()
     running.wake = wake
     return Effect.sync(() => {
       running.wake = undefined
     })
   })
 
-/** Until the child has exited and its output has ended, or is held open for longer than the grace by something else. */
+/**
+ * Waits until the child has exited and its output has ended, or another process has held it open for the grace period.
+ */
 const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: ChildRequest<E, X>["within"]) {
-  // A race would cost two fibers, and start the child later; this one starts while the child does.
+  // A race would take two fibers and start the child later; this fiber starts while the child does.
   running.timer = yield* Effect.forkChild(Effect.andThen(
     Effect.sleep(within.millis),
     Effect.sync(() => {
       running.expired = true
-      tell(running)
+      signalEvent(running)
     })
   ))
   let deadline: number | undefined
@@ -156,18 +158,18 @@ const finish = Effect.fnUntraced(function*<E, X>(running: Running<E>, within: Ch
     }
     const { exit } = running
     if (exit === undefined) {
-      yield* news(running)
+      yield* nextEvent(running)
       continue
     }
     if (running.open === 0 && running.jobs.length === 0) return exit
     const now = yield* Clock.currentTimeMillis
     deadline ??= now + drainGrace
     if (now >= deadline) return exit
-    if (running.jobs.length === 0) yield* Effect.timeoutOption(news(running), deadline - now)
+    if (running.jobs.length === 0) yield* Effect.timeoutOption(nextEvent(running), deadline - now)
   }
 })
 
-/** Running children; they are killed when this process exits by itself, however that comes about. */
+/** Running children. They are killed when this process exits, for any reason that Node reports. */
 const makeLiveChildren = Effect.acquireRelease(
   Effect.sync(() => {
     const live: LiveChildren = new Map()
@@ -192,7 +194,7 @@ const makeEngine = (live: LiveChildren): Engine => (request) =>
     })
   )
 
-/** There is no sandbox yet: both levels run as they are, and a tool's limits are part of its argv. */
+/** There is no sandbox yet: both levels run the program directly, and a tool's limits are part of its argv. */
 export const make = Effect.map(makeLiveChildren, (live) => {
   const engine = makeEngine(live)
   return ChildProcesses.fromEngines(new Map([["trusted", engine], ["standard", engine]]))

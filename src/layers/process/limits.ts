@@ -1,26 +1,28 @@
-// How a program gets its limits: Node cannot set any, so a fixed text for /bin/sh sets them and then becomes the
-// program, which it gets as positional parameters and never reads. Where nothing is to be set there is no shell: it
-// costs a third of a small program's start. A limit that the machine has already, and tighter, is not touched.
+// How a program gets its limits: Node cannot set them, so a fixed /bin/sh script sets them and then executes the
+// program, whose argv it gets as positional parameters and never parses. Without limits there is no shell, since it
+// costs a third of a small program's start. A stricter limit of the machine is kept.
 import { Result } from "effect"
 import * as Fs from "node:fs"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
 
 export interface LimitsHost {
   readonly platform: NodeJS.Platform
-  /** Whether a program that crashes would leave a core file, with all that was in its memory. */
+  /** Whether a program that crashes would leave a core file with its memory. */
   readonly leavesCores: () => boolean
 }
 
 export interface Limited {
   readonly argv: ReadonlyArray<string>
-  /** What the shell says first when it could not set a limit, which it then names; "" where there is no shell. */
+  /**
+   * The beginning of the script's message for a limit that could not be set, followed by its name; "" without a script.
+   */
   readonly refusal: string
 }
 
-/** The exit code of a program that was not started, together with `refusal` on stderr. */
+/** The script's exit code, together with `refusal` on stderr, if it did not start the program. */
 export const notStarted = 125
 
-// $1 cpu, $2 memory, $3 open files, $4 file size, $5 processes; "-" is none. `-p` is what dash and ash call `-u`.
+// $1 cpu, $2 memory, $3 open files, $4 file size, $5 processes; "-" is none. `-p` is the name in dash and ash for `-u`.
 const prelude = `refuse() { echo "$0 $1" >&2; exit ${notStarted}; }
 has() { [ "$1" != unlimited ] && [ "$1" -le "$2" ] 2>/dev/null; }
 ulimit -c 0
@@ -55,7 +57,7 @@ export const limited = (
   }
   if (!asked && !host.leavesCores()) return Result.succeed({ argv, refusal: "" })
   const token = makeToken()
-  // A shell adds variables of its own, which are none of the program's.
+  // Variables that a shell adds by itself and that the program must not get.
   const strange = ["PWD", "OLDPWD", "SHLVL"].filter((name) => !Object.hasOwn(env, name))
   return Result.succeed({
     argv: [
@@ -83,7 +85,7 @@ const readsCores = (): boolean => {
   }
 }
 
-/** Children inherit what Kiwi itself was started with, so it is read once. */
+/** Children inherit Kiwi's own limits, so they are read once. */
 export const makeHost = (platform: NodeJS.Platform): LimitsHost => {
   let cores: boolean | undefined
   return { platform, leavesCores: () => cores ??= readsCores() }

@@ -1,5 +1,6 @@
-// How Kiwi asks ChildProcesses for a child of its own: the keychain's helper, git, installers, a look at a version. What is around Kiwi – the folder it was started in, its variables, its PATH – belongs to a person, who may stand in
-// somebody else's repository; so a child gets none of it: a fixed folder and environment, and bounds for time and output.
+// How Kiwi starts its own child processes: the keychain's helper, git, installers, a version check. Kiwi's surroundings
+// (working directory, variables, PATH) belong to a person, who may be in somebody else's repository. So a child gets a
+// fixed folder and environment, and limits for time and output.
 import { Data, Duration, Effect, Option } from "effect"
 import { platform } from "node:os"
 import * as Path from "node:path"
@@ -11,21 +12,21 @@ import { variable } from "./variable.ts"
 export interface OwnChild {
   readonly program: Program
   readonly args: ReadonlyArray<string>
-  /** PATH of the child; the system's where none is given. */
+  /** PATH of the child. Default: the system's. */
   readonly searchPath?: string
-  /** Beside PATH, HOME and the locale. Nothing else of this process's environment reaches the child. */
+  /** In addition to PATH, HOME and the locale. Nothing else of this process's environment reaches the child. */
   readonly variables?: Readonly<Record<string, string>>
-  /** A folder of Kiwi's own; the root of the disk where none is given. */
+  /** A folder of Kiwi's own. Default: the root of the disk. */
   readonly cwd?: string
   readonly stdin?: string | Uint8Array
   readonly within: Duration.Input
-  /** Bytes of each stream. */
+  /** The limit of each stream, in bytes. */
   readonly most: number
-  /** What happens to a stdout that is longer: the child fails, or only the end is kept. Of stderr the end is kept. */
+  /** What happens with a longer stdout: the child fails, or only the end is kept. Of stderr the end is kept. */
   readonly longer?: "fails" | "is cut"
 }
 
-/** How a child of Kiwi's own ended by itself. */
+/** How one of Kiwi's own children exited by itself. */
 export interface OwnChildExit extends ChildExit {
   readonly stdout: Buffer
   readonly stderr: Buffer
@@ -33,7 +34,7 @@ export interface OwnChildExit extends ChildExit {
 
 export class OwnChildFailed extends Data.TaggedError("OwnChildFailed")<{
   readonly issue: "not-started" | "too-slow" | "too-long"
-  /** The operating system's code where it was not started, or that there is no engine; else "". */
+  /** The operating system's code if it was not started, or that there is no engine; otherwise "". */
   readonly code: string
 }> {}
 
@@ -42,10 +43,10 @@ const grace = 1_000
 
 const windows = platform() === "win32"
 
-/** Windows starts nothing without them. */
+/** Windows cannot start programs without them. */
 const ofWindows = ["SYSTEMROOT", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"]
 
-/** What a child of Kiwi's own is told of this machine. */
+/** The base environment of Kiwi's own children. */
 const environment = Effect.gen(function*() {
   const env: Record<string, string> = { LC_ALL: windows ? "C" : "C.UTF-8" }
   const folders = homeFolders({ HOME: Option.getOrUndefined(yield* variable("HOME")) })
@@ -74,7 +75,7 @@ const collector = (most: number, keepsAll: boolean) => {
   }
 }
 
-/** Runs it to its end, and ends all that it started; interruption ends it too. */
+/** Runs the child until it exits, and ends everything that it started. Interruption ends it too. */
 export type RunOwnChild = (child: OwnChild) => Effect.Effect<OwnChildExit, OwnChildFailed>
 
 export const makeRunOwnChild = Effect.map(

@@ -1,6 +1,7 @@
-// The programs that Kiwi starts for itself, by name: git, an installer, a shell that checks syntax. A project must not
-// become one of them by lying on somebody's PATH, so an entry counts only if it is absolute, lies in no project and in no
-// `node_modules/.bin`, and other users cannot put anything there. The same holds for the file that a name leads to.
+// The programs that Kiwi starts for itself, by name: git, an installer, a shell for syntax checks. A project's file
+// must not be used because it is on somebody's PATH. So an entry of PATH counts only if it is absolute, in no project
+// and in no `node_modules/.bin`, and other users cannot write there. The same applies to the file that a name resolves
+// to.
 import { Effect, Option } from "effect"
 import * as Fs from "node:fs"
 import { platform } from "node:os"
@@ -13,14 +14,14 @@ import { homeFolders, isProject } from "../workspace/home/homeFolders.ts"
 import { variable } from "./variable.ts"
 
 export interface Program {
-  /** Real path of what is started: a link that is turned meanwhile changes nothing. */
+  /** Real path of the program: redirecting a link meanwhile has no effect. */
   readonly file: string
-  /** The path that it was found by. Some programs do what their name says. */
+  /** The path under which it was found. Some programs behave differently by their name. */
   readonly as: string
 }
 
 export interface OwnPrograms {
-  /** PATH of a child: the entries that count, but for those with a link to what does not. */
+  /** PATH of a child: the entries that count, except those with a link to one that does not. */
   readonly searchPath: string
   /** By a name on PATH, or by an absolute path. */
   readonly find: (command: string) => Program | undefined
@@ -34,24 +35,26 @@ export const thisNode: Program = { file: execPath, as: execPath }
 /** "24.11.0" */
 export const thisVersion = versions.node
 
-/** What the system itself installs. */
+/** Folders of programs that the system itself installs. */
 export const systemPath = windows
   ? "C:\\Windows\\System32;C:\\Windows"
   : "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin"
 
 const inPackageBin = /(?:^|[/\\])node_modules[/\\]\.bin(?:[/\\]|$)/
 
-/** What a container shows as the owner of files whose owner it does not have: their folders are the system's. */
+/** The owner that a container shows for files whose owner it does not have: such folders are the system's. */
 const overflowUser = 65_534
 
-/** Whether another user can change what lies there: it, or a folder on the way, is theirs or open to everybody. */
+/**
+ * Whether another user can change the file: it, or a folder on its path, belongs to them or is writable by everybody.
+ */
 const isOpenToOthers = (real: string): boolean => {
   const self = getuid?.()
   if (self === undefined) return false
   for (let at = real;; at = Path.dirname(at)) {
     const { mode, uid } = Fs.statSync(at)
     if (uid !== 0 && uid !== self && uid !== overflowUser) return true
-    // In a sticky folder nobody moves away what belongs to another.
+    // In a sticky folder nobody can move files of another user.
     const sticky = at !== real && (mode & 0o1000) !== 0
     if ((mode & 0o002) !== 0 && !sticky) return true
     if (Path.dirname(at) === at) return false
@@ -59,8 +62,8 @@ const isOpenToOthers = (real: string): boolean => {
 }
 
 /**
- * The outermost folder from `folder` upwards that is a project, below the home folder and the root of the disk;
- * `folder` itself where none is. The outermost, since a project can hold another one.
+ * The outermost folder, from `folder` upwards, that is a project, below the home folder and the root of the disk;
+ * `folder` itself if there is none. The outermost, since a project can contain another one.
  */
 export const projectAround = (folder: string, home: string | undefined): string | undefined => {
   let found: string | undefined
@@ -71,7 +74,7 @@ export const projectAround = (folder: string, home: string | undefined): string 
   return found
 }
 
-/** The checkout that a project lies in: the outermost project around it, at least itself. All are real paths. */
+/** The checkout that contains a project: the outermost project around it, or itself. All are real paths. */
 export const checkoutAround = (project: string, userHome: string): string => projectAround(project, userHome) ?? project
 
 const real = (path: string): string => HostFiles.node.realPath(path) ?? path
@@ -81,7 +84,7 @@ const projectHere = (HOME: string | undefined): string | undefined => {
   try {
     return projectAround(real(cwd()), folders._tag === "Found" ? real(folders.userHome) : undefined)
   } catch {
-    // The folder that Kiwi was started in is gone.
+    // The folder in which Kiwi was started is gone.
     return undefined
   }
 }
@@ -92,7 +95,7 @@ export const makeOwnPrograms = (options: {
 }): OwnPrograms => {
   const projects = options.projects.flatMap((project) => [project, real(project)])
   const isProjects = (place: string) => projects.some((project) => isInside(project, place))
-  /** Its real path, unless it is a project's, a package's or somebody else's. */
+  /** Its real path, unless it belongs to a project, a package or another user. */
   const admit = (path: string): string | undefined => {
     const at = real(path)
     const isForeign = (place: string) => inPackageBin.test(place) || isProjects(place)
@@ -126,8 +129,8 @@ export const makeOwnPrograms = (options: {
 }
 
 /**
- * What is a project's and no program of the machine: `project`, what it lies in, and what Kiwi was started in. Not what
- * the Node lies in that runs Kiwi: who brought that needs no other program.
+ * Folders whose programs are not the machine's: `project`, its checkout, and Kiwi's working directory. The folder of
+ * the Node that runs Kiwi is not included: somebody who controls that Node needs no other program.
  */
 export const projectsAround = (project: string | undefined, HOME: string | undefined): ReadonlyArray<string> => {
   const folders = homeFolders({ HOME })
@@ -138,7 +141,7 @@ export const projectsAround = (project: string | undefined, HOME: string | undef
   return [...new Set([project, ...outer])].filter((folder) => folder !== undefined)
 }
 
-/** By PATH of this process. No program of these projects, or of the one that Kiwi was started in, is among them. */
+/** Programs on this process's PATH, without those of the given projects and of the project in the working directory. */
 export const ownPrograms = (...projects: ReadonlyArray<string>): Effect.Effect<OwnPrograms> =>
   Effect.zipWith(variable("PATH"), variable("HOME"), (searchPath, home) =>
     makeOwnPrograms({
@@ -146,5 +149,5 @@ export const ownPrograms = (...projects: ReadonlyArray<string>): Effect.Effect<O
       projects: [...projects, ...Option.toArray(Option.fromUndefinedOr(projectHere(Option.getOrUndefined(home))))]
     }))
 
-/** Those of the system, whatever PATH says. */
+/** Programs of the system, whatever PATH is. */
 export const systemPrograms = Effect.sync(() => makeOwnPrograms({ searchPath: systemPath, projects: [] }))

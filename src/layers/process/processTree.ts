@@ -1,9 +1,11 @@
 // Ends everything that a process has started. The group alone is not enough: a grandchild may have left it by setpgid
-// or setsid. On Linux /proc tells who descends from whom, who shares the session, and who was started with a call's
-// mark in its environment: a daemon that nothing else connects to the call any more. Elsewhere it is the group. Zombies
-// count as ended: in a container nobody may reap them. Who changed its environment as well is a stranger, and is not
-// touched. A sandbox ends what runs in it: its PID namespace dies with its first process. So for the levels that have one
-// none of this is called, and where `trusted` and `standard` can have such a namespace too, all goes but the group.
+// or setsid. On Linux /proc shows ancestry, sessions, and which processes were started with a call's mark in their
+// environment, such as a daemon with no other connection to the call. Elsewhere only the group is ended. Zombies count
+// as ended, since in a container nobody may reap them. A process that also changed its environment cannot be recognized
+// and is not touched.
+//
+// A sandbox ends what runs in it: its PID namespace dies with its first process. So none of this is called for levels
+// that have one, and once `trusted` and `standard` can have such a namespace too, all but the group can be removed.
 import { Clock, Effect } from "effect"
 import * as Fs from "node:fs"
 
@@ -13,7 +15,7 @@ interface ProcessStat {
   readonly group: number
   readonly session: number
   readonly state: string
-  /** Start time in ticks: tells a process from a later one with the same id. */
+  /** Start time in ticks: distinguishes a process from a later one with the same id. */
   readonly started: string
 }
 
@@ -26,7 +28,7 @@ export const readStat = (pid: number): ProcessStat | undefined => {
   } catch {
     return undefined
   }
-  // The command's name stands in parentheses and may hold anything: fields count from the last one.
+  // The command's name is in parentheses and may contain anything, so fields are counted from the last one.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
   return {
     pid,
@@ -72,23 +74,23 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   }
 }
 
-/** A child: its process, which leads a group and session of its own, and its mark. */
+/** A child: its process, which leads its own group and session, and its mark. */
 export interface Root {
   readonly pid: number
-  /** `NAME=value`, as it stands in the child's environment. */
+  /** `NAME=value`, as in the child's environment. */
   readonly mark: string
 }
 
 interface Tree {
-  /** Members by id, with their start times; grown by every look, so that orphans are not lost. */
+  /** Members by id, with their start times. Kept from scan to scan, so that orphans are not lost. */
   readonly members: Map<number, string>
-  /** The others that were looked at, likewise: a mark comes with the start. */
+  /** Other processes that were checked, in the same form: a process gets its mark only at its start. */
   readonly strangers: Map<number, string>
 }
 
 const makeTree = (): Tree => ({ members: new Map(), strangers: new Map() })
 
-const look = (root: Root, { members, strangers }: Tree): void => {
+const scanProcesses = (root: Root, { members, strangers }: Tree): void => {
   const all = readAll()
   const byPid = new Map(all.map((p) => [p.pid, p]))
   const known = (pid: number) => members.has(pid) && byPid.get(pid)?.started === members.get(pid)
@@ -122,10 +124,10 @@ const alive = ({ members }: Tree): ReadonlyArray<number> => {
 
 const groupAlive = (root: Root) => signal(-root.pid, 0)
 
-/** More ids than this are not tried one by one. */
+/** With more ids than this, they are not checked one by one. */
 const fewIds = 256
 
-/** The id that was given out last; 0 where it is not known. */
+/** The last id that was assigned; 0 if unknown. */
 const latestId = (): number => {
   try {
     return Number(/ (\d+)\s*$/.exec(Fs.readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0)
@@ -134,7 +136,7 @@ const latestId = (): number => {
   }
 }
 
-/** Whether something that left group and session lives on: only what was started since the child can. */
+/** Whether a process that left group and session still runs: it can only have started after the child. */
 const escaped = (root: Root, latest: number): boolean => {
   if (latest > root.pid && latest - root.pid <= fewIds) {
     for (let pid = root.pid + 1; pid <= latest; pid++) {
@@ -145,33 +147,33 @@ const escaped = (root: Root, latest: number): boolean => {
   return readAll().some(({ pid }) => pid !== root.pid && carries(pid, root.mark))
 }
 
-/** Whether anything is left of a child that has exited: one small file says no, where nothing was started since. */
+/** Whether any process of an exited child remains. Reads one small file if no process has started since. */
 export const isLeft = (root: Root): boolean => {
   if (!linux) return groupAlive(root)
   const latest = latestId()
   if (latest === root.pid) return false
   if (groupAlive(root)) {
     const tree = makeTree()
-    look(root, tree)
+    scanProcesses(root, tree)
     if (alive(tree).length > 0) return true
   }
   return escaped(root, latest)
 }
 
-/** At once and without waiting: for the exit of this process. */
+/** Immediate, without waiting: for the exit of this process. */
 export const killNow = (root: Root): void => {
   const tree = makeTree()
-  if (linux) look(root, tree)
+  if (linux) scanProcesses(root, tree)
   signal(-root.pid, "SIGKILL")
   for (const pid of alive(tree)) signal(pid, "SIGKILL")
 }
 
-/** TERM, a grace in milliseconds, KILL until nothing is left. */
+/** TERM, a grace period in milliseconds, then KILL until nothing is left. */
 export const endTree = Effect.fnUntraced(function*(root: Root, grace: number) {
   const tree = makeTree()
   const remaining = (): boolean => {
     if (!linux) return groupAlive(root)
-    look(root, tree)
+    scanProcesses(root, tree)
     return alive(tree).length > 0
   }
   const send = (name: NodeJS.Signals) => {
@@ -187,7 +189,7 @@ export const endTree = Effect.fnUntraced(function*(root: Root, grace: number) {
     yield* Effect.sleep(pause)
     pause = Math.min(pause * 2, 100)
   }
-  // A process that forks while it is looked at is caught by the next look.
+  // A process that forks during a scan is found by the next one.
   for (let round = 0; round < 20 && remaining(); round++) {
     send("SIGKILL")
     yield* Effect.sleep(10)

@@ -1,5 +1,5 @@
-// The file that a command stands for. A bare name is looked up as EnvResolver looks interpreters up, and not by the
-// operating system: what is shown and locked is then what runs, and a file of the project is never found by its name.
+// Finds the file for a command. A bare name is looked up by EnvResolver's rules, and not by the operating system: so
+// what is shown and locked is what runs, and a project's file is never found by name.
 import { Result } from "effect"
 import * as Fs from "node:fs"
 import { platform } from "node:os"
@@ -10,11 +10,11 @@ import { errorCode } from "./errorCode.ts"
 
 export interface ProgramQuery {
   readonly command: string
-  /** The folder that it is started in: a path with a slash is taken from there. */
+  /** The working directory: a path with a slash is relative to it. */
   readonly folder: string
-  /** The project's folder; its programs have no names. */
+  /** The project's folder. Its programs are not found by name. */
   readonly project: string
-  /** PATH as the child gets it. */
+  /** The child's PATH. */
   readonly searchPath: string | undefined
 }
 
@@ -22,7 +22,7 @@ const usual = { posix: "/usr/local/bin:/usr/bin:/bin", windows: "C:\\Windows\\Sy
 
 const notFound = "no such program on PATH, where entries inside the project do not count"
 
-/** An absolute file, or what is wrong; `issue` may be a code of the operating system. */
+/** An absolute path, or what is wrong. `issue` may be an error code of the operating system. */
 export const makeFindProgram = (windows = platform() === "win32") => {
   const path = windows ? Path.win32 : Path.posix
   let latest: { readonly key: string; readonly programs: Programs } | undefined
@@ -42,7 +42,7 @@ export const makeFindProgram = (windows = platform() === "win32") => {
     return Result.try({
       try: () => {
         Fs.accessSync(file, Fs.constants.X_OK)
-        if (!Fs.statSync(file).isFile()) throw Object.assign(new Error("it is no file"), { code: "EACCES" })
+        if (!Fs.statSync(file).isFile()) throw Object.assign(new Error("it is not a file"), { code: "EACCES" })
         return file
       },
       catch: (cause) => errorCode(cause) || "ENOENT"

@@ -1,5 +1,5 @@
-// One variable of the process's environment, through the current ConfigProvider. Empty, absent and unreadable are one:
-// not set.
+// Reads one variable of the process's environment, through the current ConfigProvider. Empty, absent and unreadable all
+// count as not set.
 import { Config, Effect, Option } from "effect"
 
 export const variable = (name: string): Effect.Effect<Option.Option<string>> =>

@@ -1,5 +1,5 @@
-// The one way to run a tool. Each step is a named function over what those before it have found out; the list is the
-// order, and nothing runs that is not in it. Only `ToolProxy.call` is a span: steps are on the hot path.
+// The only way to run a tool. Each step is a named function of what earlier steps have found. The list is the order,
+// and nothing outside of it runs. Only `ToolProxy.call` is a span, since steps are on the hot path.
 import { Effect, Layer, Result } from "effect"
 import type { Ending, Request } from "../../services/audit/audited.ts"
 import { audited, resultLost } from "../../services/audit/audited.ts"
@@ -53,7 +53,7 @@ const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
   }
 }
 
-/** The tool has run, and nothing undoes that. */
+/** The tool has run, and that cannot be undone. */
 const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...result.warnings, resultLost] })
 
 /** Between the audit's two entries. */

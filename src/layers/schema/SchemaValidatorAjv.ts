@@ -1,5 +1,5 @@
-// Compiles schemas of verified items, once each: a compiled schema is code, so nobody whose signature does not count
-// gets that far. The compiler is loaded on first use.
+// Compiles schemas of verified items, each once. A compiled schema is code, so only schemas with a trusted signature
+// get here. The compiler is loaded on first use.
 import { Effect, Layer, Result, type Schema } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { type Checks, checkValue, topLevelKeys } from "../../services/schema/checkValue.ts"
@@ -9,7 +9,7 @@ import { SchemaUnusable, SchemaValidator } from "../../services/schema/SchemaVal
 type Validate = SchemaValidator["Service"]["validate"]
 type Request = Parameters<Validate>[0]
 
-/** Compiled schemas that are kept; the one unused for longest goes first. */
+/** The limit of cached compiled schemas, least recently used evicted first. */
 const maxKept = 500
 
 /** No schema without the word has one, and the engine takes as long to load as the compiler. */
@@ -40,9 +40,12 @@ export const make = Effect.gen(function*() {
   const validate: Validate = Effect.fnUntraced(function*(request: Request) {
     const { closed, origin, value, what } = request
     if (origin._tag === "foreign") {
-      return yield* new SchemaUnusable({ what, issue: "it comes from no verified item, and only those are compiled" })
+      return yield* new SchemaUnusable({
+        what,
+        issue: "it does not come from a verified item, and only those are compiled"
+      })
     }
-    // A digest has no blank in it, so no two requests have one key.
+    // A digest has no blank, so two requests cannot have the same key.
     const key = `${origin.digest} ${closed} ${what}`
     const known = kept.get(key)
     const checks = known ?? (yield* compile(request))

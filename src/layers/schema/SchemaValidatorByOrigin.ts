@@ -1,4 +1,4 @@
-// Chooses by where a schema comes from: a verified item's is compiled, any other is interpreted.
+// Chooses a validator by a schema's origin: a verified item's is compiled, any other is interpreted.
 import { Effect, Layer } from "effect"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import * as SchemaValidatorAjv from "./SchemaValidatorAjv.ts"

@@ -1,4 +1,4 @@
-// Interprets schemas from anywhere: nothing of them becomes code, and every validation is bounded in steps.
+// Interprets schemas of any origin: nothing in them becomes code, and the steps of every validation are bounded.
 import { Effect, Layer, Result } from "effect"
 import { checkValue, topLevelKeys } from "../../services/schema/checkValue.ts"
 import { prepareSchema } from "../../services/schema/schemaText.ts"

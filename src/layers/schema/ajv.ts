@@ -1,4 +1,4 @@
-// The compiling validator behind one door, so that it is loaded on first use and its types stay here.
+// The only import of the compiling validator, so that it is loaded on first use and its types stay in this file.
 import { Ajv } from "ajv"
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js"
 import { JsonPointer, Result, type Schema } from "effect"
@@ -9,7 +9,7 @@ import type { linearPattern } from "./linearPatterns.ts"
 
 class PatternRefused extends Error {}
 
-/** Ajv tells patterns apart by `toString`, and wants source text that is only used for generated modules. */
+/** Ajv distinguishes patterns by `toString`, and needs source text that is only used for generated modules. */
 const engineOf = (read: typeof linearPattern) =>
   Object.assign(
     (pattern: string) => ({
@@ -25,7 +25,7 @@ const options: Options = {
   strict: false,
   // Inherited names such as `constructor` are not keys of the data.
   ownProperties: true,
-  // Formats are annotations, as 2020-12 has them.
+  // Formats are annotations, as in 2020-12.
   validateFormats: false,
   // Keyword values are checked while compiling; compiling the meta-schema would cost ten times the rest.
   validateSchema: false,
@@ -37,7 +37,7 @@ const options: Options = {
 
 export type Check = (value: Schema.Json) => Result.Result<ReadonlyArray<SchemaFailure>, string>
 
-/** A fresh Ajv for every schema: it never forgets what it has compiled, and making one costs less than compiling. */
+/** A new Ajv for every schema: an Ajv never releases what it compiled, and creating one costs less than compiling. */
 export const compile = (prepared: PreparedSchema, read: typeof linearPattern): Result.Result<Check, string> =>
   Result.map(
     Result.try({
@@ -50,7 +50,7 @@ export const compile = (prepared: PreparedSchema, read: typeof linearPattern): R
     (validate: ValidateFunction) => (value) =>
       Result.try({
         try: () => validate(value) ? [] : failuresOf(validate.errors ?? [], prepared),
-        catch: (e) => e instanceof RangeError ? "it refers to itself without end" : `it cannot be run: ${String(e)}`
+        catch: (e) => e instanceof RangeError ? "it refers to itself endlessly" : `it cannot be run: ${String(e)}`
       })
   )
 
@@ -74,10 +74,10 @@ const reachable = (schema: unknown, prepared: PreparedSchema): ReadonlySet<unkno
 
 const keyPointer = (pointer: string, key: unknown) => `${pointer}/${JsonPointer.escapeToken(String(key))}`
 
-/** Ajv reports alternatives after everything that their branches said; here it is put back below them. */
+/** Ajv reports an alternative after all failures of its branches. This moves those back below it. */
 const failuresOf = (errors: ReadonlyArray<ErrorObject>, prepared: PreparedSchema): ReadonlyArray<SchemaFailure> => {
   const collected: Array<Collected> = []
-  /** Takes out what the schemas below `alternative` said about the value at `pointer`. */
+  /** Removes and returns the failures of the schemas below `alternative` for the value at `pointer`. */
   const takeBelow = (alternative: unknown, pointer: string): ReadonlyArray<SchemaFailure> => {
     const schemas = reachable(alternative, prepared)
     const taken: Array<SchemaFailure> = []
@@ -91,7 +91,7 @@ const failuresOf = (errors: ReadonlyArray<ErrorObject>, prepared: PreparedSchema
   }
   for (const e of errors) {
     const { instancePath: pointer, keyword, params } = e
-    // `if` repeats what its branch said; the names inside propertyNames are no places in the value.
+    // `if` repeats its branch's failures. Names inside propertyNames are not paths in the value.
     if (keyword === "if" || e.propertyName !== undefined) continue
     const parent: Schema.Json | undefined = e.parentSchema
     // The schema was JSON when it was compiled, so its keywords' values are.

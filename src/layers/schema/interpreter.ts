@@ -1,6 +1,6 @@
-// The interpreting validator behind one door. It has no bounds of its own: it runs patterns on the built-in engine, and
-// a small schema can make it work for years. So it gets a copy in which patterns are tests of a linear engine, formats
-// are annotations, and every subschema that is evaluated counts.
+// The only import of the interpreting validator. It has no limits of its own: it runs patterns on the built-in engine,
+// and a small schema can make it work for years. So it gets a copy of the schema in which patterns are tests on a
+// linear-time engine, formats are annotations, and every evaluated subschema is counted.
 import { dereference, format, type OutputUnit, type Schema as ForeignSchema, validate } from "@cfworker/json-schema"
 import { JsonPointer, Result, type Schema } from "effect"
 import { isJsonObject, own, pointerKeys } from "../../services/schema/json.ts"
@@ -14,14 +14,14 @@ import {
 } from "../../services/schema/schemaText.ts"
 import { type LinearPattern, linearPattern } from "./linearPatterns.ts"
 
-/** Subschemas that one validation may evaluate. */
+/** The limit of subschemas that one validation evaluates. */
 const maxSteps = 200_000
-/** Names times patterns that one validation may match. */
+/** The limit of names times patterns that one validation matches. */
 const maxMatches = 100_000
 
 const patternPrefix = "kiwi-pattern:"
 
-/** Left out of the copy: annotations that the interpreter would act on, and keywords of other drafts. */
+/** Omitted from the copy: annotations that the interpreter would act on, and keywords of other drafts. */
 const ignored: ReadonlySet<string> = new Set([
   "id",
   "format",
@@ -36,9 +36,9 @@ class Unbounded extends Error {}
 interface Copy {
   readonly root: Schema.JsonObject
   readonly patterns: ReadonlyMap<string, LinearPattern>
-  /** The copies of `false`. */
+  /** The schemas that replace `false`. */
   readonly never: ReadonlySet<Schema.Json>
-  /** What each copied schema is the copy of. */
+  /** The original of each copied schema. */
   readonly originals: ReadonlyMap<Schema.Json, Schema.JsonObject>
 }
 
@@ -46,7 +46,7 @@ type Mutable = Record<string, Schema.Json>
 
 const bare = (): Mutable => Object.create(null)
 
-/** The interpreter reads `$recursiveAnchor` of every subschema that it evaluates: the one place to count them. */
+/** The interpreter reads `$recursiveAnchor` of every subschema that it evaluates: the only place to count them. */
 const countingPrototype = (): object => {
   let steps = 0
   return Object.defineProperty(Object.create(null), "$recursiveAnchor", {
@@ -57,7 +57,7 @@ const countingPrototype = (): object => {
   })
 }
 
-/** Without prototypes, so that an inherited name is never taken for a key; collects the names on the way. */
+/** Copies without prototypes, so that an inherited name is never read as a key. Collects the names. */
 const copyValue = (value: Schema.Json, names: Set<string>): Schema.Json => {
   if (Array.isArray(value)) return value.map((v: Schema.Json) => copyValue(v, names))
   if (!isJsonObject(value)) return value
@@ -119,7 +119,7 @@ const copySchema = (schema: Schema.JsonObject, names: ReadonlySet<string>): Copy
     return copy
   }
 
-  /** Instead of patterns, the names of this very value that they match. */
+  /** Replaces patterns by those names in this value that match them. */
   const expand = (byPattern: Schema.JsonObject, copy: Mutable) => {
     const properties: Mutable = Object.assign(bare(), isJsonObject(copy["properties"]) ? copy["properties"] : {})
     for (const [pattern, inner] of Object.entries(byPattern)) {
@@ -166,7 +166,7 @@ const schemaKeywords: ReadonlySet<string> = new Set([
 
 const isStrings = (value: Schema.Json) => Array.isArray(value) && value.every((v) => typeof v === "string")
 
-/** Whether a value fits, and why not. Fails with what makes the schema unusable for it. */
+/** Whether a value fits, and why not. Fails if the schema cannot be used for this value. */
 export const interpret = (
   prepared: PreparedSchema,
   value: Schema.Json
@@ -177,7 +177,7 @@ export const interpret = (
       const names = new Set<string>()
       const instance = copyValue(value, names)
       const copy = copySchema(prepared.schema, names)
-      // Its types describe schemas more narrowly than JSON; its own checks look at every member again.
+      // Its types for schemas are narrower than JSON, but it checks every member itself.
       const root = copy.root as unknown as ForeignSchema
       for (const [pattern, test] of copy.patterns) format[patternPrefix + pattern] = test
       try {
@@ -188,7 +188,7 @@ export const interpret = (
         for (const pattern of copy.patterns.keys()) delete format[patternPrefix + pattern]
       }
     },
-    catch: (e) => e instanceof Unbounded ? e.message : "a keyword in it has a value that it cannot have"
+    catch: (e) => e instanceof Unbounded ? e.message : "a keyword in it has an invalid value"
   })
 
 const usesDynamicRef = (value: Schema.Json): boolean =>
@@ -216,7 +216,7 @@ const decode = (location: string) =>
 interface SchemaLocation {
   readonly constraint: Schema.Json | undefined
   readonly parent: Schema.JsonObject | undefined
-  /** The keyword that the parent schema itself is the value of, and the schema around it. */
+  /** The keyword whose value is the parent schema itself, and the schema around that keyword. */
   readonly holder: { readonly keyword: string; readonly schema: Schema.JsonObject | undefined }
   readonly inContains: boolean
 }
@@ -259,7 +259,7 @@ const collect = (errors: ReadonlyArray<OutputUnit>, copy: Copy): ReadonlyArray<S
   const build = (units: ReadonlyArray<OutputUnit>): ReadonlyArray<SchemaFailure> => {
     const failures: Array<SchemaFailure> = []
     let i = 0
-    /** The units after this one that are below its keyword. */
+    /** Removes and returns the following units that are below its keyword. */
     const takeBelow = (location: string): ReadonlyArray<OutputUnit> => {
       const start = i
       while (units[i]?.keywordLocation.startsWith(`${location}/`) === true) i++
@@ -270,7 +270,7 @@ const collect = (errors: ReadonlyArray<OutputUnit>, copy: Copy): ReadonlyArray<S
       if (unit === undefined || wrappers.has(unit.keyword)) continue
       const { constraint, holder, inContains, parent } = follow(decode(unit.keywordLocation), copy.root, resolve)
       const pointer = decode(unit.instanceLocation)
-      // Some of its locations name the keyword in another spelling.
+      // Some of its locations spell the keyword differently.
       const stated = constraint ?? (parent === undefined ? undefined : own(parent, unit.keyword))
       const base = { keyword: unit.keyword, pointer, constraint: stated, parent }
       if (unit.keyword === "anyOf" || unit.keyword === "oneOf") {
@@ -298,7 +298,7 @@ const collect = (errors: ReadonlyArray<OutputUnit>, copy: Copy): ReadonlyArray<S
   return build(errors)
 }
 
-/** `false` says different things in different places. */
+/** The meaning of `false` depends on its place. */
 const neverKeyword = (holder: string): string => {
   switch (holder) {
     case "additionalProperties":

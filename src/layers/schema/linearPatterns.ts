@@ -1,5 +1,6 @@
-// Patterns from schemas, on an engine whose time is linear in the text. What it cannot run – look-around, back
-// references – is refused rather than handed to the built-in engine. Imported only by what is itself loaded late.
+// Patterns from schemas, on an engine with linear time. A pattern that it does not support (look-around, back
+// references) is refused and not passed to the built-in engine. Imported only by modules that are themselves loaded
+// late.
 import { Result } from "effect"
 import { RE2JS } from "re2js"
 

@@ -1,4 +1,4 @@
-// The index without a file: the same words and the same order of hits, gone with its scope.
+// The index in memory, for the life of its scope: the same words and the same order of hits.
 import { Effect, Layer } from "effect"
 import { ItemIndex } from "../../services/search/ItemIndex.ts"
 import * as ProcessLockMemory from "../workspace/ProcessLockMemory.ts"

@@ -1,5 +1,5 @@
-// Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are; the
-// project's is read through ProjectTrust alone, which says what of it may loosen and what can only tighten.
+// Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are. The
+// project's is read only through ProjectTrust, which says what of it may loosen and what can only tighten.
 import { Effect, Layer, Result } from "effect"
 import { join } from "node:path"
 import {
@@ -29,12 +29,12 @@ interface Parsed {
 }
 
 const wrong: Record<Exclude<Unread, "absent">, string> = {
-  "not-a-file": "it is no regular file",
+  "not-a-file": "it is not a regular file",
   "too-large": "it is too large",
   unreadable: "it cannot be read"
 }
 
-/** A regular file of reasonable size, links followed; fails with what is wrong. */
+/** Reads a regular file of limited size, following links. Fails with the reason. */
 export const readOwn = (path: string): Result.Result<Uint8Array | undefined, string> => {
   const read = readRegular(path, { maxBytes: maxControlBytes, follow: true })
   if (Result.isSuccess(read)) return Result.succeed(read.success)
@@ -43,7 +43,7 @@ export const readOwn = (path: string): Result.Result<Uint8Array | undefined, str
 
 const unreadable = (base: SettingsValues, file: string, line: number, issue: string): Interpreted => ({
   values: base,
-  problems: [{ file, line, issue, hint: "Nothing of it holds until it is mended" }],
+  problems: [{ file, line, issue, hint: "None of it applies until it is fixed" }],
   loosens: []
 })
 
@@ -52,7 +52,7 @@ export const make = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const last = new Map<string, Parsed>()
 
-  /** Parses a text once: a stranger's can be made to take long, and it is looked at every second. */
+  /** Caches the parsed text: a stranger's file can be slow to parse, and is checked every second. */
   const parse = Effect.fnUntraced(function*(slot: string, bytes: Uint8Array) {
     const known = last.get(slot)
     if (known !== undefined && Buffer.compare(known.bytes, bytes) === 0) return known.result
@@ -100,18 +100,18 @@ export const make = Effect.gen(function*() {
     for (const [index, text] of narrowing.success.entries()) {
       const some = yield* over(`narrowing ${index}`, text, values, projectFile, true)
       values = some.values
-      // Nobody has accepted this text, so it is named by its lines and never quoted.
+      // Nobody has accepted this text, so messages give its line numbers and never quote it.
       const hint = "kiwi trust project"
       const unclear = some.problems.map(({ line }) => ({
         file: projectFile,
         line,
-        issue: "what stands here sets nothing, and nobody has accepted this file as it is",
+        issue: "this line sets nothing, and nobody has accepted this file as it is",
         hint
       }))
       const held = some.loosens.map(({ key, line }) => ({
         file: projectFile,
         line,
-        issue: `${key} does not hold: it is not stricter, and nobody has accepted this file as it is`,
+        issue: `${key} does not apply: it is not stricter, and nobody has accepted this file as it is`,
         hint
       }))
       problems.push(...unclear, ...held)

@@ -1,4 +1,4 @@
-// Settings as given, the defaults for the rest.
+// The given settings, and defaults for the rest.
 import { Effect, Layer } from "effect"
 import { defaults, Settings, type SettingsValues } from "../../services/settings/Settings.ts"
 

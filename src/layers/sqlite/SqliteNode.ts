@@ -1,6 +1,6 @@
-// An `effect/sql` client on `node:sqlite`, and the only file that imports it. Names and options are among those of
-// `@effect/sql-sqlite-node`, so that this file becomes one import when that package has a release for Effect 4.1.
-// `node:sqlite` is synchronous: one connection behind one permit, and no statement that runs for long.
+// An `effect/sql` client on `node:sqlite`, and the only file that imports it. Names and options are those of
+// `@effect/sql-sqlite-node`, so that one import replaces this file once that package supports Effect 4.1. `node:sqlite`
+// is synchronous: one connection behind one permit, and no long-running statements.
 import { Context, Duration, Effect, Layer, Semaphore, Stream } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -26,13 +26,13 @@ export const SqliteClient = Context.Service<SqliteClient>("kiwi/layers/sqlite/Sq
 export interface SqliteClientConfig {
   /** A path, or `:memory:`. */
   readonly filename: string
-  /** Prepared statements kept, least recently used dropped. Default: 256. */
+  /** Number of prepared statements kept, least recently used evicted first. Default: 256. */
   readonly prepareCacheSize?: number | undefined
-  /** Leaves the journal mode of a file as it is. */
+  /** Keeps the journal mode of a file as it is. */
   readonly disableWAL?: boolean | undefined
   /**
-   * How long a statement waits for another process. Default: 5 s. The wait is SQLite's own and stops every fiber:
-   * where waiting is likely, use 0 and retry `LockTimeoutError` by a schedule.
+   * How long a statement waits for another process. Default: 5 s. SQLite's wait blocks every fiber: if waiting is
+   * likely, use 0 and retry `LockTimeoutError` by a schedule.
    */
   readonly busyTimeout?: Duration.Input | undefined
 }
@@ -42,10 +42,10 @@ interface SqliteConnection extends Connection {
   readonly loadExtension: (path: string) => Effect.Effect<void, SqlError>
 }
 
-// SQLITE_CONSTRAINT_PRIMARYKEY and _ROWID, which say the same to a caller as SQLITE_CONSTRAINT_UNIQUE.
+// SQLITE_CONSTRAINT_PRIMARYKEY and _ROWID, which mean the same to a caller as SQLITE_CONSTRAINT_UNIQUE.
 const uniqueViolations: ReadonlySet<number> = new Set([1555, 2579])
 
-/** What SQLite answered (an extended result code), where `cause` is an error of `node:sqlite`. */
+/** SQLite's extended result code, if `cause` is an error of `node:sqlite`. */
 const resultCode = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
 
@@ -76,7 +76,7 @@ const bind = (value: unknown): SQLInputValue => {
     case "undefined":
       return null
     default:
-      // Anything else that SQLite cannot hold is refused by node:sqlite with ERR_INVALID_ARG_TYPE.
+      // Any other type that SQLite cannot store is refused by node:sqlite with ERR_INVALID_ARG_TYPE.
       return value instanceof Date ? value.toISOString() : value as SQLInputValue
   }
 }
@@ -126,7 +126,7 @@ const makeConnection = (db: DatabaseSync, capacity: number): SqliteConnection =>
   const arrays = (entry: Prepared, params: ReadonlyArray<unknown>, safeIntegers: boolean) => {
     entry.statement.setReturnArrays(true)
     try {
-      // Typed as objects by @types/node whatever was set.
+      // @types/node types rows as objects, whatever the option.
       return objects(entry, params, safeIntegers) as unknown as ReadonlyArray<ReadonlyArray<unknown>>
     } finally {
       entry.statement.setReturnArrays(false)
@@ -205,7 +205,7 @@ export const make = Effect.fnUntraced(function*(options: SqliteClientConfig) {
     ...acquirers,
     compiler: Statement.makeCompilerSqlite(),
     driver: "sqlite-node",
-    // A deferred transaction that writes after it has read fails where another process wrote in between.
+    // A deferred transaction that writes after a read fails if another process wrote in between.
     beginTransaction: "BEGIN IMMEDIATE",
     prepareTransactionControls: true,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,

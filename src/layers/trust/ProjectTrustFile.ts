@@ -1,6 +1,6 @@
-// Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It is believed only if this user wrote it and nobody else
-// could, so that even a home that others can write forges no decision. Beside it lie copies of the accepted control
-// files: what a person is shown a diff against, and what keeps restricting when a file is changed or removed.
+// Project trust in `$KIWI_HOME/projects/<id>/trust.json`. It counts only if this user wrote it and nobody else could,
+// so that nobody can forge a decision in a home that others can write. Beside it are copies of the accepted control
+// files: a person is shown a diff against them, and their restrictions hold on when a file is changed or removed.
 import { DateTime, Effect, Layer, Option, Order, Result, Schema } from "effect"
 import { join, relative } from "node:path"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
@@ -32,11 +32,11 @@ const decodeDecision = Schema.decodeUnknownResult(trustDecisionJson)
 const encodeDecision = Schema.encodeSync(trustDecisionJson)
 const maxDecisionBytes = 4_194_304
 
-interface Standing {
+interface CurrentTrust {
   readonly state: TrustState
-  /** Also of a project that is restricted by now, as long as it is about this project. */
+  /** The decision about this project, also if the project is restricted by now. */
   readonly decision: TrustDecision | undefined
-  /** Which folder it is now, where it is trusted. */
+  /** The folder's current identity, if the project is trusted. */
   readonly folder?: string
 }
 
@@ -51,7 +51,7 @@ const refusal = (found: TrustState): ProjectRestricted =>
 const notTrusted = "nobody has trusted it yet"
 const noProject = new ProjectRestricted({ reason: "there is no project", remedy: "kiwi init" })
 
-/** Where there is no project there is nothing to trust, and nothing of a project to use. */
+/** Without a project there is nothing to trust, and nothing of a project to use. */
 const withoutProject: ProjectTrust["Service"] = {
   state: Effect.succeed({ _tag: "NoProject" }),
   require: Effect.fail(noProject),
@@ -100,7 +100,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     return bytes !== undefined && sha256(bytes) === digest ? bytes : undefined
   })
 
-  /** What the disk says now: a decision about this project that this user made, or nothing. */
+  /** The decision on disk, if it is about this project and this user made it. */
   const loadDecision = Effect.gen(function*() {
     const read = yield* Effect.result(files.read(home, decisionPath, { maxBytes: maxDecisionBytes, own: true }))
     if (Result.isFailure(read) || read.success === undefined) return undefined
@@ -114,7 +114,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     return decision.folder === folder || (decision.mark !== undefined && decision.mark === (yield* mark.current))
   })
 
-  const standing = Effect.fnUntraced(function*(): Effect.fn.Return<Standing> {
+  const currentTrust = Effect.fnUntraced(function*(): Effect.fn.Return<CurrentTrust> {
     const report = inspectFolders(folders)
     if (report._tag === "Unusable") {
       const { reason, remedy } = report
@@ -133,7 +133,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     return { state: { _tag: "Trusted", seen }, decision, folder: report.folder }
   })
 
-  /** Whether the folder is known both ways, or cannot be. */
+  /** Whether the folder is known by both proofs, or cannot be. */
   const isKnownTwice = Effect.fnUntraced(function*(decision: TrustDecision, folder: string) {
     const marked = decision.mark !== undefined && decision.mark === (yield* mark.current)
     return marked ? decision.folder === folder : !isUnique(folder)
@@ -142,12 +142,12 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   let proofsRenewed = false
 
   /**
-   * Of two proofs that the folder is the same, the one that was lost: `git clean -x` takes the mark, and a container
-   * gives the folder another time of birth. Once in a process, and by the other proof alone.
+   * Renews the proof that was lost, of the two that the folder is the same: `git clean -x` removes the mark, and a
+   * container changes the folder's time of birth. Done once in a process, and only if the other proof holds.
    */
   const renewProofs = Effect.fnUntraced(function*() {
     proofsRenewed = true
-    const { decision, folder } = yield* standing()
+    const { decision, folder } = yield* currentTrust()
     if (decision === undefined || folder === undefined || (yield* isKnownTwice(decision, folder))) return
     const left = decision.folder === folder ? yield* mark.leave() : decision.mark
     // Writing may have moved a folder of an image to the layer of this container.
@@ -157,16 +157,16 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const require = Effect.gen(function*() {
-    const { state: found } = yield* standing()
+    const { state: found } = yield* currentTrust()
     if (found._tag !== "Trusted") return yield* refusal(found)
-    // Where it cannot be written, the proof that is there has to do.
+    // If it cannot be written, the remaining proof has to do.
     if (!proofsRenewed) yield* Effect.ignore(locked(renewProofs()))
   })
 
   const acceptedOf = (decision: TrustDecision | undefined, path: string): AcceptedFile | undefined =>
     decision?.files.find((file) => file.path === path)
 
-  /** The bytes of a control file now, if they have this digest. */
+  /** The bytes of a control file, if they have this digest now. */
   const bytesWith = Effect.fnUntraced(function*(path: string, digest: string) {
     const found = yield* controls.getEffect(join(project.root, path), readControlFile(files, project.root, path))
     return found?._tag === "Read" && found.digest === digest ? found.bytes.slice() : undefined
@@ -174,14 +174,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
 
   const readControl = Effect.fnUntraced(function*(path: string) {
     if (!isControlPath(path)) return undefined
-    const { decision, state: found } = yield* standing()
+    const { decision, state: found } = yield* currentTrust()
     const accepted = found._tag === "Trusted" ? acceptedOf(decision, path) : undefined
     return accepted === undefined ? undefined : yield* bytesWith(path, accepted.digest)
   })
 
   const readNarrowing = Effect.fnUntraced(function*(path: string) {
     if (!isControlPath(path) || isEnvironmentFile(path)) return []
-    const { decision, state: found } = yield* standing()
+    const { decision, state: found } = yield* currentTrust()
     const accepted = acceptedOf(decision, path)
     const now = yield* readControlFile(files, project.root, path)
     if (found._tag === "Trusted" && now?._tag === "Read" && now.digest === accepted?.digest) return []
@@ -234,14 +234,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   const interpreter = Effect.fnUntraced(function*(place: string, afresh?: boolean) {
-    const { decision, state: found } = yield* standing()
+    const { decision, state: found } = yield* currentTrust()
     const now = found._tag === "Trusted" ? yield* interpreters.readAt(place, afresh) : undefined
     return now === undefined
       ? judgeInterpreter({ path: place, files: [] }, undefined)
       : judgeInterpreter(now, decision)
   })
 
-  /** Everything that a decision would rest on, read in one go. */
+  /** Everything that a decision depends on, read at once. */
   const gather = Effect.fnUntraced(function*() {
     const report = inspectFolders(folders)
     const decision = yield* currentDecision
@@ -249,7 +249,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const concerns = report._tag === "Usable" ? report.concerns : []
     const found = yield* interpreters.readAll
     const gone = interpreters.goneSince(decision)
-    const place = interpreters.placeNow()
+    const place = interpreters.currentPlace()
     const proposal = yield* makeProposal(files, { ...place, concerns, compared, interpreters: found, gone })
     return {
       report,
@@ -268,7 +268,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   const keepCopy = (file: AcceptedFile, bytes: Uint8Array) =>
     file.names === undefined ? files.write(home, copyPath(file.digest), bytes) : Effect.void
 
-  /** Writes a decision, then removes the copies that only the last one needed. */
+  /** Writes a decision, then removes the copies that only the previous one needed. */
   const record = Effect.fnUntraced(function*(decision: TrustDecision) {
     const last = yield* currentDecision
     yield* files.write(home, decisionPath, encodeDecision(decision))
@@ -292,7 +292,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
       kept.push(file)
     }
     const left = yield* mark.leave()
-    // Looked at now: what was written may have moved a folder of an image to the layer of this container.
+    // Inspected after writing, which may have moved a folder of an image to the layer of this container.
     const now = inspectFolders(folders)
     yield* record({
       version: 1,
@@ -330,14 +330,14 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
     const value = yield* create
     const report = inspectFolders(folders)
     if (hadAi || report._tag === "Unusable" || report.concerns.length > 0) return { value, trusted: false }
-    // A control file that is there now was there before, or somebody else wrote it meanwhile: nobody was shown it.
+    // A control file that exists now existed before, or somebody else wrote it meanwhile: nobody was shown it.
     yield* locked(decide("init", report, [], []))
     return { value, trusted: true }
   })
 
   const renew: ProjectTrust["Service"]["renew"] = Effect.fn("ProjectTrust.renew")(function*(path, { after, before }) {
     return yield* locked(Effect.gen(function*() {
-      const { decision, state: found } = yield* standing()
+      const { decision, state: found } = yield* currentTrust()
       if (!isControlPath(path) || decision === undefined || found._tag !== "Trusted") return false
       const accepted = acceptedOf(decision, path)
       if (accepted?.digest !== (before === undefined ? undefined : sha256(before))) return false
@@ -350,7 +350,7 @@ const makeFor = Effect.fnUntraced(function*(project: Project) {
   })
 
   return ProjectTrust.of({
-    state: Effect.map(Effect.suspend(standing), (found) => found.state),
+    state: Effect.map(Effect.suspend(currentTrust), (found) => found.state),
     require,
     controlFiles: Effect.gen(function*() {
       const compared = yield* compare(yield* currentDecision)

@@ -1,4 +1,4 @@
-// A project's trust without a disk: trusted or not, with control files that were accepted as they are.
+// A project's trust in memory: trusted or not, with control files that count as accepted.
 import { Effect, Layer, Ref } from "effect"
 import { type HumanAct, requireAct } from "../../services/trust/HumanAct.ts"
 import type { ControlFile, TrustProposal, TrustState } from "../../services/trust/ProjectTrust.ts"

@@ -1,5 +1,5 @@
-// Signers in `$KIWI_HOME/signers.json`: whole public keys. Like every decision the file counts only if this user wrote
-// it and nobody else could; what cannot be believed trusts nobody and is not written over.
+// Signers in `$KIWI_HOME/signers.json`, with whole public keys. As with every decision, the file counts only if this
+// user wrote it and nobody else could. An invalid file trusts nobody and is not overwritten.
 import { Effect, Layer, Schema } from "effect"
 import { join } from "node:path"
 import { SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
@@ -16,7 +16,7 @@ const SignersFile = Schema.Struct({
     publicKey: Schema.String,
     name: Schema.String,
     as: Schema.Literals(["me", "other"]),
-    /** Real path of the one project in which it holds. */
+    /** Real path of the only project in which it holds. */
     project: Schema.NullOr(Schema.String)
   }))
 })
@@ -30,7 +30,7 @@ export const make = Effect.gen(function*() {
   const { withLock } = yield* ProcessLock
   const readings = new Readings<ReadonlyArray<SignerGrant>>()
 
-  /** Fails with what is wrong with a file that is there. One entry that is no valid signer spoils it all. */
+  /** Fails with the defect of an existing file. One invalid entry makes the whole file invalid. */
   const load = Effect.gen(function*() {
     const bytes = yield* Effect.mapError(files.read(home, file, { maxBytes, own: true }), (error) => error.detail)
     if (bytes === undefined) return []
@@ -44,7 +44,7 @@ export const make = Effect.gen(function*() {
         Effect.fromResult(parseSigner(publicKey, name)).pipe(
           Effect.map((signer): SignerGrant => ({ signer, as, project: project ?? undefined })),
           Effect.mapError((error) =>
-            error.about === "name" ? `of one signer, ${error.issue}` : `it has a key that is none: ${error.issue}`
+            error.about === "name" ? `of one signer, ${error.issue}` : `it has an invalid key: ${error.issue}`
           )
         )
     )
@@ -64,7 +64,7 @@ export const make = Effect.gen(function*() {
             new WriteRefused({
               path: file,
               issue: "io",
-              detail: `what is there is not believed: ${cause.detail}`,
+              detail: `the existing file cannot be used: ${cause.detail}`,
               cause
             })
         )

@@ -1,4 +1,4 @@
-// Signers that are trusted for as long as the process lives; those that it starts with as somebody else, everywhere.
+// Trusted signers in memory, for the life of the process. The initial ones are trusted everywhere, as other people.
 import { Effect, Layer, Ref } from "effect"
 import { type Signer, type SignerGrant, SignerTrust } from "../../services/trust/SignerTrust.ts"
 import { makeSignerTrust } from "./signers.ts"

@@ -1,4 +1,4 @@
-// Adds a signer to a project's trust.yaml and leaves the rest of the text, comments included, as it is.
+// Adds a signer to a project's trust.yaml and keeps the rest of the text, comments included.
 import { Effect, Result } from "effect"
 import { ProposalRefused } from "../../services/trust/SignerTrust.ts"
 import type { Signer } from "../../services/trust/SignerTrust.ts"
@@ -7,11 +7,11 @@ import { parseProposedSigners } from "./signers.ts"
 
 const head = "# Whose signatures count in this project, for everybody who trusts it as it is here.\n"
 
-/** Whether it is empty, or holds comments alone. */
+/** Whether it is empty or contains only comments. */
 const saysNothing = (root: YamlNode): boolean =>
   root._tag === "Map" ? root.entries.size === 0 : root._tag === "Scalar" && root.value === null
 
-/** The new text; `undefined` if the signer is proposed already. */
+/** The new text. Undefined if the signer is proposed already. */
 export const addProposal = Effect.fnUntraced(function*(before: Uint8Array | undefined, signer: Signer) {
   const { Document, isSeq, parseDocument } = yield* Effect.promise(() => import("yaml"))
   const entry = { name: signer.name, public_key: signer.publicKey }

@@ -1,5 +1,5 @@
-// The mark that an acceptance leaves in a project: a secret in `.ai/cache/trust`, of which the decision keeps the digest.
-// It goes where the folder goes, and a clone does not have it.
+// The mark that an acceptance leaves in a project: a secret in `.ai/cache/trust`, whose digest is in the decision. It
+// moves with the folder, and a clone does not have it.
 import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -11,11 +11,11 @@ import { sha256 } from "../identity/sha256.ts"
 const marks = ".ai/cache/trust"
 
 export const makeFolderMark = (files: SafeFiles["Service"], project: Project) => {
-  /** One for each home, so that none takes another's away. */
+  /** One for each home, so that no home removes another's. */
   const path = `${marks}/${sha256(project.id).slice(0, 16)}`
   const readings = new Readings<string | undefined>()
 
-  /** The digest of the mark that is there. */
+  /** The digest of the current mark. */
   const current = readings.getEffect(
     join(project.root, path),
     files.read(project.root, path, { maxBytes: 1024 }).pipe(
@@ -25,8 +25,8 @@ export const makeFolderMark = (files: SafeFiles["Service"], project: Project) =>
   )
 
   /**
-   * The digest of a new mark; `undefined` where none can be written. A new secret each time: an old one may have been
-   * read, and one that lies there may have come with a repository.
+   * Writes a new mark and returns its digest. Undefined if it cannot be written. The secret is new each time: the old
+   * one may have been read, and an existing file may have come with a repository.
    */
   const leave = Effect.fnUntraced(function*() {
     if (statOf(project.ai) === undefined) return undefined

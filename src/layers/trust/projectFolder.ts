@@ -1,6 +1,7 @@
-// What trust rests on, as it lies on disk: the folders (not somebody else's, not open to everyone, not a link, still
-// the folder that was accepted) and the control files in them. The folders cost a few stats, since they are asked about
-// on every call. Names of files come from listings that a change may overtake; bytes are only read without links.
+// What trust is based on, as found on disk: the folders (owned by this user, not writable by everyone, not a link,
+// still the folder that was accepted) and the control files in them. Checking the folders costs a few stats, since it
+// happens on every call. File names come from listings, which a change may overtake; bytes are read without following
+// links.
 import { Effect, Order, Result } from "effect"
 import type { BigIntStats, Stats } from "node:fs"
 import { lstatSync } from "node:fs"
@@ -20,7 +21,7 @@ import { processPath } from "../files/processPath.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface FolderConcern {
-  /** Stable, and specific enough that accepting one concern accepts no other: "project:owner:1000". */
+  /** Stable, and specific enough that accepting one concern does not accept another: "project:owner:1000". */
   readonly code: string
   readonly sentence: string
 }
@@ -28,7 +29,7 @@ export interface FolderConcern {
 export type FolderReport =
   | {
     readonly _tag: "Usable"
-    /** Which folder this is: the same for as long as it is not replaced. */
+    /** The folder's identity: the same until the folder is replaced. */
     readonly folder: string
     /** A person may accept these. */
     readonly concerns: ReadonlyArray<FolderConcern>
@@ -36,27 +37,27 @@ export type FolderReport =
   /** Nobody can accept this. */
   | { readonly _tag: "Unusable"; readonly reason: string; readonly remedy: string }
 
-interface Looked {
+interface CheckedFolder {
   readonly name: "project" | "ai" | "home"
   readonly label: string
 }
 
-const project: Looked = { name: "project", label: "the project's folder" }
-const ai: Looked = { name: "ai", label: "its .ai" }
-const home: Looked = { name: "home", label: "$KIWI_HOME" }
+const project: CheckedFolder = { name: "project", label: "the project's folder" }
+const ai: CheckedFolder = { name: "ai", label: "its .ai" }
+const home: CheckedFolder = { name: "home", label: "$KIWI_HOME" }
 
 const uid = getuid?.()
 
 const here = platformOf(platform())
 
-const concerns = (stat: Stats | BigIntStats, { label, name }: Looked): ReadonlyArray<FolderConcern> => {
+const concerns = (stat: Stats | BigIntStats, { label, name }: CheckedFolder): ReadonlyArray<FolderConcern> => {
   if (uid === undefined) return []
   const mode = Number(stat.mode)
   const found: Array<FolderConcern> = []
   if (Number(stat.uid) !== uid) {
     found.push({ code: `${name}:owner:${stat.uid}`, sentence: `${label} belongs to another user (uid ${stat.uid})` })
   }
-  // With the sticky bit everyone may add files, but nobody can replace those of others.
+  // With the sticky bit everyone may add files, but nobody can replace others' files.
   if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) {
     found.push({ code: `${name}:writable`, sentence: `${label} can be written by everyone` })
   }
@@ -64,16 +65,18 @@ const concerns = (stat: Stats | BigIntStats, { label, name }: Looked): ReadonlyA
 }
 
 /**
- * Inode and time of birth. Where the file system keeps no time of birth the device takes its place; it is not part of
- * it otherwise, since many devices get another number at the next start.
+ * Inode and time of birth. The device replaces the time of birth if the file system does not have it. Otherwise it is
+ * not included, since many devices get another number at the next start.
  */
 const identity = (stat: BigIntStats): string =>
   stat.birthtimeNs > 0n ? `${stat.ino}:${stat.birthtimeNs}` : `${stat.ino}@${stat.dev}`
 
-/** Whether an identity is of one folder alone: inodes are given again at once, and only a time of birth tells them apart. */
+/**
+ * Whether an identity is unique: an inode is reused at once, and only the time of birth distinguishes the two folders.
+ */
 export const isUnique = (folder: string): boolean => folder.includes(":")
 
-const look = <A>(stat: () => A | undefined): A | "absent" | "unreadable" => {
+const tryStat = <A>(stat: () => A | undefined): A | "absent" | "unreadable" => {
   try {
     return stat() ?? "absent"
   } catch {
@@ -81,24 +84,24 @@ const look = <A>(stat: () => A | undefined): A | "absent" | "unreadable" => {
   }
 }
 
-const lookRoughly = (path: string) => look(() => lstatSync(path, { throwIfNoEntry: false }))
+const statPath = (path: string) => tryStat(() => lstatSync(path, { throwIfNoEntry: false }))
 
 const unusable = (reason: string, remedy: string): FolderReport => ({ _tag: "Unusable", reason, remedy })
 
 export const inspectFolders = (paths: { readonly root: string; readonly ai: string; readonly home: string }) => {
-  const rootStat = look(() => lstatSync(paths.root, { bigint: true, throwIfNoEntry: false }))
-  const [aiStat, homeStat] = [lookRoughly(paths.ai), lookRoughly(paths.home)]
+  const rootStat = tryStat(() => lstatSync(paths.root, { bigint: true, throwIfNoEntry: false }))
+  const [aiStat, homeStat] = [statPath(paths.ai), statPath(paths.home)]
   if (typeof rootStat === "string" || !rootStat.isDirectory()) {
     return unusable("its folder is gone or cannot be read", "Start Kiwi again in the folder that you mean")
   }
   if (aiStat === "unreadable" || (aiStat !== "absent" && !(typeof aiStat !== "string" && aiStat.isDirectory()))) {
-    return unusable("its .ai is a link or no folder", "Put the folder itself in the place of .ai")
+    return unusable("its .ai is a link or not a folder", "Replace .ai with the folder itself")
   }
   if (
     homeStat === "unreadable" || (homeStat !== "absent" && !(typeof homeStat !== "string" && homeStat.isDirectory()))
   ) {
     return unusable(
-      "$KIWI_HOME is a link that leads nowhere, or no folder",
+      "$KIWI_HOME is a broken link or not a folder",
       "Point KIWI_HOME to a folder of your own, or unset it"
     )
   }
@@ -132,9 +135,9 @@ const kind = (path: string): "folder" | "other" | "absent" => {
 
 export interface InterpreterPlace {
   readonly kind: "Python" | "Node" | "version"
-  /** Relative to the project, forward slashes; `..` leads to the folders above it in its checkout. */
+  /** Relative to the project, forward slashes. `..` leads to the folders above it in its checkout. */
   readonly path: string
-  /** Files of the project without which it is none. */
+  /** Files of the project that must exist, or the place is not an interpreter. */
   readonly needed?: ReadonlyArray<string>
 }
 
@@ -167,7 +170,7 @@ const versionsFrom = ({ checkout, root }: ProjectPlace): ReadonlyArray<Interpret
   return found
 }
 
-/** Where uv keeps the project's environment, if that was moved to another place in the checkout. */
+/** Where uv keeps the project's environment, if that is elsewhere in the checkout. */
 const uvPlace = ({ checkout, root }: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
   if (named === undefined || named === "") return []
   const folder = resolve(root, named)
@@ -175,13 +178,13 @@ const uvPlace = ({ checkout, root }: ProjectPlace, named: string | undefined): R
   return isOurs ? programsIn("Python", relative(root, folder).split(sep).join("/")) : []
 }
 
-/** Every place, whether anything is there or not. `named`: what UV_PROJECT_ENVIRONMENT says. */
+/** Every place, whether it exists or not. `named`: the value of UV_PROJECT_ENVIRONMENT. */
 export const interpreterPlaces = (at: ProjectPlace, named: string | undefined): ReadonlyArray<InterpreterPlace> => {
   const ofUv = uvPlace(at, named)
   return [...programs.filter(({ path }) => ofUv.every((one) => one.path !== path)), ...versionsFrom(at), ...ofUv]
 }
 
-/** Also where it leads nowhere for Kiwi alone. */
+/** True also for a link that leads nowhere in this process. */
 export const isThere = (root: string, { needed = [], path }: Omit<InterpreterPlace, "kind">): boolean => {
   const file = join(root, path)
   return needed.every((one) => kind(join(root, one)) !== "absent") &&
@@ -190,7 +193,7 @@ export const isThere = (root: string, { needed = [], path }: Omit<InterpreterPla
 
 const refused = (path: string, issue: string): FoundControl => ({ _tag: "Refused", path, issue })
 
-/** Paths of what lies below a control folder; links and devices among them, so that they can be told. */
+/** Paths below a control folder. Links and devices are included, so that they can be reported. */
 export const below = (root: string, folder: string, depth: number): ReadonlyArray<string | FoundControl> =>
   depth > maxDepth ? [refused(folder, "it is nested too deeply")] : listFolder(join(root, folder)).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
@@ -207,7 +210,7 @@ const candidates = (root: string): ReadonlyArray<string | FoundControl> => {
   const inControlFolder = (folder: string): ReadonlyArray<string | FoundControl> => {
     const is = kind(join(root, folder))
     if (is === "folder") return below(root, folder, 0)
-    return is === "other" ? [refused(folder, "it is a link or no folder")] : []
+    return is === "other" ? [refused(folder, "it is a link or not a folder")] : []
   }
   const found = [
     ...environmentFiles(root, ""),
@@ -236,11 +239,11 @@ export const readControlFile = Effect.fnUntraced(function*(files: SafeFiles["Ser
   if (Result.isFailure(read)) return refused(path, read.failure.detail)
   if (read.success === undefined) return undefined
   const conflict = mergeConflict(new TextDecoder().decode(read.success))
-  if (conflict !== undefined) return refused(path, `it holds a merge conflict, line ${conflict}`)
+  if (conflict !== undefined) return refused(path, `it has a merge conflict in line ${conflict}`)
   return { _tag: "Read", path, digest: sha256(read.success), bytes: read.success } satisfies FoundControl
 })
 
-/** The names that a `.env` file sets, in order. Never a value. */
+/** The names that a `.env` file sets, in order, without values. */
 export const environmentNames = (bytes: Uint8Array): ReadonlyArray<string> => {
   const names = new Set<string>()
   for (const line of new TextDecoder().decode(bytes).split(/\r\n|\r|\n/)) {

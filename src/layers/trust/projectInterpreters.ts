@@ -1,4 +1,4 @@
-// The interpreters of a project: what lies in their places now, and whether a person was shown it.
+// The interpreters of a project: what is at their places now, and whether a person was shown it.
 import { Effect } from "effect"
 import type { InterpreterStanding } from "../../services/trust/ProjectTrust.ts"
 import {
@@ -20,7 +20,7 @@ import {
 import { checkoutAround } from "../process/ownPrograms.ts"
 import { type InterpreterPlace, interpreterPlaces, isThere } from "./projectFolder.ts"
 
-/** `decision`: what a person decided about the project, if anything. */
+/** `decision`: a person's decision about the project, if any. */
 export const judgeInterpreter = (
   now: FoundProgram & { readonly path: string },
   decision: TrustDecision | undefined
@@ -35,12 +35,12 @@ export const judgeInterpreter = (
     : { _tag: "Changed", issue: now.files.length === 0 ? goneProgram : changedProgram }
 }
 
-/** `uvEnvironment`: what UV_PROJECT_ENVIRONMENT says. */
+/** `uvEnvironment`: the value of UV_PROJECT_ENVIRONMENT. */
 export const makeProjectInterpreters = (root: string, userHome: string, uvEnvironment: string | undefined) => {
   const contentOf = makeFileContents()
 
-  /** Looked for each time: a folder above may become a checkout, or be none any more. */
-  const placeNow = (): ProjectPlace => ({ root, checkout: checkoutAround(root, userHome) })
+  /** Computed each time: a folder above may become a checkout, or stop being one. */
+  const currentPlace = (): ProjectPlace => ({ root, checkout: checkoutAround(root, userHome) })
 
   const read = Effect.fnUntraced(function*(
     { kind, path }: InterpreterPlace,
@@ -50,30 +50,30 @@ export const makeProjectInterpreters = (root: string, userHome: string, uvEnviro
     return { kind, path, ...(yield* programFiles(at, { kind, path }, contents)) }
   })
 
-  /** What lies in every place of an interpreter, as a person would be shown it. */
+  /** The content of every interpreter place, as a person would be shown it. */
   const readAll = Effect.suspend(() => {
-    const at = placeNow()
+    const at = currentPlace()
     const there = interpreterPlaces(at, uvEnvironment).filter((place) => isThere(root, place))
     return Effect.forEach(there, (place) => read(place, at))
   })
 
   /**
-   * What lies in one place; `undefined` if no interpreter is looked for there. `afresh`: by its bytes, whatever they were
-   * before. A write through a mapping of memory changes them and no time of the file.
+   * The content of one place. Undefined if no interpreter is looked for there. `afresh`: by its bytes, without the
+   * cache. A write through a memory mapping changes the bytes but none of the file's times.
    */
   const readAt = Effect.fnUntraced(function*(path: string, afresh = false) {
-    const at = placeNow()
+    const at = currentPlace()
     const place = interpreterPlaces(at, uvEnvironment).find((one) => one.path === path)
     return place === undefined ? undefined : yield* read(place, at, afresh ? makeFileContents() : contentOf)
   })
 
-  /** Where a person was shown a program, and nothing is any more. */
+  /** Places where a person was shown a program and there is none now. */
   const goneSince = (decision: TrustDecision | undefined): ReadonlyArray<string> => {
-    const places = new Map(interpreterPlaces(placeNow(), uvEnvironment).map((place) => [place.path, place]))
+    const places = new Map(interpreterPlaces(currentPlace(), uvEnvironment).map((place) => [place.path, place]))
     return (decision?.interpreters ?? [])
       .filter(({ files, path }) => files.length > 0 && !isThere(root, places.get(path) ?? { path }))
       .map(({ path }) => path)
   }
 
-  return { placeNow, readAll, readAt, goneSince }
+  return { currentPlace, readAll, readAt, goneSince }
 }

@@ -1,5 +1,5 @@
-// Signers from text – what a person typed, what a project's trust.yaml proposes – and the standing of each: shared by
-// every place where the trusted ones may be kept.
+// Parses signers – as a person typed them, or as a project's trust.yaml proposes them – and computes the standing of
+// each. Shared by every store of trusted signers.
 import { Effect, Option, Result, Schema } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { WriteRefused } from "../../services/files/SafeFiles.ts"
@@ -24,16 +24,16 @@ import { keyIdOf } from "../identity/ed25519.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
 
-/** Where a project proposes signers, relative to it. */
+/** Where a project proposes signers, relative to its root. */
 export const proposalPath = ".ai/config/trust.yaml"
 
 const maxSigners = 100
 const maxName = 64
 
-/** The name itself is not repeated: it is the project's word. */
+/** The name itself is not quoted, since the project chose it. */
 const nameIssue = (name: string): string | undefined => {
   if (name.length > maxName) return `its name is longer than ${maxName} characters`
-  return safeLine(name) === name ? undefined : "its name holds a line break or another character that cannot be seen"
+  return safeLine(name) === name ? undefined : "its name has a line break or another invisible character"
 }
 
 export const parseSigner = (publicKey: string, name: string): Result.Result<Signer, SignerInvalid> => {
@@ -41,7 +41,7 @@ export const parseSigner = (publicKey: string, name: string): Result.Result<Sign
   const invalid = (issue: string) => Result.fail(new SignerInvalid({ issue }))
   if (!/^[A-Za-z0-9_-]{43}$/.test(key)) return invalid("it is not 43 letters, digits, - and _")
   const bytes = Buffer.from(key, "base64url")
-  if (bytes.toString("base64url") !== key) return invalid("it is not in its shortest form")
+  if (bytes.toString("base64url") !== key) return invalid("it is not in canonical form")
   const issue = ed25519Issue(bytes)
   if (issue !== undefined) return invalid(issue)
   const shown = name.trim()
@@ -52,7 +52,7 @@ export const parseSigner = (publicKey: string, name: string): Result.Result<Sign
 
 export interface ProposedSigners {
   readonly signers: ReadonlyArray<Signer>
-  /** Entries that are ignored, with the line and the reason. */
+  /** Entries that are ignored, with line and reason. */
   readonly problems: ReadonlyArray<{ readonly line: number; readonly issue: string }>
 }
 
@@ -63,7 +63,7 @@ const Proposal = Schema.Struct({
 })
 
 const ProposedSigner = Schema.Struct({
-  /** A name such as 42 is no text in YAML. */
+  /** A name such as 42 is not a string in YAML. */
   name: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])),
   public_key: Schema.String
 }).annotate({ message: "must be a map of name and public_key" })
@@ -84,7 +84,7 @@ const itemsOf = (root: YamlNode): ReadonlyArray<YamlNode> => {
 
 const problemOf = (issue: ControlIssue) => ({ line: issue.line, issue: sentenceOf(issue) })
 
-/** Never fails: what cannot be understood proposes nobody. */
+/** Never fails: an invalid file proposes nobody. */
 export const parseProposedSigners = (bytes: Uint8Array): Effect.Effect<ProposedSigners> =>
   parseControlYaml(bytes).pipe(
     Effect.tap((root) => Effect.fromResult(decodeNode(root, Proposal))),
@@ -95,7 +95,7 @@ export const parseProposedSigners = (bytes: Uint8Array): Effect.Effect<ProposedS
     Effect.catch(({ issues }) => Effect.succeed({ signers: [], problems: issues.map(problemOf) }))
   )
 
-/** Where what a person said about signers is kept. `update` is alone with it while it runs. */
+/** Where a person's decisions about signers are stored. `update` runs exclusively. */
 export interface SignerStore {
   readonly read: Effect.Effect<ReadonlyArray<SignerGrant>>
   readonly problem: Effect.Effect<SignersUnbelieved | undefined>
@@ -152,7 +152,7 @@ const standingOf = ({ as, project, signer }: SignerGrant): SignerStanding => {
   return project === undefined ? standing : { ...standing, project }
 }
 
-/** Everyone once, the strongest standing first. */
+/** Each signer once, the strongest standing first. */
 const distinct = (standings: ReadonlyArray<SignerStanding>): ReadonlyArray<SignerStanding> => {
   const keys = new Set<string>()
   return standings.filter((standing) => {

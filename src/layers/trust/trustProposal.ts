@@ -1,5 +1,5 @@
-// What trusting a project would switch on, in sentences and diffs that a person can read. Foreign words inside a
-// sentence are escaped here, since a line break in a name would forge a sentence; whole texts are left to the surface.
+// What trusting a project would enable, in sentences and diffs that a person can read. Foreign words inside a sentence
+// are escaped here, since a line break in a name would forge a sentence. The surface escapes whole texts.
 import { Effect, Result, TextDiff } from "effect"
 import { basename, join, relative } from "node:path"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
@@ -19,7 +19,7 @@ import { environmentNames, type FoundControl } from "./projectFolder.ts"
 import type { FolderConcern, InterpreterPlace } from "./projectFolder.ts"
 import { parseProposedSigners, proposalPath } from "./signers.ts"
 
-/** A control file beside what was accepted of it. */
+/** A control file and the accepted version of it. */
 export interface Compared {
   readonly file: ControlFile
   readonly now: FoundControl | undefined
@@ -34,7 +34,7 @@ export interface ProposalInput extends ProjectPlace {
   readonly concerns: ReadonlyArray<FolderConcern>
   readonly compared: ReadonlyArray<Compared>
   readonly interpreters: ReadonlyArray<PlacedProgram>
-  /** Places where the person was shown one before, and nothing is now. */
+  /** Places where the person was shown an interpreter before and there is none now. */
   readonly gone: ReadonlyArray<string>
 }
 
@@ -93,7 +93,7 @@ const settingsEffects = Effect.fnUntraced(function*(bytes: Uint8Array) {
   const parsed = yield* Effect.result(parseControlYaml(bytes))
   if (Result.isFailure(parsed)) return [`${settingsPath} could not be read and sets nothing: ${parsed.failure.message}`]
   const { loosens } = interpret(parsed.success, defaults, settingsPath, false)
-  return loosens.map(({ setting }) => `The setting ${word(setting)} holds, which is not stricter than the default`)
+  return loosens.map(({ setting }) => `The setting ${word(setting)} applies, and is not stricter than the default`)
 })
 
 const listOf = (names: ReadonlyArray<string>): string =>
@@ -111,8 +111,8 @@ const fileEffects = Effect.fnUntraced(function*(path: string, bytes: Uint8Array)
       ...(denied.length === 0 ? [] : [`${word(path)} also names ${listOf(denied)}, which no .env file may set`])
     ]
   }
-  if (path.startsWith(".ai/extractors/")) return [`${word(path)} says how metadata is read from items`]
-  return [`${word(path)} is believed as it is`]
+  if (path.startsWith(".ai/extractors/")) return [`${word(path)} defines how metadata is read from items`]
+  return [`${word(path)} is used as it is`]
 })
 
 const printedLines = (text: string, mark: string): string => {
@@ -142,12 +142,12 @@ const diffOf = ({ accepted, file, now }: Compared): string => {
   }
   const before = accepted instanceof Uint8Array ? accepted : new Uint8Array()
   const [old, text] = [decode(before), decode(after)]
-  if (old === undefined || text === undefined) return `${after.length} bytes that are no text`
+  if (old === undefined || text === undefined) return `${after.length} bytes that are not text`
   if (old === "" || text === "") return text === "" ? printedLines(old, "-") : printedLines(text, "+")
   return TextDiff.unified(lineEdits(old, text)).trimEnd()
 }
 
-/** The details of the request; foreign text in the diffs is unescaped. */
+/** The details of the request. Foreign text in the diffs is not escaped. */
 const details = (input: ProposalInput, effects: ReadonlyArray<string>): string => {
   const { compared, root } = input
   const shown = compared.filter(({ file }) => file.state !== "accepted" && file.state !== "refused")
@@ -158,7 +158,7 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
     ...effects.map((effect) => `  - ${effect}`),
     ...(compared.length === 0 ? [] : [
       "",
-      "What it is decided by, accepted at exactly these bytes:",
+      "Control files, accepted at exactly these bytes:",
       ...compared.map(({ file }) =>
         `  ${file.state.padEnd(8)} ${file.digest.slice(0, 12).padEnd(12)} ${safeLine(file.path, 1024)}${
           file.issue === undefined ? "" : ` (${safeLine(file.issue)})`
@@ -169,7 +169,7 @@ const details = (input: ProposalInput, effects: ReadonlyArray<string>): string =
   ].join("\n")
 }
 
-/** Deterministic: the same folder gives the same request, and whatever a person was shown is in its digest. */
+/** Deterministic: the same folder gives the same request, and its digest covers everything that a person is shown. */
 export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Service"], input: ProposalInput) {
   const perFile = yield* Effect.forEach(input.compared, ({ file, now }) =>
     file.state === "removed"
@@ -178,7 +178,7 @@ export const makeProposal = Effect.fnUntraced(function*(files: SafeFiles["Servic
       ? fileEffects(file.path, now.bytes)
       : Effect.succeed([`${word(file.path)} is never used: ${word(file.issue ?? "it cannot be read")}`]))
   const effects = [
-    ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi goes on all the same`),
+    ...input.concerns.map(({ sentence }) => `Careful: ${sentence}, and Kiwi continues anyway`),
     "Its tools and directives run once you, or somebody whom you trust as yourself, have signed them",
     ...(yield* folderEffects(files, input)),
     ...perFile.flat()

@@ -1,4 +1,4 @@
-// Nothing of a project runs before a person has trusted it.
+// Stops a call to a tool of a project that no person has trusted.
 import { Effect } from "effect"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import type { Facts } from "../call/Step.ts"

@@ -1,6 +1,6 @@
-// Values that a person gave Kiwi by name: secrets of tools today. Each lies where `slots.ts` puts it. A list in
-// `$KIWI_HOME` has names and places alone, since a keychain cannot be asked what it holds, and asking it is a process:
-// what it answered is remembered for some minutes, until the list changes.
+// Values that a person gave Kiwi by name: today, secrets of tools. `slots.ts` decides where each is stored. A list in
+// `$KIWI_HOME` has only names and places, since a keychain cannot list its entries. Reading the keychain starts a
+// process, so its answer is cached for some minutes, until the list changes.
 import { Clock, Data, Effect, Order, type Redacted, Schema } from "effect"
 import { type ReadRefused, SafeFiles } from "../../services/files/SafeFiles.ts"
 import { isInKeychain, VaultPlace } from "../../services/vault/VaultPlace.ts"
@@ -13,14 +13,14 @@ import * as Slots from "./slots.ts"
 const Entry = Schema.Struct({
   name: Schema.String.check(Schema.isPattern(/^[\w.-]{1,64}$/)),
   storedIn: VaultPlace,
-  /** The keychain may have another value too: an older one, which could not be removed, or one that was begun. */
+  /** The keychain may also have another value: an older one that could not be removed, or an incomplete one. */
   stale: Schema.optionalKey(Schema.Literal(true))
 })
 type Entry = typeof Entry.Type
 
 const Listed = Schema.fromJsonString(Schema.Struct({
   version: Schema.Literal(1),
-  /** Goes up with every change, so that whoever remembers a value knows when to ask again. */
+  /** Incremented with every change, so that a cached value is known to be stale. */
   revision: Schema.Int,
   secrets: Schema.Array(Entry)
 }))
@@ -32,25 +32,25 @@ const nothing: typeof Listed.Type = { version: 1, revision: 0, secrets: [] }
 const withKey: VaultPlace = "file (key in the keychain)"
 
 const maxList = 1_048_576
-/** In milliseconds. */
+/** How long a value is cached, in milliseconds. */
 const remembered = 300_000
 
-/** UTF-16 units: the longest value that a vault takes. */
+/** The longest value that a vault accepts, in UTF-16 units. */
 export const longestValue = 48_000
 
-/** The list cannot be read, or is not what Kiwi writes. Nothing is written over it. */
+/** The list cannot be read, or Kiwi did not write it. It is not overwritten. */
 export class ListUnreadable extends Data.TaggedError("ListUnreadable")<{
   readonly cause: ReadRefused | Schema.SchemaError
 }> {}
 
 export const make = Effect.fnUntraced(function*(options: {
-  /** "secret": `secrets.json` is the list, files are in `secrets/`, the keychain has "secret:NAME". */
+  /** "secret": `secrets.json` is the list, files are in `secrets/`, keychain entries are "secret:NAME". */
   readonly kind: string
-  /** What the warning calls a value: "The secret". */
+  /** The name of a value in a warning: "The secret". */
   readonly title: string
-  /** What seals a file. */
+  /** The passphrase that seals files. */
   readonly passphrase: Redacted.Redacted | undefined
-  /** What deriving a key from the passphrase costs. */
+  /** The cost parameters for deriving a key from the passphrase. */
   readonly kdf?: Kdf
 }) {
   const { home } = yield* KiwiHome
@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(options: {
 
   const slotOf = (name: string): Slots.Slot => ({
     account: `${options.kind}:${name}`,
-    // File systems that fold case would make one of two names.
+    // A digest, since a file system that folds case would merge two names.
     path: `${options.kind}s/${sha256(name).slice(0, 32)}.json`,
     boundTo: `${options.kind}:${name}`,
     isBase64Url: false,
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function*(options: {
     { readonly revision: number; readonly until: number; readonly value: Redacted.Redacted }
   >()
 
-  /** `undefined` where nothing is kept under the name. */
+  /** Undefined if nothing is stored under the name. */
   const get = Effect.fnUntraced(function*(name: string) {
     const { entry, list } = yield* find(name)
     if (entry === undefined) return undefined
@@ -106,12 +106,12 @@ export const make = Effect.fnUntraced(function*(options: {
     return value
   })
 
-  /** Keeps the value in place of the one before, and says where. */
+  /** Stores the value in place of the previous one, and returns where. */
   const put = Effect.fnUntraced(function*(name: string, value: Redacted.Redacted) {
     const { entry: before, list, others } = yield* find(name)
     const slot = slotOf(name)
     const isMoving = before !== undefined && !isInKeychain(before.storedIn)
-    // A process that is killed on the way from a file to the keychain leaves an entry there.
+    // If the process is killed while a value moves from a file to the keychain, an entry may stay there.
     const begun = isMoving ? yield* write(list, [...others, { ...before, stale: true }]) : list
     const storedIn = yield* slots.put(slot, value, options.passphrase)
     const entry: Entry = { name, storedIn }
@@ -119,13 +119,14 @@ export const make = Effect.fnUntraced(function*(options: {
     const written = yield* write(begun, [...others, isStale ? { ...entry, stale: true } : entry])
     if (isInKeychain(storedIn)) yield* slots.removeFile(slot)
     if (before?.storedIn === withKey && storedIn !== withKey) yield* slots.removeKey(slot)
-    // A keychain that cuts has a part of the value. One that did not answer is not asked again: that may take long.
+    // A keychain that truncates has a part of the value. One that did not answer is not asked again, since that may
+    // take long.
     const isCleared = storedIn === withKey && (yield* Effect.isSuccess(slots.removeEntry(slot)))
     if (isStale && isCleared) yield* write(written, [...others, entry])
     return storedIn
   }, alone)
 
-  /** Whether there was one. What the keychain has goes first: without the list nobody would know of it. */
+  /** Returns whether there was one. The keychain entry is removed first: without the list nobody would know of it. */
   const remove = Effect.fnUntraced(function*(name: string) {
     const { entry, list, others } = yield* find(name)
     if (entry === undefined) return false
@@ -134,7 +135,7 @@ export const make = Effect.fnUntraced(function*(options: {
     if (entry.stale === true) {
       yield* slots.removeEntry(slot).pipe(
         Effect.catch((error) =>
-          Effect.logWarning(`${error.message}. It still has an older value, under ${slot.account}`)
+          Effect.logWarning(`${error.message}. It still has an older value under ${slot.account}`)
         )
       )
     }
@@ -146,7 +147,7 @@ export const make = Effect.fnUntraced(function*(options: {
   }, alone)
 
   return {
-    /** Names and places; asks no keychain. */
+    /** Names and places. Does not access the keychain. */
     list: Effect.map(read, ({ secrets }) => secrets),
     get,
     put,

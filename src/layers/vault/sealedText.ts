@@ -1,6 +1,6 @@
-// The forms in which a file holds a private key or another secret: plain, for a place that only its owner can read;
-// sealed by a passphrase (scrypt, AES-256-GCM); or sealed by a key that lies in the keychain. A sealed text is bound to
-// what it is of – a public key, a name – and opens as nothing else.
+// The forms in which a file stores a private key or another secret: plain, in a file that only its owner can read;
+// sealed by a passphrase (scrypt, AES-256-GCM); or sealed by a key in the keychain. A sealed text is bound to its
+// subject – a public key, a name – and does not open for another.
 import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
 import { normalizePassphrase } from "../../services/identity/passphrase.ts"
@@ -19,7 +19,7 @@ const SealedText = Schema.fromJsonString(Schema.Union([
   Schema.Struct({
     version: Schema.Literal(1),
     protection: Schema.Literal("scrypt-aes-256-gcm"),
-    // Bounded, so that a damaged file cannot ask for all the memory that there is.
+    // Bounded, so that a damaged file cannot request all of the memory.
     cost: atMost(2 ** 20),
     blockSize: atMost(32),
     parallelization: atMost(16),
@@ -45,7 +45,7 @@ const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
     const memory = 256 * kdf.cost * kdf.blockSize
     const damaged = Effect.fail("damaged" as const)
     const typed = normalizePassphrase(Redacted.value(passphrase))
-    // The key derivation pads with zeros, so that a passphrase and the same one with a zero after it would be one.
+    // The key derivation pads with zeros, so a passphrase would equal the same one followed by a zero byte.
     if (typed.includes("\0")) return resume(Effect.fail("wrong-passphrase"))
     try {
       scrypt(
@@ -56,7 +56,7 @@ const derive = (passphrase: Redacted.Redacted, salt: Buffer, kdf: Kdf) =>
         (error, key) => resume(error === null ? Effect.succeed(key) : damaged)
       )
     } catch {
-      // Parameters that contradict each other are refused at once.
+      // Contradicting parameters are refused at once.
       resume(damaged)
     }
   })
@@ -82,7 +82,7 @@ const decrypt = (text: { readonly [K in keyof typeof Encrypted]: string }, bound
 
 const printed = (form: object): string => `${JSON.stringify({ version: 1, ...form })}\n`
 
-/** `value` in base64url. Plain without a passphrase. */
+/** `value` is base64url. Plain text without a passphrase. */
 export const print = Effect.fnUntraced(function*(
   value: Redacted.Redacted,
   boundTo: string,
@@ -110,11 +110,11 @@ export const isKey = (text: Redacted.Redacted): boolean => /^[A-Za-z0-9_-]{43}$/
 export const printWithKey = (value: Redacted.Redacted, boundTo: string, key: Redacted.Redacted): string =>
   printed({ protection: "aes-256-gcm", ...encrypt(value, boundTo, keyBytes(key)) })
 
-/** What a text is sealed by; `undefined` if it is no such text. */
+/** How a text is sealed. Undefined if it is not in one of these forms. */
 export const protectionOf = (text: string): "none" | "scrypt-aes-256-gcm" | "aes-256-gcm" | undefined =>
   Option.getOrUndefined(Option.map(Schema.decodeOption(SealedText)(text), ({ protection }) => protection))
 
-/** A sealed text opens by what it was sealed by; a plain one opens whatever is given. */
+/** A sealed text opens with what sealed it. A plain text opens whatever is given. */
 export const parse = Effect.fnUntraced(function*(
   text: string,
   boundTo: string,

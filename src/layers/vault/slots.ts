@@ -1,9 +1,9 @@
-// Keeps one value where a person's secrets belong: in the keychain, else in a file below `$KIWI_HOME`. Whether the
-// keychain has a value is known only after reading it back. A keychain that is too small for a value (Windows takes 1,280
-// characters) gets the key of a sealed file. Where the value went is the caller's to write down.
+// Stores one value of a person's secrets: in the keychain, or in a file below `$KIWI_HOME`. A value is in the keychain
+// only if it could be read back. A keychain too small for the value (Windows takes 1,280 characters) stores the key of
+// a sealed file. The caller records where the value is.
 //
-// Gotcha: `put` replaces in place. In the keychain the key of a file has an entry of its own and is used again, so that
-// a process that is killed at any point leaves the value from before, wherever it was.
+// Gotcha: `put` replaces in place. In the keychain the key of a file has its own entry and is reused, so that a
+// process that is killed at any point leaves the previous value, wherever it was.
 import { Data, Effect, Redacted, Result } from "effect"
 import { userInfo } from "node:os"
 import { dirname, join } from "node:path"
@@ -15,33 +15,33 @@ import { attempt } from "../files/attempt.ts"
 import { statOf } from "../files/believe.ts"
 import * as SealedText from "./sealedText.ts"
 
-/** Where one value may lie. */
+/** Where one value can be stored. */
 export interface Slot {
-  /** The keychain's entry. The key of a sealed file has this name with ":key" after it. */
+  /** The keychain's entry. The key of a sealed file has this name followed by ":key". */
   readonly account: string
   /** The file, relative to `$KIWI_HOME`. */
   readonly path: string
-  /** What a sealed text is bound to. */
+  /** The subject that a sealed text is bound to. */
   readonly boundTo: string
-  /** Whether the value is base64url. Else it is any text, and a file holds it in base64url. */
+  /** Whether the value is base64url. Otherwise it is any text, and a file contains it in base64url. */
   readonly isBase64Url: boolean
-  /** Whether a passphrase seals it in the keychain too. */
+  /** Whether a passphrase also seals it in the keychain. */
   readonly isAlwaysSealed: boolean
-  /** For the warning that it is not in the keychain: "Your signing key". */
+  /** For the warning that the value is not in the keychain: "Your signing key". */
   readonly title: string
-  /** For that warning: how a plain file gets a passphrase. */
+  /** For that warning: how to give a plain file a passphrase. */
   readonly advice?: string
 }
 
 export type Where = "keychain" | "file"
 
-/** The value lies there and cannot be read now, or no longer does. */
+/** The value is stored but cannot be read now, or it is gone. */
 export class ValueUnavailable extends Data.TaggedError("ValueUnavailable")<{
-  /** `keychain`: it cannot be asked. `lost`: it no longer has the value. `file`: the file, or the key of it. */
+  /** `keychain`: it cannot be used. `lost`: it no longer has the value. `file`: the file or its key cannot be used. */
   readonly why: "keychain" | "lost" | "file"
-  /** For `file`, what goes after the file's path: "is missing". Else a sentence. */
+  /** For `file`, the text after the file's path: "is missing". Otherwise a sentence. */
   readonly detail: string
-  /** Where there is more to do than to restore a backup. */
+  /** If there is more to do than restoring a backup. */
   readonly remedy?: string | undefined
   readonly cause?: KeychainUnavailable | undefined
 }> {}
@@ -49,10 +49,10 @@ export class ValueUnavailable extends Data.TaggedError("ValueUnavailable")<{
 /** The value is sealed, and this passphrase does not open it. */
 export class ValueLocked extends Data.TaggedError("ValueLocked")<{ readonly passphrase: "missing" | "wrong" }> {}
 
-/** There is not the memory that sealing by a passphrase takes. */
+/** There is not enough memory for sealing with a passphrase. */
 export class NotSealed extends Data.TaggedError("NotSealed")<{}> {}
 
-/** UTF-16 units: what the smallest keychain takes. */
+/** In UTF-16 units: the limit of the smallest keychain. */
 const smallestKeychain = 1_280
 const maxFile = 1_048_576
 
@@ -76,7 +76,7 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
   const keychain = yield* Keychain
   const files = yield* SafeFiles
 
-  /** Windows has none, and everybody is user -1 there. */
+  /** Windows has no file modes; its user id is -1. */
   const hasModes = (attempt(() => userInfo().uid) ?? -1) !== -1
 
   const keyOf = ({ account }: Slot) => `${account}:key`
@@ -88,7 +88,7 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
     yield* keychain.set(account, text)
     const kept = yield* keychain.get(account)
     if (kept === undefined || Redacted.value(kept) !== Redacted.value(text)) {
-      return yield* new KeychainUnavailable({ detail: "it does not keep what it is given" })
+      return yield* new KeychainUnavailable({ detail: "it does not keep what is stored in it" })
     }
   })
 
@@ -97,7 +97,7 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
     yield* files.write(home, path, text, { mode: 0o600 })
     const kept = yield* Effect.orElseSucceed(files.read(home, path, { maxBytes: maxFile }), () => undefined)
     if (kept === undefined || new TextDecoder().decode(kept) !== text) {
-      return yield* new WriteRefused({ path, issue: "io", detail: "what was written there is not there" })
+      return yield* new WriteRefused({ path, issue: "io", detail: "what was written there cannot be read back" })
     }
   })
 
@@ -124,14 +124,14 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
     }
   )
 
-  /** Puts the value there and nowhere else. */
+  /** Stores the value in this place only. */
   const putAt = (
     where: Where,
     ...args: Parameters<typeof putInFile>
   ): Effect.Effect<VaultPlace, NotSealed | WriteRefused | KeychainUnavailable> =>
     where === "keychain" ? putInKeychain(...args) : putInFile(...args)
 
-  /** Puts the value into the keychain, else into a file with one warning. Says where it is. */
+  /** Stores the value in the keychain, or in a file with one warning. Returns where. */
   const put = Effect.fnUntraced(function*(
     slot: Slot,
     value: Redacted.Redacted,
@@ -196,27 +196,27 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
     }
   )
 
-  /** The value. What opens a file is read from the file, whatever its place is called. */
+  /** Returns the value. How a file opens is read from the file, whatever its recorded place. */
   const get = Effect.fnUntraced(function*(slot: Slot, where: Where, passphrase: Redacted.Redacted | undefined) {
     const text = yield* readText(slot, where)
-    // A value that was never sealed is in the keychain as it is. The sealed form is JSON, which no base64url is.
+    // A value that was never sealed is in the keychain as it is. The sealed form is JSON, which base64url cannot be.
     return where === "keychain" && !(slot.isAlwaysSealed && text.startsWith("{"))
       ? Redacted.make(text)
       : yield* open(slot, text, passphrase)
   })
 
-  /** Whether the passphrase opens the value; `undefined` where it is not sealed by one and opens by any. */
+  /** Whether the passphrase opens the value. Undefined if the value is not sealed by one, so that any opens it. */
   const opensWith = Effect.fnUntraced(function*(slot: Slot, where: Where, passphrase: Redacted.Redacted) {
     const text = yield* readText(slot, where)
     if (SealedText.protectionOf(text) !== "scrypt-aes-256-gcm") return undefined
     return yield* Effect.match(open(slot, text, passphrase), { onSuccess: () => true, onFailure: () => false })
   })
 
-  /** Absent is fine, here and below. */
+  /** An absent file is fine, here and below. */
   const removeFile = ({ path }: Slot) => files.remove(home, path)
   const removeEntry = ({ account }: Slot) => Effect.asVoid(keychain.remove(account))
 
-  /** Removes the key of a sealed file that is gone. One that stays opens nothing. */
+  /** Removes the key of a sealed file that is gone. A key that remains opens nothing. */
   const removeKey = (slot: Slot) => Effect.ignore(keychain.remove(keyOf(slot)))
 
   return { put, putAt, get, opensWith, removeFile, removeEntry, removeKey }

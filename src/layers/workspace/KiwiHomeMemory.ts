@@ -1,4 +1,4 @@
-// Folders that exist nowhere, for kernels without a disk.
+// Folder paths that need not exist, for kernels without a disk.
 import { Effect, Layer } from "effect"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 

@@ -1,4 +1,4 @@
-// The folders of this process from its environment, as home/homeFolders.ts decides them.
+// The folders of this process, from its environment by the rules of home/homeFolders.ts.
 import { Effect, Layer, Option } from "effect"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -18,7 +18,7 @@ export interface KiwiHomeOptions {
 const isOurManifest = (file: string): boolean =>
   attempt(() => JSON.parse(readText(file, { maxBytes: 1_048_576, follow: true }) ?? "").name) === "kiwi-mcp"
 
-/** `.ai` of this package: seen from src, from dist, and from a bundle in dist/bin or deeper. */
+/** This package's `.ai`: from src, from dist, or from a bundle in dist/bin or deeper. */
 const packageSpace = (): string => {
   const here = dirname(fileURLToPath(import.meta.url))
   for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
@@ -42,7 +42,7 @@ export const make = Effect.fnUntraced(function*(options: KiwiHomeOptions) {
 
 const set = (name: string) => Effect.map(variable(name), Option.getOrUndefined)
 
-/** What is not given comes from `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
+/** Omitted options come from `KIWI_HOME`, `USER_SPACE` and `HOME` of the current ConfigProvider. */
 export const layerWith = (options: KiwiHomeOptions) =>
   Layer.effect(
     KiwiHome,

@@ -1,4 +1,4 @@
-// Locks between the fibers of one process: nothing on disk.
+// Locks between the fibers of one process. Nothing is written to disk.
 import { Effect, Layer } from "effect"
 import { LockTimeout, ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { makeProcessLock } from "./makeProcessLock.ts"

@@ -1,5 +1,5 @@
-// Locks between processes by BEGIN EXCLUSIVE on an empty SQLite file: Node has no flock, and this lock goes with its
-// process, also after SIGKILL. SQLite never waits here, since its wait would stop every fiber.
+// Locks between processes by BEGIN EXCLUSIVE on an empty SQLite file: Node has no flock, and SQLite's lock ends with
+// its process, also after SIGKILL. SQLite never waits here, since its wait would stop every fiber.
 import { Effect, Exit, Layer, Scope } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import { LockTimeout, LockUnavailable, ProcessLock } from "../../services/worksp
 import { createPrivate } from "../files/createPrivate.ts"
 import { makeProcessLock } from "./makeProcessLock.ts"
 
-// SQL is loaded by the first lock, not by the start of the program.
+// SQL is loaded with the first lock, not when the program starts.
 const sqlite = Effect.promise(() =>
   Promise.all([import("../sqlite/SqliteNode.ts"), import("effect/reactivity/Reactivity")])
 )
@@ -18,7 +18,7 @@ const prepare = (folder: string, name: string) =>
     try: () => {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
       const file = join(folder, name)
-      // By lstat: opening and closing the file here would free a lock that this process holds on it.
+      // By lstat: opening and closing the file here would release a lock that this process holds on it.
       const stat = fs.lstatSync(file, { throwIfNoEntry: false })
       if (stat === undefined) createPrivate(file)
       else if (stat.isFile() && (stat.mode & 0o077) !== 0 && stat.uid === getuid?.()) fs.chmodSync(file, 0o600)
@@ -32,7 +32,7 @@ const prepare = (folder: string, name: string) =>
   }).pipe(
     Effect.filterOrFail(
       (stat) => stat === undefined || stat.isFile(),
-      () => new LockUnavailable({ name, detail: "something that is no file stands in its place" })
+      () => new LockUnavailable({ name, detail: "something at its path is not a file" })
     )
   )
 
@@ -50,14 +50,14 @@ export const make = Effect.sync(() =>
           prepareCacheSize: 0
         }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
         const connection = yield* client.reserve
-        // Nothing is ever written, so a journal beside the file would only cost time.
+        // Nothing is ever written, so a journal file would only cost time.
         yield* connection.executeUnprepared("PRAGMA journal_mode = MEMORY", [], undefined)
         yield* connection.executeUnprepared("BEGIN EXCLUSIVE", [], undefined)
       })
       yield* begin.pipe(
         Effect.provideService(Scope.Scope, scope),
         Effect.onError((cause) =>
-          // A refused attempt does not stay open until the one that succeeds.
+          // Closes a failed attempt, so that it does not stay open until one succeeds.
           Scope.close(scope, Exit.failCause(cause))
         ),
         Effect.mapError((error) => {
@@ -65,7 +65,7 @@ export const make = Effect.sync(() =>
           const code = SqliteNode.primaryCode(error)
           return new LockUnavailable({
             name,
-            detail: code === 26 ? "its file holds something else" : `SQLite answered with code ${code ?? "unknown"}`
+            detail: code === 26 ? "its file has other content" : `SQLite failed with code ${code ?? "unknown"}`
           })
         })
       )

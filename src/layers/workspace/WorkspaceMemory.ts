@@ -1,4 +1,4 @@
-// A project, or none, that is nowhere on disk.
+// A project, or none, in memory.
 import { Effect, Layer, Option } from "effect"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"

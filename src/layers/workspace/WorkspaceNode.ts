@@ -1,5 +1,5 @@
-// One project by its real path, and the random id under which $KIWI_HOME keeps what is decided about it. A home that
-// cannot be written or believed does not fail: the id then lasts as long as the process, and nothing is found under it.
+// One project by its real path, and the random id under which $KIWI_HOME stores decisions about it. A home that cannot
+// be written or trusted is not an error: the id then lasts as long as the process, and nothing is stored under it.
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import { lstatSync, realpathSync, statSync } from "node:fs"
@@ -21,15 +21,15 @@ const realFolder = (dir: string): Result.Result<string, ProjectNotFound> => {
   try {
     const real = realpathSync.native(dir)
     if (statSync(real).isDirectory()) return Result.succeed(real)
-    return Result.fail(new ProjectNotFound({ dir, detail: "it is no folder" }))
+    return Result.fail(new ProjectNotFound({ dir, detail: "it is not a folder" }))
   } catch (error) {
     const code = errorCode(error)
     const detail = code === "ENOENT"
       ? "there is no such folder"
       : code === "ELOOP"
-      ? "it is a link that leads nowhere"
+      ? "it is a broken link"
       : code === "EACCES"
-      ? "you may not look into it"
+      ? "you have no permission to read it"
       : "it cannot be read"
     return Result.fail(new ProjectNotFound({ dir, detail }))
   }
@@ -38,8 +38,9 @@ const realFolder = (dir: string): Result.Result<string, ProjectNotFound> => {
 const real = (path: string): string => Result.getOrElse(realFolder(path), () => path)
 
 /**
- * The nearest folder from `start` upwards that has an `.ai`. The home folder ends the search and is never found, since
- * `~/.ai` is the user tier; nor is whatever folder holds the user space, nor the root of the disk.
+ * The nearest folder from `start` upwards that has an `.ai`. The search ends at the home folder, which is never a
+ * project since `~/.ai` is the user tier. Folders that contain the user space, and the root of the disk, are not
+ * projects either.
  */
 export const findProject = (start: string, home: Pick<KiwiHome["Service"], "userHome" | "userSpace">) =>
   Effect.sync(() => {
@@ -52,7 +53,7 @@ export const findProject = (start: string, home: Pick<KiwiHome["Service"], "user
 
 const entryOf = (root: string): string => `projects/index/${sha256(root)}.json`
 
-/** Whether $KIWI_HOME has heard of a project at this real path; nothing is opened or written to find out. */
+/** Whether $KIWI_HOME has an entry for a project at this real path. Opens and writes nothing. */
 export const isKnown = (root: string, { home }: Pick<KiwiHome["Service"], "home">) =>
   Effect.sync(() => lstatSync(join(home, entryOf(root)), { throwIfNoEntry: false }) !== undefined)
 
@@ -68,7 +69,8 @@ export const make = Effect.fnUntraced(function*(dir: string | undefined) {
 
   const entry = entryOf(root)
 
-  // An entry is only a pointer: what is decided under an id names its project itself, so a forged one gives nothing.
+  // An entry is only a pointer: a decision stored under an id names its project itself, so a forged entry grants
+  // nothing.
   const recorded = Effect.gen(function*() {
     const bytes = yield* files.read(home, entry, { maxBytes: 65_536 })
     if (bytes === undefined) return undefined
@@ -96,5 +98,5 @@ export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   return Workspace.of({ project: Option.some({ id, root, ai: join(root, ".ai"), state }), state, cwd: root })
 })
 
-/** `dir` as the person or the client wrote it; `undefined` for a kernel without a project. */
+/** `dir` as the person or the client wrote it. Undefined for a kernel without a project. */
 export const layer = (dir: string | undefined) => Layer.effect(Workspace, make(dir))

@@ -1,6 +1,6 @@
-// What every ProcessLock does above the one attempt that a backend makes: fibers queue in memory, processes poll, and
-// whoever holds a lock may take it again. A fiber that was forked inside a lock takes turns with its siblings, and one
-// that outlives the lock has to queue like anybody else.
+// The part that every ProcessLock shares, above a backend's single attempt: fibers queue in memory, processes poll, and
+// the holder of a lock may take it again. A fiber forked inside a lock takes turns with its siblings; one that outlives
+// the lock has to queue.
 import { Context, Duration, Effect, Random, Schedule, Scope, Semaphore } from "effect"
 import { type LockError, LockTimeout, type ProcessLock } from "../../services/workspace/ProcessLock.ts"
 
@@ -16,21 +16,21 @@ interface Queue {
 
 const patience = Duration.seconds(10)
 
-/** Polling that is dense at first and never regular: two processes in step would refuse each other for ever. */
+/** Polls often at first and with jitter: two processes in step would refuse each other forever. */
 const poll = Schedule.exponential(Duration.millis(1), 1.5).pipe(
   Schedule.modifyDelay(({ duration }) =>
     Effect.map(Random.next, (random) => Duration.times(Duration.min(duration, Duration.millis(40)), 0.5 + random))
   )
 )
 
-// Which locks the current fiber is inside of.
+// The locks that the current fiber holds.
 const Held = Context.Reference<ReadonlyMap<string, Level>>("kiwi/layers/workspace/makeProcessLock/Held", {
   defaultValue: () => new Map()
 })
 
 export const makeProcessLock = (
   backend: {
-    /** One attempt, without waiting; the lock is free again when the scope closes. */
+    /** One attempt, without waiting. The lock is released when the scope closes. */
     readonly tryHold: (folder: string, name: string) => Effect.Effect<void, LockError, Scope.Scope>
   }
 ): ProcessLock["Service"] => {

@@ -18,5 +18,5 @@ export const keyOf = Effect.fnUntraced(function*(given: string | undefined) {
     () => new ProjectNotFound({ dir, detail: "there is no such folder, or you may not look into it" })
   )
   const { type } = yield* Effect.orElseSucceed(files.stat(real), () => ({ type: "Unknown" as const }))
-  return type === "Directory" ? real : yield* new ProjectNotFound({ dir, detail: "it is no folder" })
+  return type === "Directory" ? real : yield* new ProjectNotFound({ dir, detail: "it is not a folder" })
 })

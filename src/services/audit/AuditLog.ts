@@ -1,9 +1,10 @@
-// The project's audit: append-only files of hash-chained entries, one file a session, together one tree.
+// The project's audit: append-only files of hash-chained entries, one file for each session. Together they form one
+// tree.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { AuditEntry, AuditRecord } from "./AuditEntry.ts"
 
-/** The audit cannot be written, so nothing runs: there is no effect without a record. */
+/** The audit cannot be written. Nothing runs then, since every effect must be recorded. */
 export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("AuditUnavailable", {
   detail: Schema.String,
   cause: Schema.optionalKey(Underlying)
@@ -21,7 +22,7 @@ export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("Au
   }
 }
 
-/** One thing that `verify` found. `file` is relative to `.ai/logs/audit`, or `audit-heads` for the list of heads. */
+/** A problem that `verify` found. `file` is relative to `.ai/logs/audit`, or `audit-heads` for the list of heads. */
 export interface AuditProblem {
   readonly file: string
   readonly line: number
@@ -32,21 +33,21 @@ export interface AuditProblem {
 export interface AuditReport {
   readonly files: number
   readonly entries: number
-  /** Files without a `sealed` entry: sessions that run, or that died and were not recovered yet. */
+  /** Files without a `sealed` entry: their sessions are running, or died and are not recovered yet. */
   readonly open: ReadonlyArray<string>
   readonly problems: ReadonlyArray<AuditProblem>
 }
 
 export class AuditLog extends Context.Service<AuditLog, {
-  /** Appends one entry and hands it to the operating system before it returns. Synchronous, about 10 µs. */
+  /** Appends one entry and passes it to the operating system before it returns. Synchronous, about 10 µs. */
   readonly append: (
     record: AuditRecord,
-    /** Values that must not appear (≥ 8 characters count), besides what the keys already say. */
+    /** Values to redact (if at least 8 characters long), besides those that the keys identify. */
     secrets?: ReadonlyArray<Redacted.Redacted<string>>
   ) => Effect.Effect<void, AuditUnavailable>
   /**
-   * The newest `limit` (100) entries that match, newest last. What cannot be decoded is left out (`verify` names it),
-   * and so are files that this Kiwi did not write.
+   * The newest `limit` (100) entries that match, newest last. Skips entries that cannot be decoded (`verify` reports
+   * them) and files that this Kiwi did not write.
    */
   readonly read: (filter?: {
     readonly limit?: number
@@ -54,8 +55,8 @@ export class AuditLog extends Context.Service<AuditLog, {
     readonly item?: string
     readonly outcome?: string
   }) => Effect.Effect<ReadonlyArray<AuditEntry>>
-  /** Compares every file with the list of heads. Seals what a crashed session left first. */
+  /** Seals what a crashed session left, then compares every file with the list of heads. */
   readonly verify: Effect.Effect<AuditReport>
-  /** Hash and number of the newest line of `audit-heads`, to keep elsewhere: it stands for all sessions up to now. */
+  /** Hash and number of the newest line of `audit-heads`, to keep elsewhere: they cover all sessions so far. */
   readonly anchor: Effect.Effect<{ readonly head: string; readonly n: number }>
 }>()("kiwi/services/audit/AuditLog") {}

@@ -1,5 +1,5 @@
-// An action with an entry of the audit before it and one after it. Once the request stands, nothing but a failing disk or
-// a killed process keeps its result out of the audit.
+// Runs an action with an audit entry before and one after it. Once the request is recorded, only a failing disk or a
+// killed process can keep the result out of the audit.
 import { Clock, Effect, Exit, Result } from "effect"
 import type { Redacted } from "effect"
 import { outcomeOf } from "../call/callOutcome.ts"
@@ -12,28 +12,28 @@ type Written = "v" | "n" | "at" | "prev" | "kind"
 
 export type Request = Omit<typeof AuditRequest.Type, Written>
 
-/** What is known of the action when it is over. */
+/** What is known of the action when it ends. */
 export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   /** The rule that allowed it. */
   readonly rule?: string | undefined
   readonly isolation?: string | undefined
-  /** Values that must not appear in the entry. */
+  /** Values to redact in the entry. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>>
 }
 
-/** Said of an effect that nothing undoes. */
+/** For an effect that cannot be undone. */
 export const resultLost: CallWarning = {
   code: "AUDIT_RESULT_LOST",
-  message: "It was done, but what came of it could not be recorded: the audit has the request and no result"
+  message: "It was done, but its result could not be recorded: the audit has the request without a result"
 }
 
 export interface Audited<A, E> {
   readonly ending: () => Ending
-  /** What becomes of a value whose result could not be recorded. */
+  /** Decides what to do with a value whose result could not be recorded. */
   readonly lost: (value: A, error: AuditUnavailable) => Effect.Effect<A, E>
 }
 
-/** Does nothing at all where the request cannot be recorded. */
+/** Does nothing if the request cannot be recorded. */
 export const audited = <A, E extends KiwiError, R, E2 = never>(
   audit: AuditLog["Service"],
   request: Request,

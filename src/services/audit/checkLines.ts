@@ -1,27 +1,27 @@
-// What is wrong in one chain of lines: a session's file, or the list of heads. Fed line by line and keeps no lines, so
-// that a file of any size is checked in little memory. It says what kind of harm it was as well as one can from what
-// is left; that something was done is certain, its name is a guess.
+// Checks one chain of lines: a session's file, or the list of heads. Takes line by line and keeps no lines, so that a
+// file of any size is checked in little memory. That something was changed is certain; which kind of change it was
+// (removed, inserted, …) is a best guess from what is left.
 import type { AuditProblem } from "./AuditLog.ts"
 
 export interface CheckedLine {
-  /** From 1. */
+  /** 1-based. */
   readonly line: number
   readonly hash: string
-  /** The numbers that the line itself claims; `undefined` for what is no entry. */
+  /** The numbers that the line itself states. Undefined if the line is not an entry. */
   readonly entry: { readonly n: number; readonly prev: string; readonly last: boolean } | undefined
 }
 
 export interface Expected {
   readonly file: string
-  /** Number of the first line, and the hash that it names as the one before; `undefined` takes it as it comes. */
+  /** Number of the first line and the `prev` that it must have. Undefined accepts any. */
   readonly first: { readonly n: number; readonly prev: string } | undefined
-  /** Hashes that were recorded elsewhere, by number. Emptied on the way. */
+  /** Hashes that were recorded elsewhere, by number. Checked ones are removed. */
   readonly points: Map<number, string>
-  /** The number that the chain ends with, where it has ended. */
+  /** The chain's last number, if it has ended. */
   readonly final: number | undefined
 }
 
-/** More of one file say nothing new. */
+/** Further problems in the same file add nothing. */
 const maxProblems = 100
 
 export const checkLines = (expected: Expected) => {
@@ -35,9 +35,11 @@ export const checkLines = (expected: Expected) => {
   let prev = expected.first?.prev ?? ""
   let ended = false
   let lines = 0
-  /** Lines that are no entries, since the last one that is. */
+  /** Lines that are not entries, since the last entry. */
   let foreign: Array<number> = []
-  /** A line that does not follow from the one before it: either of them was changed, and the line after tells which. */
+  /**
+   * A line whose `prev` does not match the line before it: one of the two was changed, and the next line decides which.
+   */
   let suspect: number | undefined
 
   const report = (line: number, problem: AuditProblem["problem"], detail: string): void => {
@@ -48,7 +50,7 @@ export const checkLines = (expected: Expected) => {
 
   const resolveSuspect = (intact: boolean): void => {
     if (suspect === undefined) return
-    report(intact ? Math.max(1, suspect - 1) : suspect, "changed", "the line after it was written for other bytes")
+    report(intact ? Math.max(1, suspect - 1) : suspect, "changed", "the next line's hash is of different bytes")
     suspect = undefined
   }
 
@@ -70,12 +72,12 @@ export const checkLines = (expected: Expected) => {
     if (point !== hash) report(line, "changed", `entry ${n} is not the one that was recorded`)
   }
 
-  const settleForeign = (follows: { readonly n: number; readonly prev: string }): void => {
+  const reportForeign = (follows: { readonly n: number; readonly prev: string }): void => {
     const [at] = foreign
     if (at === undefined) return
     const missing = follows.n - next
     for (const line of foreign) {
-      report(line, missing > 0 ? "changed" : "inserted", "it is no entry of the audit")
+      report(line, missing > 0 ? "changed" : "inserted", "it is not an audit entry")
     }
     if (missing > 0 && missing <= foreign.length) {
       for (let n = next; n < follows.n; n++) points.delete(n)
@@ -95,7 +97,7 @@ export const checkLines = (expected: Expected) => {
   const take = (checked: CheckedLine): void => {
     const { entry, hash, line } = checked
     lines = line
-    if (ended) return report(line, "inserted", "it stands after the end of the session")
+    if (ended) return report(line, "inserted", "it is after the end of the session")
     if (entry === undefined) {
       if (foreign.length < maxProblems) foreign.push(line)
       return
@@ -105,7 +107,7 @@ export const checkLines = (expected: Expected) => {
       next = entry.n
       prev = entry.prev
     }
-    settleForeign(entry)
+    reportForeign(entry)
     if (entry.n === next) {
       const follows = entry.prev === prev
       if (suspect !== undefined) resolveSuspect(follows)
@@ -114,7 +116,7 @@ export const checkLines = (expected: Expected) => {
     }
     if (entry.prev === prev) {
       resolveSuspect(true)
-      report(line, "changed", `it says it is entry ${entry.n}, and stands where entry ${next} was`)
+      report(line, "changed", `it says it is entry ${entry.n}, but it is where entry ${next} was`)
       return accept(next, checked)
     }
     if (entry.n > next) {
@@ -122,18 +124,18 @@ export const checkLines = (expected: Expected) => {
       return accept(entry.n, checked)
     }
     if (!takeFromGap(entry.n)) {
-      return report(line, "inserted", `entry ${entry.n} stands before it already`)
+      return report(line, "inserted", `entry ${entry.n} is already there, before it`)
     }
-    report(line, "reordered", `entry ${entry.n} stands after entry ${next - 1}`)
+    report(line, "reordered", `entry ${entry.n} comes after entry ${next - 1}`)
     checkPoint(line, entry.n, hash)
   }
 
   const end = (whole: boolean): ReadonlyArray<AuditProblem> => {
     resolveSuspect(true)
     const { final } = expected
-    // A session that runs, or could not be dealt with yet, may have a line that is not finished.
+    // The last line of a session that is running, or is not recovered yet, may be unfinished.
     const held = final === undefined && !whole ? foreign.slice(0, -1) : foreign
-    for (const at of held) report(at, "changed", "it is no entry of the audit")
+    for (const at of held) report(at, "changed", "it is not an audit entry")
     for (const { from, line: at, to } of gaps) {
       report(
         at,
@@ -155,7 +157,7 @@ export const checkLines = (expected: Expected) => {
   return {
     line: take,
     end,
-    /** For a line that a seal accounts for: it is not held against the file. */
+    /** Excuses an unfinished line that a seal accounts for. */
     pardon: (): void => {
       foreign = []
     }

@@ -1,11 +1,11 @@
-// An entry as the line that is written: redacted, and never longer than 64 KiB. Values are redacted before they are
-// cut, so that no half of a secret is left at the edge.
+// Turns an entry into the line that is written: redacted, and at most 64 KiB long. Values are redacted before they are
+// cut, so that no part of a secret remains at the edge.
 import type { Redacted, Schema } from "effect"
 import { isJsonArray } from "../schema/json.ts"
 import type { AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText, redactWords } from "./redaction.ts"
 
-/** Bytes of a line, its line end included. */
+/** Bytes of a line, newline included. */
 export const maxLine = 65_536
 
 export interface LinePlace {
@@ -16,12 +16,12 @@ export interface LinePlace {
 }
 
 type Mark<A> = A extends unknown ? Omit<A, "v" | "n" | "at" | "prev"> : never
-/** What the log itself writes into a session's file. */
+/** An entry that the log itself writes to a session's file. */
 export type AuditMark = Mark<typeof AuditOpened.Type | typeof AuditSealed.Type>
 
 type Secrets = ReadonlyArray<Redacted.Redacted<string>>
 
-/** Ids and digests stay: redacting them by value would hide what ran. */
+/** Ids and digests are not redacted by value: that would hide what ran. */
 const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
   switch (record.kind) {
     case "request":
@@ -84,10 +84,10 @@ const fits = (line: string): boolean =>
 
 const base = ({ n, now, prev }: LinePlace) => ({ v: 1, n, at: new Date(now).toISOString(), prev })
 
-/** The line of one of the log's own marks, without its line end. */
+/** The line of one of the log's own entries, without the newline. */
 export const markLine = (place: LinePlace, entry: AuditMark): string => JSON.stringify({ ...base(place), ...entry })
 
-/** The line of a record, without its line end. */
+/** The line of a record, without the newline. */
 export const entryLine = (place: LinePlace, record: AuditRecord, secrets: Secrets): string => {
   const safe = redacted(record, secrets)
   const head = base(place)

@@ -1,6 +1,6 @@
-// Takes secrets out of text and JSON: by value, also where the value was encoded on its way, and by key. Values under
-// eight characters are left: replacing every "1" would destroy the record and hide nothing. Where two overlap, all that
-// belongs to either goes; so it does not matter in which order they are looked for.
+// Removes secrets from text and JSON: by value, also if the value was encoded, and by key. Values under eight
+// characters stay: replacing every "1" would destroy the record and hide nothing. Where two matches overlap, both are
+// removed, so the order of the search does not matter.
 import { Redacted } from "effect"
 import type { Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
@@ -9,7 +9,7 @@ import { isSecretKey } from "./secretNames.ts"
 
 export const mark = "‹redacted›"
 
-/** Deeper values are cut: nobody reads them, and walking them would end in a stack overflow. */
+/** Deeper values are cut off: nobody reads them, and a recursive walk would overflow the stack. */
 const maxDepth = 64
 const tooDeep = "‹cut: nested too deeply›"
 
@@ -17,7 +17,7 @@ const minLength = 8
 
 type Secrets = ReadonlyArray<Redacted.Redacted<string>>
 
-/** As it stands in JSON that a program wrote, with and without characters beyond ASCII. */
+/** The value as it appears in JSON written by a program, with non-ASCII characters escaped and not. */
 const jsonForms = (value: string): ReadonlyArray<string> => {
   const escaped = JSON.stringify(value).slice(1, -1)
   const ascii = escaped.replace(
@@ -28,8 +28,8 @@ const jsonForms = (value: string): ReadonlyArray<string> => {
 }
 
 /**
- * The part of a Base64 text that only these bytes decide, wherever they begin in a group of three: `user:password` in
- * a Basic header has the password at any of them.
+ * The part of a Base64 text that these bytes alone determine, for each of the three possible alignments: in a Basic
+ * header, the password of `user:password` can start at any of them.
  */
 const base64Forms = (value: string): ReadonlyArray<string> => {
   const bytes = new TextEncoder().encode(value)
@@ -65,12 +65,12 @@ const formsOf = (secret: Redacted.Redacted<string>): ReadonlyArray<string> => {
   return forms
 }
 
-/** Every form that is looked for. */
+/** Every form of each secret to search for. */
 export const patternsOf = (secrets: Secrets): ReadonlyArray<string> => secrets.flatMap(formsOf)
 
 interface Interval {
   readonly from: number
-  /** The first position after it. */
+  /** The end, exclusive. */
   readonly to: number
 }
 
@@ -84,7 +84,7 @@ const merged = (intervals: ReadonlyArray<Interval>): ReadonlyArray<Interval> => 
   return all
 }
 
-/** Where patterns stand in a text, in order; those that overlap are one. */
+/** Where patterns occur in a text, in order; overlapping ones are merged. */
 const occurrences = (text: string, patterns: ReadonlyArray<string>): ReadonlyArray<Interval> => {
   const found: Array<Interval> = []
   for (const pattern of patterns) {
@@ -112,7 +112,7 @@ const replaceAll = (text: string, patterns: ReadonlyArray<string>): string => {
   return redacted + text.slice(at)
 }
 
-/** Where the first pattern begins that a text ends within; the text's length where none does. */
+/** Where the first pattern begins that the end of the text cuts off. The text's length if there is none. */
 const openFrom = (text: string, patterns: ReadonlyArray<string>): number => {
   let open = text.length
   for (const pattern of patterns) {
@@ -127,17 +127,17 @@ const openFrom = (text: string, patterns: ReadonlyArray<string>): number => {
 
 const isHighSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800
 
-/** Redacts a text that comes in pieces: all that it returns, put together, is what the whole text would become. */
+/** Redacts a text that arrives in pieces. The concatenated output equals the redacted whole text. */
 export interface Redactor {
-  /** Takes a piece. Returns what is decided: what may still become one of the patterns is held back. */
+  /** Takes a piece and returns the text that is decided. Text that may still become a pattern is held back. */
   readonly push: (piece: string) => string
-  /** What was held back, when there is nothing to come. */
+  /** Returns the text held back, at the end of the input. */
   readonly rest: () => string
-  /** Something is left out at this place: forgets what was held back, and what follows may begin within a pattern. */
+  /** Marks a gap in the input: drops the text held back, and the next piece may begin within a pattern. */
   readonly skip: () => void
 }
 
-/** What was held back, and how much of it belongs to a place for which the mark has been returned already. */
+/** The text held back, and how much of it is covered by a mark that was returned already. */
 interface Held {
   readonly text: string
   readonly covered: number
@@ -145,14 +145,16 @@ interface Held {
 
 const nothingHeld: Held = { text: "", covered: 0 }
 
-/** `instead`: the mark, as it is written in the pieces. No character is cut in two. */
+/** `instead`: the replacement mark, in the encoding of the pieces. Never splits a character. */
 export const makeRedactor = (patterns: ReadonlyArray<string>, instead: string = mark): Redactor => {
   const longest = Math.max(1, ...patterns.map((pattern) => pattern.length))
   let held = nothingHeld
-  /** Characters that are not returned, since what was left out before them may have been the beginning of a pattern. */
+  /**
+   * Number of characters not to return, since the omitted text before them may have been the beginning of a pattern.
+   */
   let skipping = 0
 
-  /** What of a text is decided up to `end`, and what is left. */
+  /** Splits a text at `end` into what is decided and what is left. */
   const decide = ({ covered, text }: Held, end: number): readonly [decided: string, left: Held] => {
     if (end === 0) return ["", { text, covered }]
     const found = occurrences(text, patterns)
@@ -205,25 +207,25 @@ const walk = (value: Schema.Json, patterns: ReadonlyArray<string>, byKey: boolea
   )
 }
 
-/** `secret: true` and `token: null` say nothing that has to be hidden. */
+/** `secret: true` and `token: null` reveal nothing. */
 const holdsSecret = (value: Schema.Json): boolean => value !== null && typeof value !== "boolean" && value !== ""
 
 export const redactText = (text: string, secrets: Secrets): string =>
   secrets.length === 0 ? text : replaceAll(text, patternsOf(secrets))
 
-/** Every string in a JSON value, keys included, by value. */
+/** Redacts by value every string in a JSON value, keys included. */
 export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   secrets.length === 0 ? value : walk(value, patternsOf(secrets), false, 0)
 
-/** By value, and whole under a key that names a secret. */
+/** Redacts by value, and the whole value under a key that names a secret. */
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   walk(value, patternsOf(secrets), true, 0)
 
-/** `password=…`, `Authorization: Bearer …`, `--token …`: a name at the start of a word, and the value behind it. */
+/** `password=…`, `Authorization: Bearer …`, `--token …`: a name at the start of a word, and the value after it. */
 const namedValue =
   /(?<![\w.-])((?:--([\w.-]{1,64})\s+|([\w.-]{1,64})["']?\s*[=:]\s*(?:(?:basic|bearer)\s+)?))("[^"]*"|'[^']*'|\S+)/gi
 
-/** By value, and what stands behind the name of a secret in words that somebody wrote. */
+/** Redacts by value, and what follows the name of a secret in text that a person or program wrote. */
 export const redactWords = (text: string, secrets: Secrets): string =>
   redactText(text, secrets).replace(
     namedValue,

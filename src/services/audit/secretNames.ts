@@ -1,8 +1,8 @@
-// Which keys of a JSON value name a secret. Case and separators do not count (`X-Api-Key`, `apiKey`, `APIKEY`); what
-// merely counts or describes a secret (`max_tokens`, `token_count`) is none.
+// Which keys of a JSON value name a secret. Case and separators do not matter (`X-Api-Key`, `apiKey`, `APIKEY`). Keys
+// that only count or describe a secret (`max_tokens`, `token_count`) do not match.
 import { BoundedMap } from "../cache/BoundedMap.ts"
 
-/** What a key ends with. */
+/** The endings of a secret's name. */
 const endings = [
   "password",
   "passwd",
@@ -33,14 +33,14 @@ const endings = [
 
 const whole: ReadonlySet<string> = new Set(["auth", "basicauth", "pass", "passwords", "pat", "dsn"])
 
-/** Said after the name proper: `password_confirmation`, `token_value`, `private_key_pem`, `password2`. */
+/** Suffixes after the name proper: `password_confirmation`, `token_value`, `private_key_pem`, `password2`. */
 const trailer = /(?:confirmation|confirm|again|repeat|value|text|plaintext|base64|b64|hex|pem|hash|[0-9]{1,4})$/
 
 /** Tokens of text, of lists and of time. */
 const harmless =
   /^(?:max|min|num|total|per|eos|bos|pad|unk|mask|stop|start|end|next|prev|previous|page|nextpage|continuation|cancellation)token$/
 
-/** What every name above has a piece of: most keys are none of them, and are done with here. */
+/** A fast filter: every name above contains one of these, and most keys contain none. */
 const hint = /pass|pwd|token|secret|auth|key|cookie|credential|bearer|jwt|pat|dsn/
 
 const beyondAscii = /[\u0080-\uffff]/
@@ -63,7 +63,7 @@ const decide = (key: string): boolean => {
 
 const known = new BoundedMap<string, boolean>(2_048)
 
-/** Remembers short keys: the same few come with every call. */
+/** Caches the answer for short keys: the same few come with every call. */
 export const isSecretKey = (key: string): boolean => {
   const found = known.get(key)
   if (found !== undefined) return found

@@ -1,4 +1,4 @@
-// A map in memory that forgets what was used longest ago when it holds more than it may.
+// A map in memory that evicts the least recently used entries when it is full.
 
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
@@ -8,7 +8,10 @@ export class BoundedMap<K, V> {
   readonly #oldest = this.#entries.keys()
   #total = 0
 
-  /** `most`: what all values may take together, by `sizeOf`, which has to give the same for a value each time. */
+  /**
+   * `most`: the limit on the total size of all values. `sizeOf` must return the same size for a value each time.
+   * Default: 1 each.
+   */
   constructor(most: number, sizeOf: (value: V) => number = () => 1) {
     this.#most = most
     this.#sizeOf = sizeOf
@@ -20,7 +23,7 @@ export class BoundedMap<K, V> {
 
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
-    // The order matters only when the map is about to be full, and moving an entry costs more than finding it.
+    // The order matters only when the map is nearly full, and moving an entry costs more than finding it.
     if (value !== undefined && this.#total > this.#most / 2) {
       this.#entries.delete(key)
       this.#entries.set(key, value)
@@ -28,7 +31,7 @@ export class BoundedMap<K, V> {
     return value
   }
 
-  /** A value that is larger than the whole map may be is not kept. */
+  /** A value larger than the whole limit is not stored. */
   set(key: K, value: V): void {
     this.delete(key)
     const size = this.#sizeOf(value)
@@ -49,7 +52,7 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
   }
 
-  /** The one that was used longest ago first. */
+  /** Least recently used first. */
   values(): IterableIterator<V> {
     return this.#entries.values()
   }

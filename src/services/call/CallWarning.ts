@@ -1,10 +1,10 @@
-// What a caller should know and what did not stop the action.
+// What a caller should know although it did not stop the action.
 import { Context, Effect, Schema } from "effect"
 
 export const CallWarning = Schema.Struct({ code: Schema.String, message: Schema.String })
 export type CallWarning = typeof CallWarning.Type
 
-/** Where a warning goes if the answer itself has no place for it. Surfaces show it. Default: the log. */
+/** Receives warnings for which the answer itself has no place. Surfaces show them. Default: the log. */
 export const CallWarnings = Context.Reference<{ readonly warn: (warning: CallWarning) => Effect.Effect<void> }>(
   "kiwi/services/call/CallWarnings",
   { defaultValue: () => ({ warn: ({ code, message }) => Effect.logWarning(`${code}: ${message}`) }) }

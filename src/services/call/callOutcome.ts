@@ -1,11 +1,11 @@
-// What the audit says came of an action: a refusal is told apart from a failure, and both from a caller who went away.
+// The outcome of an action for the audit: distinguishes refusals, failures and interruptions.
 import { Cause, Exit, Option, Schema } from "effect"
 import { codeOf, innermost } from "../error/KiwiError.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
 
 /**
- * `interrupted`: the caller went away or cancelled. `asked`: a person is being asked, and the call comes again with the
- * answer.
+ * `interrupted`: the caller disconnected or cancelled. `asked`: a person is being asked, and the call will be repeated
+ * with the answer.
  */
 export const Outcome = Schema.Literals(["success", "failure", "denied", "interrupted", "asked"])
 
@@ -23,7 +23,7 @@ export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
     const inner = innermost(failure)
     return {
       outcome: inner.asked === true ? "asked" : inner.refusal === undefined ? "failure" : "denied",
-      // An error of a program may have a field of that name too.
+      // A program's own error may have another field with that name.
       ...(inner.refusal !== undefined && typeof inner.rule === "string" ? { rule: inner.rule } : {}),
       error: { code: codeOf(inner), message: failure.message }
     }

@@ -13,20 +13,26 @@ export interface Chain {
   readonly links: ReadonlyArray<ChainLink>
   readonly leaf: ChainLink
   readonly primitive: ChainLink
-  /** sha256 hex over the ordered (tier, path, version, digest) of the links. */
+  /** SHA-256, in hex, over the ordered (tier, path, version, digest) of the links. */
   readonly digest: string
-  /** Config merged primitive → leaf: the leaf wins, objects deep, lists replaced. Not yet templated. */
+  /**
+   * The links' configs merged from primitive to leaf: the leaf takes precedence, objects merge deep, lists are
+   * replaced. Templates are not rendered yet.
+   */
   readonly config: Schema.JsonObject
   /** `ENV_CONFIG` of the first link that has one, leaf first. */
   readonly envConfig: Schema.JsonObject | undefined
-  /** What every link requires, in one list each, without repeats. */
+  /** What the links require, in one list each, without duplicates. */
   readonly requires: Tool["requires"]
 }
 
 /** Ids of the links, leaf first. */
 export const chainIds = (links: ReadonlyArray<ChainLink>): ReadonlyArray<string> => links.map((l) => l.tool.location.id)
 
-/** `over` wins; objects deep, everything else (lists too) replaced. Keys are own data whatever they are called. */
+/**
+ * Values of `over` take precedence. Objects merge deep; everything else, lists included, is replaced. A key such as
+ * `__proto__` is plain data.
+ */
 export const mergeConfig = (under: Schema.JsonObject, over: Schema.JsonObject): Schema.JsonObject => {
   const merged = new Map(Object.entries(under))
   for (const [key, value] of Object.entries(over)) {
@@ -36,22 +42,22 @@ export const mergeConfig = (under: Schema.JsonObject, over: Schema.JsonObject): 
   return Object.fromEntries(merged)
 }
 
-/** Deeper than this, a config is refused: it could not be merged or written without end. */
+/** The deepest config that is accepted: a deeper one could overflow the stack when it is merged or printed. */
 export const maxConfigDepth = 64
 
-/** Whether a value is nested deeper than `limit`. Looks no further than that. */
+/** Whether a value is nested deeper than `limit`. Does not walk deeper than that. */
 export const isDeeperThan = (value: Schema.Json, limit: number): boolean => {
   if (typeof value !== "object" || value === null) return false
   return limit === 0 || Object.values(value).some((v) => isDeeperThan(v, limit - 1))
 }
 
-/** What a chain's digest is over: its links in order, each by tier, path, version and digest. */
+/** The input of a chain's digest: its links in order, each by tier, path, version and digest. */
 const chainIdentity = (links: ReadonlyArray<ChainLink>): string =>
   JSON.stringify(
     links.map(({ snapshot, tool }) => [tool.location.tier, tool.location.path, tool.version, snapshot.digest])
   )
 
-/** The chain of links that are in order and end at a primitive. `sha256` gives hex. */
+/** Makes a chain of valid links that end at a primitive. `sha256` returns hex. */
 export const makeChain = (
   links: readonly [ChainLink, ...ReadonlyArray<ChainLink>],
   sha256: (text: string) => string

@@ -50,7 +50,7 @@ export class ChainTooDeep
   }
 }
 
-/** A link names an executor that does not exist, in its own tier or below. */
+/** A link names an executor that does not exist in its own tier or below. */
 export class ChainLinkMissing extends Schema.TaggedError<ChainLinkMissing>()("ChainLinkMissing", {
   /** The links that were found, leaf first. */
   chain: Ids,
@@ -77,7 +77,7 @@ export class ChainLinkMissing extends Schema.TaggedError<ChainLinkMissing>()("Ch
   }
 }
 
-/** The last link is no primitive, or a primitive names an executor, or a link between is one. */
+/** The last link is not a primitive, a primitive names an executor, or a primitive is in the middle. */
 export class ChainMalformed extends Schema.TaggedError<ChainMalformed>()("ChainMalformed", {
   chain: Ids,
   link: Schema.String,
@@ -95,17 +95,17 @@ export class ChainMalformed extends Schema.TaggedError<ChainMalformed>()("ChainM
   }
 }
 
-/** The parent that there is has a version that its child does not ask for. */
+/** The parent exists, but its version does not match the range that its child requires. */
 export class ChainVersionMismatch extends Schema.TaggedError<ChainVersionMismatch>()("ChainVersionMismatch", {
-  /** Up to the parent, leaf first. */
+  /** The links up to the parent, leaf first. */
   chain: Ids,
-  /** The child that asks. */
+  /** The child that states the range. */
   link: Schema.String,
   configPath: Schema.String,
-  /** The executor as the child names it, without its range. */
+  /** The executor as the child names it, without the range. */
   executor: Schema.String,
   range: Schema.String,
-  /** Where the parent lies, and its version. */
+  /** Where the parent is, and its version. */
   found: Schema.String,
   version: Schema.String
 }) {
@@ -137,14 +137,14 @@ export type ChainError =
   | ChainVersionMismatch
   | ChainLinkBroken
 
-/** A link is named by an id that is none or not unique, or it is there and cannot be read or parsed. */
+/** A link's id is invalid or ambiguous, or the item exists but cannot be read or parsed. */
 export class ChainLinkBroken extends Schema.TaggedError<ChainLinkBroken>()("ChainLinkBroken", {
   chain: Ids,
   link: Schema.String,
   configPath: Schema.String,
   detail: Schema.String,
   hint: Schema.String,
-  /** The error of the item, as it would be if the link were asked for by itself. */
+  /** The error that loading the item by itself would give. */
   cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
@@ -169,16 +169,16 @@ export type ResolveError = ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemIn
 
 export interface ResolvedChain {
   readonly chain: Chain
-  /** Items of later tiers that the leaf hides. */
+  /** Items of lower tiers that the leaf hides. */
   readonly hides: ReadonlyArray<ItemLocation>
 }
 
-/** As far as a chain goes. */
+/** A chain up to its first error. */
 export interface PartialChain {
   /** Leaf first; never empty. */
   readonly links: readonly [ChainLink, ...ReadonlyArray<ChainLink>]
   readonly hides: ReadonlyArray<ItemLocation>
-  /** What stops it; `undefined` for a chain that is whole. */
+  /** What ends it early. Undefined for a complete chain. */
   readonly stopped: ChainError | undefined
 }
 
@@ -186,15 +186,15 @@ export type ChainQuery = Omit<ItemQuery, "type">
 
 export class ChainResolver extends Context.Service<ChainResolver, {
   /**
-   * Errors of the leaf are the item errors; errors of later links are ChainErrors. Warm answers cost microseconds.
-   * `found`: the leaf, where it was looked up just now. It counts only if it is what the query names.
+   * Errors of the leaf are item errors; errors of later links are ChainErrors. A cached answer costs microseconds.
+   * `found`: the leaf, if the caller has just looked it up. It is used only if it is what the query names.
    */
   readonly resolve: (query: ChainQuery, found?: FoundItem) => Effect.Effect<ResolvedChain, ResolveError>
-  /** For showing a chain that may be broken: the links that were found before something stops it. */
+  /** For showing a chain that may be broken: the links found before the first error. */
   readonly partial: (query: ChainQuery) => Effect.Effect<PartialChain, Exclude<ResolveError, ChainError>>
   /**
-   * One answer for each query, in their order, each its own success or failure. Folders, and links that many chains
-   * share, are looked at once for all of them.
+   * One answer for each query, in their order, each with its own success or failure. Folders and shared links are read
+   * once for all of them.
    */
   readonly resolveBatch: (
     queries: ReadonlyArray<ChainQuery>

@@ -1,5 +1,5 @@
-// What a parent sees of the child that names it as its executor, and which of its entries is for it. A parent's
-// `validation.child_schemas` is read from its verified bytes; nothing here is believed of the child but its metadata.
+// What a parent's schema sees of a child that names it as executor, and which `child_schemas` entry applies. The
+// parent's `validation.child_schemas` is read from its verified bytes; of the child only metadata is used.
 import { Schema } from "effect"
 import type { FailedAt } from "../error/KiwiError.ts"
 import type { ChildSchema, Tool } from "../item/Item.ts"
@@ -9,7 +9,7 @@ import { isJsonObject, own } from "../schema/json.ts"
 const defined = (members: Readonly<Record<string, Schema.Json | undefined>>): Schema.JsonObject =>
   Object.fromEntries(Object.entries(members).flatMap(([k, v]) => v === undefined ? [] : [[k, v] as const]))
 
-/** The link as a parent's schema sees it. `manifest` is the metadata, by the names that YAML tools use. */
+/** The link as a parent's schema sees it. `manifest` holds the metadata, under the names that YAML tools use. */
 export const childLink = (tool: Tool): Schema.JsonObject => {
   const { category, id, path, tier } = tool.location
   const head = { tool_id: id, tool_type: tool.toolType, version: tool.version, category }
@@ -51,7 +51,7 @@ const valueAt = (link: Schema.JsonObject, dotted: string): Schema.Json | undefin
   return at
 }
 
-/** An empty match is for every child. */
+/** An empty match fits every child. */
 export const fits = ({ match }: ChildSchema, link: Schema.JsonObject): boolean =>
   Object.entries(match).every(([dotted, value]) => valueAt(link, dotted) === value)
 
@@ -67,9 +67,9 @@ export class ChildRefused extends Schema.TaggedError<ChildRefused>()("ChildRefus
   childPath: Schema.String,
   parent: Schema.String,
   parentPath: Schema.String,
-  /** What the parent matches children by; the one that was for this child, where its schema refused it. */
+  /** The `match` of each of the parent's entries; if a schema refused the child, only that entry's. */
   matches: Schema.Array(Schema.String),
-  /** Empty where no entry is for this child. */
+  /** Empty if no entry fits this child. */
   issues: Schema.Array(
     Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
   )
@@ -113,7 +113,7 @@ export const childRefused = (about: {
     issues: about.issues
   })
 
-/** A runtime says nothing about what it runs, and the lock mode `strict` wants to know. */
+/** A runtime does not declare what it runs, and the lock mode `strict` requires it. */
 export class ChildSchemasMissing extends Schema.TaggedError<ChildSchemasMissing>()("ChildSchemasMissing", {
   chain: Ids,
   parent: Schema.String,

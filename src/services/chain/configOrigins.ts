@@ -1,5 +1,5 @@
-// Where each value of a merged config came from, and what it took the place of. The same merge as `mergeConfig`, with
-// memory: a test holds the two to each other.
+// Which link set each value of a merged config, and which values it replaced. The same merge as `mergeConfig`, with
+// origins; a test checks that the two agree.
 import type { Schema } from "effect"
 import { isJsonObject } from "../schema/json.ts"
 import type { ChainLink } from "./Chain.ts"
@@ -10,9 +10,9 @@ interface Setting {
 }
 
 export interface ConfigOrigin extends Setting {
-  /** As validation names places: "timeout", "env.PYTHONPATH". A list is one value. */
+  /** Dotted, as in validation issues: "timeout", "env.PYTHONPATH". A list is one value. */
   readonly field: string
-  /** What links nearer to the primitive had set there, the one that counted last first. */
+  /** The replaced values, from links nearer to the primitive; the last one replaced comes first. */
   readonly overrode: ReadonlyArray<Setting>
 }
 
@@ -57,7 +57,7 @@ const collect = (node: Node, field: string, into: Array<ConfigOrigin>): void => 
   for (const [name, member] of node.members) collect(member, field === "" ? name : `${field}.${name}`, into)
 }
 
-/** Of links that are in order, leaf first. Configs that were refused for their depth are none of these. */
+/** Takes valid links, leaf first. Configs that are too deep never get here. */
 export const configOrigins = (links: ReadonlyArray<ChainLink>): ReadonlyArray<ConfigOrigin> => {
   const members = new Map<string, Node>()
   for (const link of links.toReversed()) {

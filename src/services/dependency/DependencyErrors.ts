@@ -1,15 +1,15 @@
-// How declaring, finding and installing packages fails.
+// Errors of declaring, finding and installing packages.
 import { Schema } from "effect"
 import { Ecosystem } from "./InstalledPackage.ts"
 
-/** The declaration itself is not one that Kiwi installs from. */
+/** Kiwi cannot install from this declaration. */
 export class DependenciesInvalid extends Schema.TaggedError<DependenciesInvalid>()("DependenciesInvalid", {
   /** The link that declares them. */
   link: Schema.String,
   issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
 }) {
   override get message() {
-    return `What ${this.link} declares as its dependencies is not valid: ${
+    return `The dependencies that ${this.link} declares are not valid:  ${
       this.issues.map((i) => `${i.field}: ${i.error}`).join("; ")
     }`
   }
@@ -24,9 +24,9 @@ export class DependenciesInvalid extends Schema.TaggedError<DependenciesInvalid>
 /** A tool's packages are not installed. */
 export class DependenciesMissing extends Schema.TaggedError<DependenciesMissing>()("DependenciesMissing", {
   tool: Schema.String,
-  /** The first link that declares some. */
+  /** The first link that declares packages. */
   link: Schema.String,
-  /** What the chain declares, as it is written. */
+  /** The chain's declarations, as written. */
   requirements: Schema.Array(Schema.String),
   why: Schema.Literals(["not-installed", "damaged", "interpreter-changed"])
 }) {
@@ -49,7 +49,7 @@ export class DependenciesMissing extends Schema.TaggedError<DependenciesMissing>
   }
 }
 
-/** There is no program here that could install the packages. */
+/** No program that could install the packages was found. */
 export class InstallerMissing extends Schema.TaggedError<InstallerMissing>()("InstallerMissing", {
   tool: Schema.String,
   ecosystem: Ecosystem,
@@ -65,7 +65,7 @@ export class InstallerMissing extends Schema.TaggedError<InstallerMissing>()("In
   }
 }
 
-/** The installer ran and did not do it. */
+/** The installer ran and failed. */
 export class InstallFailed extends Schema.TaggedError<InstallFailed>()("InstallFailed", {
   tool: Schema.String,
   installer: Schema.String,
@@ -79,7 +79,7 @@ export class InstallFailed extends Schema.TaggedError<InstallFailed>()("InstallF
   }
 }
 
-/** The interpreter is not one that the tool says it runs on. */
+/** The tool's declared Python versions do not include the interpreter's. */
 export class InterpreterUnsuitable extends Schema.TaggedError<InterpreterUnsuitable>()("InterpreterUnsuitable", {
   tool: Schema.String,
   wanted: Schema.String,
@@ -89,11 +89,11 @@ export class InterpreterUnsuitable extends Schema.TaggedError<InterpreterUnsuita
     return `${this.tool} needs Python ${this.wanted}, and its interpreter here is ${this.found}`
   }
   get remediation() {
-    return "Install such a Python and put it where docs/environment.md says that runtimes look"
+    return "Install such a Python at one of the places that docs/environment.md lists"
   }
 }
 
-/** What the registry has is not what was locked. Nothing of it was installed. */
+/** The registry's packages differ from the locked ones. None of them was installed. */
 export class PinsDiffer extends Schema.TaggedError<PinsDiffer>()("PinsDiffer", {
   tool: Schema.String,
   differences: Schema.Array(Schema.String)

@@ -1,5 +1,6 @@
-// What a chain declares, from the bytes that were verified: DEPENDENCIES, a PEP 723 block, or a package.json. One
-// environment serves a chain, since one interpreter runs it: links add to it, leaf first, in one ecosystem.
+// What a chain declares, from its verified bytes: DEPENDENCIES, a PEP 723 block, or a package.json. A chain has one
+// environment, since one interpreter runs it: all links' packages are combined, leaf first, and must be of the same
+// ecosystem.
 import { Result } from "effect"
 import type { Chain, ChainLink } from "../chain/Chain.ts"
 import { isJsonObject } from "../schema/json.ts"
@@ -13,13 +14,13 @@ import { readScriptBlock } from "./scriptBlock.ts"
 /** The requirements of a chain. */
 export interface Declared {
   readonly ecosystem: Ecosystem
-  /** Links that declare something, leaf first. */
+  /** Links with declarations, leaf first. */
   readonly links: ReadonlyArray<string>
-  /** As they are written, without repeats, leaf first: `requests>=2`, `left-pad@^1`. */
+  /** As written, without duplicates, leaf first: `requests>=2`, `left-pad@^1`. */
   readonly requirements: ReadonlyArray<string>
   /** `requires-python` of each link that has one. */
   readonly requiresPython: ReadonlyArray<string>
-  /** Node: packages that may be missing where they do not fit the machine. */
+  /** Node: packages that may be absent on machines that they do not support. */
   readonly optional: ReadonlyArray<string>
   /** Node: `overrides` of the package.json, as JSON. */
   readonly overrides: string | undefined
@@ -27,7 +28,7 @@ export interface Declared {
   readonly packageLock: string | undefined
 }
 
-/** More than any tool has; a limit so that nobody else's list becomes our work. */
+/** More than any real tool declares, to bound the work that a foreign list can cause. */
 const maxRequirements = 200
 
 const nothing = {
@@ -58,7 +59,7 @@ const ofInterpreter = (envConfig: ChainLink["tool"]["envConfig"]): Ecosystem | u
 const ofName = (name: string | undefined): Ecosystem | undefined =>
   name === undefined ? undefined : name.endsWith(".py") ? "python" : /\.[cm]?[jt]s$/.test(name) ? "node" : undefined
 
-/** By the file that runs, else by the type, else by the runtime under it. */
+/** By the extension of the file that runs, else by tool type, else by the runtime below it. */
 const ecosystemOf = (chain: Chain, at: number): Ecosystem | undefined => {
   const { tool } = chain.links[at]!
   const byFile = ofName(tool.entrypoint)
@@ -82,10 +83,10 @@ const fileOf = ({ snapshot, tool }: ChainLink, name: string | undefined): Uint8A
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** `# /// script`: most tools have none, and are not decoded to learn it. */
+/** `# /// script`. Searched in the bytes, since most tools have none and need not be decoded. */
 const blockMark = new TextEncoder().encode("# /// script")
 
-const holds = (bytes: Uint8Array, mark: Uint8Array): boolean => {
+const includesBytes = (bytes: Uint8Array, mark: Uint8Array): boolean => {
   for (let at = bytes.indexOf(mark[0]!); at !== -1; at = bytes.indexOf(mark[0]!, at + 1)) {
     if (mark.every((byte, offset) => bytes[at + offset] === byte)) return true
   }
@@ -113,9 +114,9 @@ const checked = (
 const issue = (field: string, error: string): ReadonlyArray<Issue> => [{ field, error }]
 
 const twice = (other: string): ReadonlyArray<Issue> =>
-  issue("dependencies", `they are declared twice and not alike: in the metadata and in ${other}; keep one of them`)
+  issue("dependencies", `they are declared twice and differently: in the metadata and in ${other}; keep one of them`)
 
-/** Both places may say it, so that a script also runs elsewhere; they have to say the same. */
+/** Both places may declare it, so that a script also runs without Kiwi, but they must agree. */
 const one = (
   inMetadata: ReadonlyArray<string>,
   inFile: ReadonlyArray<string>,
@@ -127,7 +128,7 @@ const ofPython = (link: ChainLink): Result.Result<Own, ReadonlyArray<Issue>> =>
   Result.gen(function*() {
     const requirements = yield* checked("python", "dependencies", link.tool.dependencies)
     const bytes = fileOf(link, link.tool.entrypoint)
-    if (bytes === undefined || !holds(bytes, blockMark)) return { ...nothing, requirements }
+    if (bytes === undefined || !includesBytes(bytes, blockMark)) return { ...nothing, requirements }
     const block = yield* Result.mapError(readScriptBlock(textOf(bytes)), (error) => issue("script", error))
     if (block === undefined) return { ...nothing, requirements }
     const inBlock = yield* checked("python", "script.dependencies", block.dependencies)
@@ -182,13 +183,13 @@ const ownOf = (
   )
 }
 
-/** npm has one range for a package that is asked for by name. */
+/** npm accepts only one range for each direct dependency. */
 const clashIn = (requirements: ReadonlyArray<string>): string | undefined => {
   const names = requirements.map((requirement) => splitNodeRequirement(requirement).name)
   return names.find((name, at) => names.indexOf(name) !== at)
 }
 
-/** `undefined` where no link declares anything; `requires-python` alone asks for no environment. */
+/** Undefined if no link declares anything; `requires-python` alone needs no environment. */
 export const declaredBy = (chain: Chain): Result.Result<Declared | undefined, DependenciesInvalid> =>
   Result.gen(function*() {
     let ecosystem: Ecosystem | undefined
@@ -204,7 +205,7 @@ export const declaredBy = (chain: Chain): Result.Result<Declared | undefined, De
       const invalid = (error: string) =>
         Result.fail(new DependenciesInvalid({ link: tool.location.id, issues: [{ field: "dependencies", error }] }))
       if (ecosystem !== undefined && own.ecosystem !== ecosystem) {
-        return yield* invalid("they are of another language than those of the tool that it runs")
+        return yield* invalid("they are of another language than those of the tool that runs on it")
       }
       ecosystem = own.ecosystem
       links.push(tool.location.id)
@@ -212,7 +213,7 @@ export const declaredBy = (chain: Chain): Result.Result<Declared | undefined, De
       for (const requirement of own.optional) optional.add(requirement)
       requiresPython.push(...own.requiresPython)
       const clash = ecosystem === "node" ? clashIn([...requirements]) : undefined
-      if (clash !== undefined) return yield* invalid(`${clash} is asked for in two ranges`)
+      if (clash !== undefined) return yield* invalid(`${clash} is required in two ranges`)
       if (requirements.size > maxRequirements) return yield* invalid(`there are more than ${maxRequirements}`)
       if (links.length === 1) {
         overrides = own.overrides

@@ -1,4 +1,4 @@
-// `requires-python` against the version of an interpreter: the part of PEP 440 that release versions need.
+// Checks an interpreter's version against `requires-python`: the part of PEP 440 that applies to release versions.
 import { Result } from "effect"
 
 interface Clause {
@@ -23,13 +23,13 @@ const readClauses = (range: string): Result.Result<ReadonlyArray<Clause>, string
   const clauses: Array<Clause> = []
   for (const part of range.split(",").map((p) => p.trim()).filter((p) => p !== "")) {
     const read = readClause(part)
-    if (read === undefined) return Result.fail(`"${part}" is no range of Python versions`)
+    if (read === undefined) return Result.fail(`"${part}" is not a range of Python versions`)
     clauses.push(read)
   }
   return Result.succeed(clauses)
 }
 
-/** What is wrong with the text, or `undefined`. */
+/** What is wrong with the range, or undefined. */
 export const pythonRangeProblem = (range: string): string | undefined => {
   const read = range.length > 200 ? Result.fail("it is too long") : readClauses(range)
   return Result.isFailure(read) ? read.failure : undefined
@@ -46,7 +46,7 @@ const compare = (a: ReadonlyArray<number>, b: ReadonlyArray<number>): number => 
 const begins = (version: ReadonlyArray<number>, release: ReadonlyArray<number>): boolean =>
   release.every((part, at) => (version[at] ?? 0) === part)
 
-const holds = (version: ReadonlyArray<number>, { operator, release, wildcard }: Clause): boolean => {
+const isInClause = (version: ReadonlyArray<number>, { operator, release, wildcard }: Clause): boolean => {
   const order = compare(version, release)
   switch (operator) {
     case "~=":
@@ -68,9 +68,9 @@ const holds = (version: ReadonlyArray<number>, { operator, release, wildcard }: 
   }
 }
 
-/** Whether a version like `3.12.4` is in the range. A range that is none holds nothing. */
+/** Whether a version such as `3.12.4` is in the range. An invalid range includes no version. */
 export const isInPythonRange = (version: string, range: string): boolean => {
   const release = /^[0-9]{1,6}(?:\.[0-9]{1,6}){0,4}/.exec(version)?.[0].split(".").map(Number)
   const clauses = readClauses(range)
-  return release !== undefined && Result.isSuccess(clauses) && clauses.success.every((c) => holds(release, c))
+  return release !== undefined && Result.isSuccess(clauses) && clauses.success.every((c) => isInClause(release, c))
 }

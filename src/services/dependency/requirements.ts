@@ -1,5 +1,5 @@
-// One requirement as a tool may write it: a package by name and range. What an installer would take for an option, a
-// URL, a path or a repository is none, since it would decide where code comes from. All patterns are linear.
+// One requirement of a tool: a package by name and range. Text that an installer would read as an option, a URL, a path
+// or a repository is refused, since it would decide where code comes from. All patterns are linear.
 import { Result } from "effect"
 import type { Ecosystem } from "./InstalledPackage.ts"
 
@@ -19,10 +19,10 @@ const isPlain = (text: string): boolean => {
 const pythonName = /^[A-Za-z0-9][A-Za-z0-9._-]*/
 const pythonSpecifier = /^(?:===|~=|==|!=|<=|>=|<|>)[ \t]*[A-Za-z0-9][A-Za-z0-9.!+_*-]*$/
 const pythonMarker = /^[A-Za-z0-9_.'"()<>=!~ \t,*+-]+$/
-/** In a file of requirements an option may follow on the same line. */
+/** In a requirements file, an option may follow on the same line. */
 const option = /[ \t]-/
 
-/** `Typing_Extensions` and `typing-extensions` are one package. */
+/** `Typing_Extensions` and `typing-extensions` are the same package. */
 export const normalPythonName = (name: string): string => name.toLowerCase().replaceAll(/[._-]+/g, "-")
 
 /** PEP 508 without direct references: `name[extra] >=1,<2; python_version < "3.12"`. */
@@ -32,7 +32,7 @@ const pythonProblem = (text: string): string | undefined => {
   const semicolon = text.indexOf(";")
   const marker = semicolon === -1 ? undefined : text.slice(semicolon + 1).trim()
   if (marker !== undefined && (!pythonMarker.test(marker) || marker.startsWith("-"))) {
-    return "what follows the semicolon is no marker"
+    return "what follows the semicolon is not a marker"
   }
   if (option.test(text)) return `an option follows; ${elsewhere}`
   let rest = (semicolon === -1 ? text : text.slice(0, semicolon)).slice(name.length).trim()
@@ -40,7 +40,7 @@ const pythonProblem = (text: string): string | undefined => {
     const end = rest.indexOf("]")
     const extras = end === -1 ? [] : rest.slice(1, end).split(",").map((extra) => extra.trim())
     if (extras.length === 0 || extras.some((extra) => pythonName.exec(extra)?.[0] !== extra)) {
-      return "the extras in brackets are no list of names"
+      return "the extras in brackets are not a list of names"
     }
     rest = rest.slice(end + 1).trim()
   }
@@ -48,30 +48,30 @@ const pythonProblem = (text: string): string | undefined => {
   if (rest.startsWith("(") && rest.endsWith(")")) rest = rest.slice(1, -1).trim()
   if (rest === "") return undefined
   const wrong = rest.split(",").map((part) => part.trim()).find((part) => !pythonSpecifier.test(part))
-  return wrong === undefined ? undefined : `"${wrong}" is no version range; write name>=1,<2; ${elsewhere}`
+  return wrong === undefined ? undefined : `"${wrong}" is not a version range; write name>=1,<2; ${elsewhere}`
 }
 
 const nodeName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$/
 const nodeRange = /^[0-9A-Za-z.*^~<>=|+ -]*$/
-/** What npm takes for a file by its name. */
+/** Names that npm reads as a file. */
 const archive = /\.(?:tgz|tar|tar\.gz)$/i
 
-/** The name and the range of `@scope/name@^1`; without a range, any. */
+/** Splits `@scope/name@^1` into name and range. Without a range: any. */
 export const splitNodeRequirement = (text: string): { readonly name: string; readonly range: string } => {
   const at = text.indexOf("@", 1)
   return at === -1 ? { name: text, range: "*" } : { name: text.slice(0, at), range: text.slice(at + 1).trim() || "*" }
 }
 
-/** A range of versions or a tag, and none of the other things that npm reads in its place. */
+/** Accepts a version range or a tag, and no other syntax that npm accepts there. */
 export const nodeRangeProblem = (range: string): string | undefined =>
   !nodeRange.test(range) || range.startsWith(".") || archive.test(range)
-    ? `"${range}" is no range of versions; ${elsewhere}`
+    ? `"${range}" is not a range of versions; ${elsewhere}`
     : undefined
 
 export const nodeNameProblem = (name: string): string | undefined =>
   !nodeName.test(name) || name.length > 214 || name.startsWith("-") || name.toLowerCase() === "node_modules" ||
     archive.test(name)
-    ? `"${name}" is no package's name; ${elsewhere}`
+    ? `"${name}" is not a package name; ${elsewhere}`
     : undefined
 
 const nodeProblem = (text: string): string | undefined => {
@@ -79,12 +79,12 @@ const nodeProblem = (text: string): string | undefined => {
   return nodeNameProblem(name) ?? nodeRangeProblem(range)
 }
 
-/** The requirement without blanks around it, or what is wrong with it. */
+/** The trimmed requirement, or what is wrong with it. */
 export const checkRequirement = (ecosystem: Ecosystem, written: string): Result.Result<string, string> => {
   const text = written.trim()
   if (text === "") return Result.fail("it is empty")
   if (text.length > maxLength) return Result.fail(`it is longer than ${maxLength} characters`)
-  if (!isPlain(text)) return Result.fail(`it holds characters that no requirement has; ${elsewhere}`)
+  if (!isPlain(text)) return Result.fail(`it contains characters that are not allowed in a requirement; ${elsewhere}`)
   const problem = ecosystem === "python" ? pythonProblem(text) : nodeProblem(text)
   return problem === undefined ? Result.succeed(text) : Result.fail(problem)
 }

@@ -1,5 +1,5 @@
-// Inline script metadata of Python (PEP 723): a comment block `# /// script` … `# ///` that holds TOML. Only
-// `dependencies` and `requires-python` are for Kiwi; `[tool]` is other programs'.
+// Python's inline script metadata (PEP 723): a comment block `# /// script` … `# ///` with TOML. Kiwi reads only
+// `dependencies` and `requires-python`; `[tool]` is for other programs.
 import { Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 
@@ -10,7 +10,7 @@ export interface ScriptBlock {
 
 const maxLines = 1000
 
-/** The TOML of the one block, `undefined` where there is none. */
+/** The TOML of the block. Undefined if there is none. */
 const blockText = (source: string): Result.Result<string | undefined, string> => {
   if (!source.includes("# /// script")) return Result.succeed(undefined)
   const lines = source.split("\n").map((line) => line.endsWith("\r") ? line.slice(0, -1) : line)
@@ -19,7 +19,7 @@ const blockText = (source: string): Result.Result<string | undefined, string> =>
     if (!/^# \/\/\/ [A-Za-z0-9-]+$/.test(lines[start]!)) continue
     let end: number | undefined
     let last = start + 1
-    // The last `# ///` of the run of comment lines ends the block: TOML may hold such a line itself.
+    // The last `# ///` in the run of comment lines ends the block: the TOML may contain such a line itself.
     for (; last < lines.length && (lines[last] === "#" || lines[last]!.startsWith("# ")); last++) {
       if (lines[last] === "# ///") end = last
     }
@@ -43,10 +43,10 @@ export const readScriptBlock = (source: string): Result.Result<ScriptBlock | und
     if (text === undefined) return undefined
     const parsed = yield* Result.mapError(Toml.parse(text), () => "the script block is not valid TOML")
     const dependencies = Object.hasOwn(parsed, "dependencies") ? parsed["dependencies"] : []
-    if (!isTexts(dependencies)) return yield* Result.fail("dependencies of the script block is no list of texts")
+    if (!isTexts(dependencies)) return yield* Result.fail("dependencies of the script block is not a list of texts")
     const requiresPython = Object.hasOwn(parsed, "requires-python") ? parsed["requires-python"] : undefined
     if (requiresPython !== undefined && typeof requiresPython !== "string") {
-      return yield* Result.fail("requires-python of the script block is no text")
+      return yield* Result.fail("requires-python of the script block is not text")
     }
     return { dependencies, requiresPython }
   })

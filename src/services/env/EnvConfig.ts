@@ -33,7 +33,7 @@ const env = Schema.optionalKey(Schema.Record(Name, Schema.String))
 
 export const EnvConfig = Schema.Struct({
   interpreter: Schema.optionalKey(Interpreter),
-  /** Values may hold `${VAR}` and `${VAR:-default}`; later ones see earlier ones and the interpreter's variable. */
+  /** Values may contain `${VAR}` and `${VAR:-default}`. Later ones see earlier ones and the interpreter's variable. */
   env
 })
 export type EnvConfig = typeof EnvConfig.Type
@@ -65,7 +65,7 @@ const byType = {
 
 const isType = (type: unknown): type is keyof typeof byType => typeof type === "string" && Object.hasOwn(byType, type)
 
-/** Reads a declaration. The interpreter's type is looked at first, so that an issue speaks of that type alone. */
+/** Decodes a declaration. The interpreter's type is checked first, so that issues are only about that type. */
 export const decodeEnvConfig = (
   config: Schema.JsonObject
 ): Result.Result<EnvConfig, ReadonlyArray<EnvConfigIssue>> => {

@@ -1,21 +1,23 @@
-// The environment of a child, from declarations. Pure: reads files and PATH, never writes, creates or spawns.
+// Makes a child's environment from declarations. Reads files and PATH, but never writes, creates or spawns.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 import type { ResolvedInterpreter } from "./ResolvedInterpreter.ts"
 
-/** The machine lacks what the chain asks for. Everything that is missing is reported at once, before anything runs. */
+/**
+ * The machine lacks something that the chain requires. Everything missing is reported at once, before anything runs.
+ */
 export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>()("RequirementsMissing", {
   tool: Schema.String,
   commands: Schema.Array(Schema.String),
   variables: Schema.Array(Schema.String),
-  /** The interpreter's declaration and where it was looked for; "" when it was found or none is declared. */
+  /** The interpreter's declaration and where it was looked for; "" if it was found or none is declared. */
   interpreter: Schema.String,
-  /** What to do about the interpreter, where that is one command. */
+  /** What to do about the interpreter, if that is one command. */
   interpreterRemedy: Schema.optionalKey(Schema.String),
-  /** `.env` files that might have the variables, and that nobody has accepted as they are. */
+  /** `.env` files that may contain the variables, but that nobody has accepted as they are. */
   unseenFiles: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Packages that are declared and not installed. */
+  /** Packages that are declared but not installed. */
   dependencies: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message() {
@@ -52,7 +54,7 @@ export class RequirementsMissing extends Schema.TaggedError<RequirementsMissing>
   }
 }
 
-/** What a link declares about its environment is not what `ENV_CONFIG` may hold. */
+/** A link's `ENV_CONFIG` is not valid. */
 export class EnvConfigInvalid extends Schema.TaggedError<EnvConfigInvalid>()("EnvConfigInvalid", {
   link: Schema.String,
   issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
@@ -68,7 +70,7 @@ export class EnvConfigInvalid extends Schema.TaggedError<EnvConfigInvalid>()("En
   }
 }
 
-/** Where a variable's value came from, highest precedence first. */
+/** The source of a variable's value, highest precedence first. */
 export type EnvOrigin =
   | "override"
   | "process"
@@ -82,54 +84,54 @@ export type EnvOrigin =
 
 export interface EnvVariable {
   readonly name: string
-  /** Values from the process and from `.env` files are secrets until proven otherwise. */
+  /** Values from the process and from `.env` files are secrets unless proven otherwise. */
   readonly value: Redacted.Redacted<string>
   readonly origin: EnvOrigin
-  /** The name in `keychain:NAME`, where the value is a reference or came from one. */
+  /** The name in `keychain:NAME`, if the value is such a reference or comes from one. */
   readonly secret?: string
 }
 
-/** A place in which an interpreter was looked for, and what was found there. */
+/** A place where an interpreter was looked for, and the outcome. */
 export interface LookedAt {
   readonly where: string
   readonly path?: string
   readonly outcome: string
 }
 
-/** A value that a variable would have had, if nothing stronger had set it. */
+/** A value that a variable would have if no source with higher precedence had set it. */
 export interface EnvCandidate {
   readonly origin: EnvOrigin
   readonly value: Redacted.Redacted<string>
-  /** Of a `.env` file. */
+  /** Only for a `.env` file. */
   readonly line?: number
-  /** Why it never counts, whatever else is set. */
+  /** Why it is never used, whatever else is set. */
   readonly refused?: string
-  /** Whether it is to be shown to nobody: all but the item's own text, and what every child gets anyway. */
+  /** Whether it must not be shown: everything but the item's own text, and what every child gets anyway. */
   readonly isSecret: boolean
 }
 
 export interface ExplainedVariable {
   readonly variable: EnvVariable
-  /** The child gets it under its name, or only the config that names it does. */
+  /** `child`: the child gets it under its name. `config`: only the config that names it does. */
   readonly reaches: "child" | "config"
-  /** Whether its value is to be shown to nobody, because of what it is or of what it was made from. */
+  /** Whether its value must not be shown, because of its kind or of the values that it was made from. */
   readonly isSecret: boolean
   readonly beat: ReadonlyArray<EnvCandidate>
 }
 
-/** Everything about an environment that a person may want to know; also of one that cannot be had. */
+/** Everything about an environment that a person may want to know, also of one that cannot be made. */
 export interface ExplainedEnv {
   readonly variables: ReadonlyArray<ExplainedVariable>
   readonly unset: ReadonlyArray<{
     readonly name: string
     readonly required: boolean
-    /** Values that are there and do not count. */
+    /** Values that exist but do not apply. */
     readonly refused: ReadonlyArray<EnvCandidate>
   }>
   readonly interpreter: ResolvedInterpreter | undefined
   /** Where the interpreter was looked for before it was found, in order. */
   readonly looked: ReadonlyArray<LookedAt>
-  /** Entries of PATH that do not count: relative, in the project, or a manager's shims, which are looked through. */
+  /** Entries of PATH that do not count: relative, in the project, or a manager's shims, which are resolved. */
   readonly skippedPath: ReadonlyArray<string>
   readonly problem: RequirementsMissing | undefined
   readonly warnings: ReadonlyArray<EnvWarning>
@@ -148,23 +150,23 @@ export interface ResolvedEnv {
   readonly declared: ReadonlyMap<string, EnvVariable>
   readonly interpreter: ResolvedInterpreter | undefined
   readonly warnings: ReadonlyArray<EnvWarning>
-  /** Secrets that variables refer to by `keychain:NAME`: `fillSecrets` puts their values in. */
+  /** Secrets that variables refer to by `keychain:NAME`. `fillSecrets` inserts their values. */
   readonly references?: ReadonlySet<string>
 }
 
-/** The interpreter that a chain's runtime asks for; `None` where it asks for none. */
+/** The interpreter for a chain's runtime. `None` if the runtime declares none. */
 export type InterpreterAnswer =
   | { readonly _tag: "None" }
   | { readonly _tag: "Found"; readonly interpreter: ResolvedInterpreter }
   | { readonly _tag: "Missing"; readonly why: string; readonly remedy: string | undefined }
 
 export class EnvResolver extends Context.Service<EnvResolver, {
-  /** The first step: what packages are installed for. */
+  /** The first step: the interpreter, which packages are installed for. */
   readonly interpreter: (
     chain: Chain,
     overrides?: ReadonlyMap<string, string>
   ) => Effect.Effect<InterpreterAnswer, EnvConfigInvalid>
-  /** The second: everything else, for the interpreter that will run. Default: the one that the first step finds. */
+  /** The second step: everything else, for the interpreter that will run. Default: the first step's. */
   readonly resolve: (
     chain: Chain,
     options?: {
@@ -172,7 +174,7 @@ export class EnvResolver extends Context.Service<EnvResolver, {
       readonly interpreter?: InterpreterAnswer | undefined
     }
   ) => Effect.Effect<ResolvedEnv, RequirementsMissing | EnvConfigInvalid>
-  /** The same, told in full and for a person: never on the way of a call. */
+  /** The same in full, for a person. Never used in a call. */
   readonly explain: (
     chain: Chain,
     overrides?: ReadonlyMap<string, string>

@@ -1,17 +1,17 @@
-// The interpreter that a tool runs with. What it is (kind and version) is told from files alone and recorded in
-// lockfiles; where it lies is this machine's business.
+// The interpreter that a tool runs with. Its kind and version are determined from files alone and recorded in
+// lockfiles. Its path is specific to this machine.
 import { Schema } from "effect"
 import { isSameFile, type ProgramFile } from "../trust/ShownProgram.ts"
 
-/** Where an interpreter came from. Words of lockfiles: none of them ever changes its meaning. */
+/** Where an interpreter comes from. Lockfiles contain these words: their meaning never changes. */
 export const InterpreterKind = Schema.Literals([
-  /** `.venv`, `venv` or `env` of the project, whatever made it. */
+  /** `.venv`, `venv` or `env` in the project, whatever made it. */
   "project-venv",
-  /** The same in `.ai/scripts` of the project. */
+  /** The same in the project's `.ai/scripts`. */
   "kiwi-venv",
   /** The same in the user space. */
   "user-venv",
-  /** Where `UV_PROJECT_ENVIRONMENT` says. */
+  /** At the path in `UV_PROJECT_ENVIRONMENT`. */
   "uv",
   /** In poetry's own folder, by the project's name and path. */
   "poetry",
@@ -23,7 +23,7 @@ export const InterpreterKind = Schema.Literals([
   "pyenv",
   "rbenv",
   "asdf",
-  /** A program on PATH; the Node that runs Kiwi, where the one on PATH is too old for TypeScript. */
+  /** A program on PATH, or the Node that runs Kiwi if the one on PATH is too old for TypeScript. */
   "system",
   /** The declaration's `fallback`. */
   "fallback"
@@ -32,11 +32,11 @@ export type InterpreterKind = typeof InterpreterKind.Type
 
 export const outsideProject = "outside the project"
 
-/** Which file an interpreter is. Words of lockfiles too. */
+/** Identifies an interpreter's file. Also used in lockfiles. */
 export const InterpreterFile = Schema.Union([
   Schema.Literal(outsideProject),
   Schema.Struct({
-    /** Every link followed; relative to the project, forward slashes, beginning with `..` where it lies above it. */
+    /** With every link followed; relative to the project, forward slashes, with `..` for folders above it. */
     path: Schema.String.check(
       Schema.isMaxLength(256),
       Schema.isPattern(
@@ -56,7 +56,7 @@ export const isSameProgram = (a: InterpreterFile | undefined, b: InterpreterFile
 
 const isInterpreterFile = Schema.is(InterpreterFile)
 
-/** `undefined` where a lock could not name it: a path with blanks or words in it. */
+/** Undefined if a lock cannot contain the path, because of blanks or words in it. */
 export const toInterpreterFile = ({ path, sha256 }: ProgramFile): InterpreterFile | undefined => {
   const file = sha256 === null ? outsideProject : { path, sha256 }
   return isInterpreterFile(file) ? file : undefined
@@ -67,10 +67,10 @@ export interface ResolvedInterpreter {
   /** Absolute. */
   readonly path: string
   readonly kind: InterpreterKind
-  /** As its folder, its settings or its name say; `undefined` where nothing but running it could tell. */
+  /** From its folder, its settings or its name. Undefined if only running it could tell. */
   readonly version: string | undefined
-  /** Where it lies in the project, for `ProjectTrust.interpreter`; absent outside of it. */
+  /** Its place in the project, for `ProjectTrust.interpreter`. Absent outside of it. */
   readonly place?: string
-  /** Absent where that cannot be told. */
+  /** Absent if it is unknown. */
   readonly program?: InterpreterFile
 }

@@ -1,5 +1,5 @@
-// Which variables a chain may see at all. Naming one is declaring it: in `requires`, in ENV_CONFIG, or by a placeholder
-// in the config – all of it is signed text, and a person can be shown it before anything runs.
+// The variables that a chain may use. Naming one declares it: in `requires`, in ENV_CONFIG, or by a placeholder in the
+// config. All of that is signed text, and a person can be shown it before anything runs.
 import type { Chain } from "../chain/Chain.ts"
 import { compile } from "../template/Template.ts"
 import { parseTemplate } from "../template/templateText.ts"
@@ -9,7 +9,7 @@ import { kernelVariables } from "./variableNames.ts"
 export interface DeclaredVariables {
   /** Passed on to the child under their own names. */
   readonly required: ReadonlySet<string>
-  /** Named by placeholders in the config; true where one of them has no default. */
+  /** Named by placeholders in the config. True if one of them has no default. */
   readonly inConfig: ReadonlyMap<string, boolean>
   /** Named in the values of `ENV_CONFIG.env`. */
   readonly inEnvConfig: ReadonlySet<string>

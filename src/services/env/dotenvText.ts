@@ -1,10 +1,10 @@
-// Where the entries of a `.env` file are, and what is wrong with the other lines. It only cuts: a cut entry is unquoted
-// by the library that the layer brings. Dotenv's own parsers skip what they cannot read without a word.
+// Finds the entries of a `.env` file, and what is wrong with other lines. It only splits the text: the layer's library
+// unquotes each entry. Dotenv's own parsers silently skip what they cannot read.
 import { variableName } from "./variableNames.ts"
 
 export interface DotenvEntry {
   readonly name: string
-  /** Counts from 1. */
+  /** 1-based. */
   readonly line: number
   /** One entry, from its name to the end of its value, without comment. */
   readonly text: string
@@ -23,7 +23,7 @@ export interface DotenvEntries {
 const head = /^[ \t]*(?:export[ \t]+)?([^=#'"`]*)=[ \t]*/
 const quotes: ReadonlySet<string> = new Set(["'", "\"", "`"])
 
-/** Cuts a file into entries: `NAME=value`, `export NAME='value'`, quoted values over several lines, `#` comments. */
+/** Splits a file into entries: `NAME=value`, `export NAME='value'`, quoted values over several lines, `#` comments. */
 export const cutDotenv = (text: string): DotenvEntries => {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)
   const entries: Array<DotenvEntry> = []
@@ -41,7 +41,7 @@ export const cutDotenv = (text: string): DotenvEntries => {
       continue
     }
     if (!variableName.test(name)) {
-      problem("a name is letters, digits and _, and starts with no digit")
+      problem("a name has letters, digits and _, and does not start with a digit")
       continue
     }
     const rest = line.slice(match[0].length)

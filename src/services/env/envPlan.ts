@@ -1,5 +1,5 @@
-// What a chain declares about its environment, worked out once per chain: the decoded ENV_CONFIG, the variables that it
-// names, and what has to be looked up in the process's own environment.
+// What a chain declares about its environment, computed once for each chain: the decoded ENV_CONFIG, the variables that
+// it names, and those to look up in the process's own environment.
 import { Result } from "effect"
 import type { Chain } from "../chain/Chain.ts"
 import { isSecretReference, secretNameOf } from "../identity/SecretStore.ts"
@@ -12,9 +12,9 @@ import { isDeniedVariable, isKiwiVariable, variableName } from "./variableNames.
 export interface EnvPlan {
   readonly config: EnvConfig
   readonly declared: DeclaredVariables
-  /** Names that the chain wants from the process's environment. */
+  /** Names that the chain needs from the process's environment. */
   readonly names: ReadonlyArray<string>
-  /** Whether it starts no process and asks for no variable, command or interpreter. */
+  /** Whether it starts no process and needs no variable, command or interpreter. */
   readonly isEmpty: boolean
 }
 
@@ -55,7 +55,10 @@ export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> 
     const asking = chain.links.find(({ tool }) => tool.requires.environment.some((name) => unnamed.includes(name)))
     return invalid(
       (asking ?? chain.leaf).tool.location.id,
-      unnamed.map((name) => ({ field: "requires.environment", error: `${JSON.stringify(name)} is no variable's name` }))
+      unnamed.map((name) => ({
+        field: "requires.environment",
+        error: `${JSON.stringify(name)} is not a variable's name`
+      }))
     )
   }
   const declared = declaredVariables(chain, config)

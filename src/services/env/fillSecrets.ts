@@ -1,14 +1,14 @@
-// Secrets are put into an environment last, when it is certain that the tool may have them. Until then a variable that
-// refers to one holds the reference, and a value made of such a variable holds a mark in its place.
+// Inserts secrets into an environment last, when all checks have passed. Until then a variable with a secret holds the
+// reference, and a value made from such a variable holds a mark in its place.
 import { Redacted } from "effect"
 import type { EnvVariable, ResolvedEnv } from "./EnvResolver.ts"
 
-/** No variable holds a NUL, so a mark is never a part of somebody's text. */
+/** A variable cannot contain a NUL, so a mark cannot be part of its text. */
 export const secretMark = (name: string): string => `\0${name}\0`
 
 const mark = /\0([^\0]*)\0/g
 
-/** The environment with the values of its `references`; one that is not given stays as it is. */
+/** The environment with the values of its `references`. One without a value stays as it is. */
 export const fillSecrets = (
   env: ResolvedEnv,
   values: ReadonlyMap<string, Redacted.Redacted<string>>

@@ -58,16 +58,16 @@ const matches = (name: string, pattern: string): boolean =>
     : name === pattern
 
 /**
- * Variables that decide what a program loads, where it looks and whom it believes. No `.env` file supplies one and no
- * item but a system one sets one, in any spelling: programs read some of them in lower case.
+ * Variables that decide what a program loads, where it searches and whom it trusts. No `.env` file may provide one and
+ * only system items may set one, in any case: programs read some of them in lower case.
  */
 export const isDeniedVariable = (name: string): boolean => {
   const upper = name.toUpperCase()
   return denied.some((pattern) => matches(upper, pattern))
 }
 
-/** Kiwi's own: its passphrase and tokens are among them, so they are passed on from nowhere. */
+/** Kiwi's own, which include its passphrase and tokens, so they are never passed on. */
 export const isKiwiVariable = (name: string): boolean => name.toUpperCase().startsWith("KIWI_")
 
-/** What the kernel itself puts into a config, besides the environment: the verified copy that runs. */
+/** Variables that the kernel itself provides to a config, besides the environment: the verified copy that runs. */
 export const kernelVariables: ReadonlySet<string> = new Set(["TOOL_FILE"])

@@ -1,4 +1,4 @@
-// What files say about the version of an interpreter. Text in, text out: a version that cannot be told is `undefined`.
+// Reads versions of interpreters from the text of files. An unknown version is `undefined`.
 import { Option, Schema } from "effect"
 
 /** `version = 3.12.1` of venv, `version_info = 3.12.1.final.0` of virtualenv and uv. */
@@ -33,14 +33,14 @@ export const nodePackageVersion = (manifest: string | undefined): string | undef
     : undefined
 }
 
-/** `python3.11`: what distributions call the file that `python3` is a link to. A single number is a name. */
+/** `python3.11`: the name in distributions of the file that `python3` links to. A single number is not a version. */
 export const versionInName = (name: string): string | undefined =>
   /^[a-z]{1,32}-?(\d+(?:\.\d+){1,3})(?:\.exe)?$/i.exec(name)?.[1]
 
 const tomlHeader = /^\[([^\]]*)\]\s*(?:#.*)?$/
 const tomlString = /^([A-Za-z0-9_-]+)\s*=\s*(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/
 
-/** One string of one table in a TOML file, where it is written on a line of its own, as it is by every tool. */
+/** One string of one table in a TOML file, written on a line of its own, as every tool does. */
 export const tomlValue = (text: string | undefined, table: string, key: string): string | undefined => {
   let current = ""
   for (const raw of (text ?? "").split("\n")) {
@@ -57,7 +57,7 @@ export const tomlValue = (text: string | undefined, table: string, key: string):
 
 const numbers = (version: string) => version.replace(/^v/, "").split(/[.-]/).map((n) => Number.parseInt(n, 10))
 
-/** Newest first: numbers by size, anything else (pre-releases, names) below them. */
+/** Newest first: numbers by size, everything else (pre-releases, names) below them. */
 export const newestFirst = (a: string, b: string): number => {
   const left = numbers(a)
   const right = numbers(b)
@@ -72,14 +72,14 @@ export const newestFirst = (a: string, b: string): number => {
 
 const versionText = /^[0-9A-Za-z.+_/-]+$/
 
-/** Whether text may be part of a path at all. */
+/** Whether the text may be part of a path. */
 export const isVersion = (text: string) => text.length <= 64 && versionText.test(text) && !text.includes("..")
 
 /** Lines of a version file, without comments. */
 export const linesOf = (text: string | undefined): ReadonlyArray<string> =>
   (text ?? "").replace(/^\uFEFF/, "").split(/\r?\n/).map((l) => l.replace(/#.*$/, "").trim()).filter((l) => l !== "")
 
-/** The installed version that `wanted` names: itself, or the newest that it is the beginning of. */
+/** The installed version for `wanted`: itself, or the newest that begins with it. */
 export const pickVersion = (installed: ReadonlyArray<string>, wanted: string): string | undefined =>
   installed.includes(wanted)
     ? wanted

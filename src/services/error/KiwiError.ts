@@ -1,56 +1,61 @@
-// The one shape in which a failure reaches a caller (MCP, CLI, embedding). Every failure is a Schema.TaggedError;
-// its code is derived from its tag, so a code can neither be forgotten nor disagree with the class.
+// The one form in which a failure reaches a caller (MCP, CLI, embedding). Every failure is a Schema.TaggedError. Its
+// code is derived from its tag, so a code cannot be missing or differ from the class.
 import { Schema } from "effect"
 import { defined } from "../schema/defined.ts"
 
-/** One thing that is wrong in a value: where (a JSON-pointer-like path, "" for the whole), what, and the value. */
+/** One issue of a value: where (a JSON-pointer-like path, "" for the whole), what, and the value there. */
 export interface ValidationIssue {
   readonly field: string
   readonly error: string
   readonly value?: Schema.Json | undefined
 }
 
-/** How a rule or trust refuses an item. */
+/** Why a rule or missing trust refuses an item. */
 export type Refusal = "unsigned" | "untrusted" | "tampered" | "restricted" | "denied"
 
-/** What every error class of Kiwi offers besides its own fields. */
+/** The properties of every Kiwi error class, besides its own fields. */
 export interface KiwiError {
   readonly _tag: string
   /** What happened, and to what. One sentence or a few lines; no secrets, no absolute paths outside the project. */
   readonly message: string
-  /** What to do next: a command where there is one. */
+  /** What to do next; a command if there is one. */
   readonly remediation?: string | undefined
-  /** Whether the same call can succeed later without anybody changing anything. Default: false. */
+  /** Whether the same call can succeed later although nobody changes anything. Default: false. */
   readonly retryable?: boolean | undefined
-  /** A rule or trust refuses: the audit records `denied`, and search shows this state. Absent: a failure. */
+  /**
+   * Set if a rule or missing trust refuses: the audit records `denied`, and search shows this state. Absent: a failure.
+   */
   readonly refusal?: Refusal | undefined
-  /** A person is being asked, and the same call comes again with the answer: the audit records `asked`. */
+  /** A person is being asked, and the same call will be repeated with the answer: the audit records `asked`. */
   readonly asked?: boolean | undefined
-  /** Name of the rule that refuses; written to the audit. */
+  /** Name of the rule that refuses, for the audit. */
   readonly rule?: string | undefined
-  /** The state that search shows of an item that fails so, and that nothing refuses. Default: `invalid`. */
+  /** The state that search shows for an item with this error, unless it is refused. Default: `invalid`. */
   readonly itemState?: "missing_command" | undefined
-  /** What is wrong in a word or two, for a table: "not locked". Default: the state. */
+  /** The problem in a word or two, for a table: "not locked". Default: the state. */
   readonly brief?: string | undefined
-  /** Id of the link of a chain that somebody has to change. */
+  /** Id of the link of a chain that must be changed. */
   readonly link?: string | undefined
-  /** The place in a chain's config that somebody has to change, where it is in no one link by itself: "/args/0". */
+  /** The place in a chain's merged config that must be changed, if it is not in a single link: "/args/0". */
   readonly field?: string | undefined
-  /** Ids of the chain's links, leaf first, where it happened inside a chain. */
+  /** Ids of the chain's links, leaf first, if the error occurred inside a chain. */
   readonly chain?: ReadonlyArray<string> | undefined
   readonly failedAt?: FailedAt | undefined
-  /** What is wrong in which field, of an error about values. */
+  /** The issues by field, of an error about values. */
   readonly validationIssues?: ReadonlyArray<ValidationIssue> | undefined
   /**
-   * The failure under this one, where it says more than this one's message does: which file, whether to try again.
-   * Anything but a KiwiError is shown as code `UNKNOWN`.
+   * The underlying failure, if it adds to this message: which file, whether to retry. A cause that is not a KiwiError
+   * is shown as code `UNKNOWN`.
    */
   readonly cause?: unknown
-  /** For a wrapper (ToolChainError, BuiltinFailed): the error whose code, remediation and retryable count. Else anything. */
+  /**
+   * In a wrapper (ToolChainError, BuiltinFailed): the error that determines code, remediation and retryable. Otherwise
+   * any value.
+   */
   readonly reason?: unknown
 }
 
-/** The link of a chain that really failed. */
+/** The link of a chain that failed. */
 export interface FailedAt {
   readonly toolId: string
   /** The link's file, relative to its tier ("project:tools/math/add.py"). */
@@ -58,7 +63,7 @@ export interface FailedAt {
   readonly validationErrors: ReadonlyArray<ValidationIssue>
 }
 
-/** The failure under another, and the one under that. */
+/** The failure under another, and its own cause. */
 export interface ErrorCause {
   readonly code: string
   readonly message: string
@@ -88,26 +93,26 @@ export const isKiwiError = (u: unknown): u is KiwiError =>
   typeof u === "object" && u !== null && "_tag" in u && typeof u._tag === "string" && "message" in u &&
   typeof u.message === "string"
 
-/** The `cause` of an error class. Whoever wraps an error and has to say what is under it keeps it here, whole. */
+/** The `cause` of an error class: the underlying error, complete. */
 export const Underlying = Schema.declare(isKiwiError)
 
-/** The `failedAt` of an error class that is told the link, and does not compute it. */
+/** The `failedAt` of an error class that is given the link and does not compute it. */
 export const FailedLink = Schema.declare((u): u is FailedAt => typeof u === "object" && u !== null && "toolId" in u)
 
-/** Wrappers around wrappers, at most; an error of a program's own may be its own reason. */
+/** The limit of nested wrappers: a program's own error may be its own reason. */
 const maxReasons = 4
 
-/** The error that a wrapper is about, or the error itself. */
+/** The error inside a wrapper, or the error itself. */
 export const innermost = (error: KiwiError, depth: number = maxReasons): KiwiError =>
   depth > 0 && isKiwiError(error.reason) ? innermost(error.reason, depth - 1) : error
 
-/** The state of an item that fails so: what search, load and explain show. `invalid`: it or its chain is not well formed. */
+/** The state of an item with this error, in search, load and explain. `invalid`: it or its chain is not well formed. */
 export const stateOf = (error: KiwiError): Refusal | "missing_command" | "invalid" => {
   const { itemState, refusal } = innermost(error)
   return refusal ?? itemState ?? "invalid"
 }
 
-/** Causes below this many are left out: a caller acts on the first few, and a chain may close on itself. */
+/** The limit of nested causes: a caller acts on the first few, and causes may form a cycle. */
 const maxCauses = 4
 
 const causeOf = (error: KiwiError, depth: number): { readonly cause?: ErrorCause } => {

@@ -1,12 +1,12 @@
-// A remedy as an agent is given it. The command line's remedies name commands; an agent that reads one types it into
-// its own shell, where a person's act would be an agent's. So a command that is also an MCP call becomes that call, and
-// whatever else is a command or a setting of this machine becomes something to tell the person.
+// Rewrites a remedy for an agent. The command line's remedies name commands, which an agent would type into its own
+// shell, where a person's act would become the agent's. So a command that is also an MCP call becomes that call, and
+// any other command or setting of this machine becomes something to tell the person.
 import { shellWord } from "../text/shellWord.ts"
 import { callIn } from "./calls.ts"
 import type { ErrorObject, KiwiError } from "./KiwiError.ts"
 import { toErrorObject } from "./KiwiError.ts"
 
-/** The words of a command line; quotes and angle brackets hold them together. */
+/** The words of a command line. Quotes and angle brackets group words. */
 const wordsOf = (command: string): ReadonlyArray<string> =>
   [...command.matchAll(/'([^']*)'|"([^"]*)"|(<[^>]*>)|(\S+)/g)].map((match) =>
     match.slice(1).find((part) => part) ?? ""
@@ -16,7 +16,7 @@ const show = (call: string, given: Readonly<Record<string, string>>): string =>
   `${call} {${Object.entries(given).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")}}`
 
 interface CallContext {
-  /** Path of the project, where it is not the server's own. */
+  /** Path of the project, if it is not the server's own. */
   readonly project: string | undefined
 }
 
@@ -28,7 +28,7 @@ const item = (call: string, context: CallContext, [type, id, ...rest]: ReadonlyA
     ? undefined
     : show(call, { item_id: id, item_type: type, ...projectArgument(context) })
 
-/** What a program that embeds Kiwi calls, as an agent does it. */
+/** The MCP equivalent of a call in an embedding program. */
 const sameCall = (remediation: string, context: CallContext): string | undefined => {
   const call = callIn(remediation)
   switch (call?._tag) {
@@ -45,13 +45,13 @@ const sameCall = (remediation: string, context: CallContext): string | undefined
 
 const lockTools: ReadonlySet<string> = new Set(["diff", "freeze", "validate"])
 
-/** The MCP call that asks the person for what a command does; undefined where there is none, or it has flags. */
+/** The MCP call that asks the person for a command's act. Undefined if there is none, or the command has flags. */
 const askOf = (command: string, context: CallContext): string | undefined => {
   const [verb, ...words] = wordsOf(command)
   return verb === "sign" ? item("sign", context, words) : undefined
 }
 
-/** The MCP call that does what a command does. */
+/** The MCP call equivalent to a command. */
 const callOf = (command: string, context: CallContext): string | undefined => {
   const ask = askOf(command, context)
   if (ask !== undefined) return `ask the person with ${ask}`
@@ -68,16 +68,16 @@ const callOf = (command: string, context: CallContext): string | undefined => {
   }
 }
 
-/** `kiwi …` where a sentence gives it to be typed: up to a backtick, a semicolon, a bracket or the line's end. */
+/** A `kiwi …` command in a sentence: up to a backtick, a semicolon, a bracket or the end of the line. */
 const command = /`kiwi ([a-z-][^`\n]*)`|(?<=^|: |[a-z] |\()kiwi (-?-?[a-z][^`;)\n]*)/g
 
-/** What only somebody at this machine can do: commands, their flags, variables, files outside the project. */
+/** Things that only somebody at this machine can do: commands, their flags, variables, files outside the project. */
 const ofThisMachine =
   /\bkiwi [a-z-]|(?:^|[\s[`:])--[a-z]|\bKIWI_|\$[A-Z]|\b(?:git|npm|pip|chmod|export|install) |\bkeychain\b|\.env\b|yourself|\bas you\b/i
 
 /**
- * The same remedy with nothing in it that an agent could type into a shell of its own. `project`: the one that the call
- * was about, where it is not the server's own.
+ * The remedy without anything that an agent could type into its own shell. `project`: the call's project, if it is not
+ * the server's own.
  */
 export const agentRemedy = (remediation: string, project?: string): string => {
   const context = { project }
@@ -103,7 +103,7 @@ export const agentRemedy = (remediation: string, project?: string): string => {
         : callOf(quoted, context) ?? `\`${named(`kiwi ${quoted}`)}\``
   )
   if (!ofThisMachine.test(text)) return text
-  // The person's words stay the person's: what the agent can do besides follows them.
+  // The text for the person is unchanged; what the agent itself can do is appended.
   const asks = [...remediation.matchAll(command)].flatMap(([, quoted, plain]) =>
     askOf(quoted ?? plain ?? "", context) ?? []
   )
@@ -111,7 +111,7 @@ export const agentRemedy = (remediation: string, project?: string): string => {
     told + asks.map((ask) => `. Or ask them with ${ask}`).join("")
 }
 
-/** The wire form of an error for an agent. */
+/** The wire form of an error, for an agent. */
 export const toAgentErrorObject = (error: KiwiError, project?: string): ErrorObject => {
   const object = toErrorObject(error)
   return object.remediation === undefined
@@ -119,7 +119,7 @@ export const toAgentErrorObject = (error: KiwiError, project?: string): ErrorObj
     : { ...object, remediation: agentRemedy(object.remediation, project) }
 }
 
-/** A report of Kiwi's own, in JSON, with every `remediation` in it as an agent is given it. Not for data of tools. */
+/** One of Kiwi's own reports, in JSON, with every `remediation` rewritten for an agent. Not for tools' data. */
 export const forAgent = (report: unknown): unknown => {
   if (Array.isArray(report)) return report.map((one) => forAgent(one))
   if (typeof report !== "object" || report === null) return report

@@ -1,7 +1,7 @@
-// Remedies that are calls, as a program that embeds Kiwi makes them. The command line and the MCP server have calls of
-// their own for each, and say those.
+// Remedies that are calls, in the form for a program that embeds Kiwi. The command line and the MCP server replace them
+// by their own.
 
-/** What somebody may do who is told one of these. */
+/** A call that a remedy recommends. */
 export type Call =
   | { readonly _tag: "Search"; readonly query: string }
   | { readonly _tag: "Load"; readonly type: string; readonly id: string }
@@ -20,7 +20,7 @@ const load = new RegExp(String.raw`^Call load\(\{ id: ${quoted}, type: ${quoted}
 
 const text = (json: string | undefined): string => String(JSON.parse(json ?? "\"\""))
 
-/** The call that a remedy is; `undefined` for any other remedy. */
+/** Parses a remedy as a call. Undefined for any other remedy. */
 export const callIn = (remediation: string): Call | undefined => {
   if (remediation === openCall) return { _tag: "Open" }
   const searched = search.exec(remediation)

@@ -1,4 +1,4 @@
-// A remedy as somebody who types commands is given it.
+// Rewrites a remedy for somebody who types commands.
 import { shellWord } from "../text/shellWord.ts"
 import { callIn } from "./calls.ts"
 
@@ -16,7 +16,7 @@ export const commandRemedy = (remediation: string): string => {
   }
 }
 
-/** An error or a report of Kiwi's own, with every `remediation` in it as the command line says it. */
+/** An error, or one of Kiwi's own reports, with every `remediation` rewritten for the command line. */
 export const forCommand = <A>(report: A): A => {
   const told = (value: unknown, key?: string): unknown => {
     if (key === "remediation" && typeof value === "string") return commandRemedy(value)

@@ -1,9 +1,9 @@
-// The characters that a question shows as they are: assigned by Unicode 9 (2016), so that every terminal of the last decade
-// draws them, and of scripts that source code and comments are commonly written in. Ranges instead of properties, since
-// the properties grow with each Node.
-// Left out on purpose: formats and other invisible characters; Hangul letters that join (U+1100), accents that join Latin
-// (U+0300), modifier letters and clicks (U+01C3 looks like "!"), Kangxi and CJK radicals, ligatures, presentation forms,
-// and the alphabets of mathematics, which Python reads as ASCII.
+// The characters that a question to a person shows unescaped: assigned by Unicode 9 (2016), so that every terminal of
+// the last decade draws them, and of scripts that source code and comments are commonly written in. Ranges instead of
+// properties, since properties grow with each Node version. Excluded on purpose: format and other invisible characters;
+// Hangul letters that join (U+1100), accents that combine with Latin (U+0300), modifier letters and clicks (U+01C3
+// looks like "!"), Kangxi and CJK radicals, ligatures, presentation forms, and mathematical alphabets, which Python
+// reads as ASCII.
 const ranges = `
   a1-ac ae-1bf 1c4-2af 370-377 37a-37f 384-38a 38c 38e-3a1 3a3-52f 531-556 559-55f 561-587 589-58a 58d-58f 591-5c7
   5d0-5ea 5f0-5f4 60b-61b 61e-6dc 6de-6ff 750-77f 901-983 985-98c 98f-990 993-9a8 9aa-9b0 9b2 9b6-9b9 9bc-9c4 9c7-9c8
@@ -27,7 +27,7 @@ const ranges = `
   1f933-1f93e 1f940-1f94b 1f950-1f95e 1f980-1f991 1f9c0
 `
 
-/** One character that is not ASCII and is shown as it is; a mark only on a letter of its script. */
+/** A non-ASCII character that is shown unescaped; a mark only after a letter of its script. */
 export const drawn: RegExp = new RegExp(
   `^[${ranges.trim().split(/\s+/).map((range) => range.replace(/[0-9a-f]+/g, "\\u{$&}")).join("")}]$`,
   "u"

@@ -1,5 +1,5 @@
-// How far two words are from each other, for messages that say what was probably meant. With transpositions, and cut off
-// early, so that a hundred thousand ids cost milliseconds.
+// The edit distance of two words, for "did you mean". With transpositions, and with an early exit, so that a hundred
+// thousand ids cost milliseconds.
 
 /** Optimal string alignment distance, or `limit + 1` as soon as it is above `limit`. */
 export const editDistance = (a: string, b: string, limit: number): number => {

@@ -1,5 +1,5 @@
-// For what a person agrees to: every text is shown as another one than all others, and only by characters that each
-// terminal draws. `safeText` is enough for anything else.
+// Escapes text that a person agrees to: different texts always look different, and every character can be drawn by
+// every terminal. For any other text `safeText` is enough.
 import { drawn } from "./drawnCharacters.ts"
 import { escapePoint, safeLine } from "./safeText.ts"
 
@@ -40,7 +40,7 @@ const isShown = (character: string): boolean =>
 const showBase = (character: string): string =>
   character === "\t" ? "\u21e5 " : character === "\n" || isShown(character) ? character : escapePoint(character)
 
-/** A character with the marks that follow it, which are shown all or none: the same one twice looks like one. */
+/** A character with its following marks, shown all or none: the same mark twice looks like one. */
 const showCluster = (cluster: string): string => {
   const [base = "", ...marks] = cluster
   if (marks.length === 0) return showBase(base)
@@ -51,7 +51,7 @@ const showCluster = (cluster: string): string => {
 
 const escapeHidden = (text: string): string => text.replace(/[\n -~]\p{M}+|[^\n -~]\p{M}*/gu, showCluster)
 
-/** A backslash that the text has, before what would be an escape of ours. */
+/** Escapes a backslash in the text that would look like one of these escapes. */
 const escapeOwn = (text: string): string =>
   text.replace(/\\(?=u\{([0-9a-f]{1,6})\})/gi, (backslash, code: string) => {
     const point = Number.parseInt(code, 16)
@@ -60,17 +60,20 @@ const escapeOwn = (text: string): string =>
   })
 
 /**
- * No two texts are shown alike, and none holds what a terminal hides, draws nowhere or joins to something else. Line
- * breaks stay, a tab is shown as `⇥ `, anything else that is not drawn as `\u{…}`.
+ * The result is unique for each text, and contains nothing that a terminal hides, cannot draw or combines with
+ * something else. Newlines stay, a tab is shown as `⇥ `, any other character that is not drawn as `\u{…}`.
  */
 export const exactText = (text: string): string => escapeHidden(escapeOwn(text))
 
-/** Others' words in a sentence of Kiwi's, on one line and cut: the same characters, but escapes of its own may be in it. */
+/**
+ * Foreign text in one of Kiwi's sentences, on one line and cut. The same characters, but the text may itself contain
+ * escapes.
+ */
 export const exactLine = (text: string, length?: number): string => escapeHidden(safeLine(text, length))
 
 /**
- * Columns that a text of `exactText` takes at most, whatever the terminal's tables say: some draw one character of
- * Greek or an arrow on two. A mark takes one where it is drawn beside its letter.
+ * The maximum number of columns for a text from `exactText`: some terminals draw a Greek character or an arrow in two.
+ * A mark takes one if it is drawn beside its letter.
  */
 export const mostColumns = (text: string): number => {
   let columns = 0

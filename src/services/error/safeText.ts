@@ -1,10 +1,10 @@
-// The one function at the terminal's edge: whatever Kiwi did not write itself goes through it before a person sees it.
-// What could move the cursor, change colours, reorder or hide text is shown as an escape; everything else stays.
+// Escapes text for the terminal: everything that Kiwi did not write itself passes through here before a person sees it.
+// Characters that could move the cursor, change colours, reorder or hide text are escaped; all others stay.
 
 /**
  * Controls (C0, DEL, C1), formats (bidirectional, zero-width, tags), line and paragraph separators, lone surrogates,
- * noncharacters, and what else fonts draw as nothing: the blank of Braille, vowels and finals of Hangul that stand in no
- * syllable, and marks on a letter that has three of them.
+ * noncharacters, and others that fonts draw as nothing: the Braille blank, Hangul vowels and finals outside a syllable,
+ * and marks on a letter that has three of them.
  */
 const unsafe = new RegExp(
   [
@@ -19,7 +19,7 @@ const pictograph = /^\p{Extended_Pictographic}$/u
 
 const named: ReadonlyMap<string, string> = new Map([["\n", "\\n"], ["\r", "\\r"], ["\t", "\\t"]])
 
-/** Any character as its number. */
+/** The escape of a character by its code point. */
 export const escapePoint = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`
 
 const escape = (character: string): string => named.get(character) ?? escapePoint(character)
@@ -34,14 +34,14 @@ const before = (text: string, index: number): string => {
 const show = (text: string, keep: string): string =>
   text.replace(unsafe, (character, index: number, whole: string) => {
     if (keep.includes(character)) return character
-    // Emoji and text presentation after a pictograph is ordinary writing.
+    // A variation selector for emoji or text presentation after a pictograph is harmless.
     if ((character === "\ufe0f" || character === "\ufe0e") && pictograph.test(before(whole, index))) return character
     return escape(character)
   })
 
-/** Line breaks (CRLF as LF) and tabs stay. */
+/** Newlines (CRLF as LF) and tabs stay. */
 export const safeText = (text: string): string => show(text.replaceAll("\r\n", "\n"), "\n\t")
 
-/** On one line, line breaks shown as `\n`; cut to `length` characters of the original. */
+/** On one line, with newlines shown as `\n`. Cut to `length` characters of the original. */
 export const safeLine = (text: string, length = 200): string =>
   show(text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`, "")

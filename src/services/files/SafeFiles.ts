@@ -1,5 +1,5 @@
-// Reading and writing so that nothing is torn, followed or leaked: no symlink in the root or in any component below
-// it, atomic replacement, private modes.
+// Reads and writes files without following links, leaving partial files or leaking content: no symlink in the root or
+// in any component below it, atomic replacement, private modes.
 import { Context, type Effect, type Result, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 
@@ -28,7 +28,7 @@ export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefus
       case "io":
         return isKiwiError(this.cause) && this.cause.remediation !== undefined
           ? this.cause.remediation
-          : `Check ${this.path} and the disk that it is on; \`kiwi doctor\` looks at the usual causes`
+          : `Check ${this.path} and the disk that it is on; \`kiwi doctor\` checks the usual causes`
     }
   }
   get retryable() {
@@ -58,18 +58,18 @@ export class ReadRefused extends Schema.TaggedError<ReadRefused>()("ReadRefused"
         return `Make ${this.path} readable for you (chmod u+r)`
       case "not-a-file":
       case "io":
-        return `Check ${this.path} and the disk that it is on; \`kiwi doctor\` looks at the usual causes`
+        return `Check ${this.path} and the disk that it is on; \`kiwi doctor\` checks the usual causes`
     }
   }
 }
 
 export interface ReadOptions {
   readonly maxBytes: number
-  /** Refuse as `foreign` what another user owns or can write: for what Kiwi decides by. */
+  /** Refuse as `foreign` a file that another user owns or can write. For files that Kiwi's decisions depend on. */
   readonly own?: boolean
 }
 
-/** A file by its path below a root, and what it is to hold. */
+/** A file by its path below a root, and its new content. */
 export interface FileWrite {
   readonly path: string
   readonly data: Uint8Array | string
@@ -77,10 +77,10 @@ export interface FileWrite {
 
 export class SafeFiles extends Context.Service<SafeFiles, {
   /**
-   * Replaces `root/path` atomically (temporary file beside it, fsync, rename), creating folders on the way. Fails if
-   * `root` or any component below it is a symlink, or leaves it. Without `mode`, a file that exists keeps its own, a
-   * new one gets 0600 below `$KIWI_HOME`, else 0644. Executable bits are kept either way. `exclusive` fails as
-   * `exists` where there is a file already; of several at once one succeeds.
+   * Replaces `root/path` atomically (temporary file beside it, fsync, rename) and creates missing folders. Fails if
+   * `root` or any component below it is a symlink, or if the path leaves the root. Without `mode`, an existing file
+   * keeps its mode; a new one gets 0600 below `$KIWI_HOME`, else 0644. Executable bits are always kept. `exclusive`
+   * fails as `exists` if the file exists; of several concurrent ones exactly one succeeds.
    */
   readonly write: (
     root: string,
@@ -89,8 +89,8 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     options?: { readonly mode?: number; readonly exclusive?: boolean }
   ) => Effect.Effect<void, WriteRefused>
   /**
-   * As `write`, for many files: one answer for each, in their order; one that cannot be written stops no other. Each
-   * file is replaced atomically, and the disk is waited for once a folder and some dozen files.
+   * As `write`, for many files: one answer for each, in their order; a failure of one does not stop the others. Each
+   * file is replaced atomically. The disk is flushed once for each folder and some dozen files.
    */
   readonly writeAll: (
     root: string,
@@ -103,11 +103,11 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     path: string,
     options?: { readonly mode?: number }
   ) => Effect.Effect<void, WriteRefused>
-  /** Removes a file, a link (never what it points to) or a folder with all that is in it. Absent is fine. */
+  /** Removes a file, a link (never its target) or a folder with everything in it. A missing path is fine. */
   readonly remove: (root: string, path: string) => Effect.Effect<void, WriteRefused>
-  /** Removes a folder that is empty, and says whether there is none any more. Never touches what holds anything. */
+  /** Removes an empty folder and returns whether the folder no longer exists. Never removes content. */
   readonly removeEmpty: (root: string, path: string) => Effect.Effect<boolean, WriteRefused>
-  /** The bytes of a regular file, by the same rules; `undefined` where there is none. Never waits on a pipe. */
+  /** The bytes of a regular file, by the same rules. Undefined if it does not exist. Never blocks on a pipe. */
   readonly read: (
     root: string,
     path: string,

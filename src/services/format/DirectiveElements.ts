@@ -1,4 +1,5 @@
-// From XML elements to a directive: what they say, checked. Elements that Kiwi does not interpret are kept as they are.
+// Checks a directive's XML elements and makes a directive of them. Elements that Kiwi does not interpret are kept as
+// they are.
 import { Result } from "effect"
 import type { Schema } from "effect"
 import type { Directive, DirectiveInput, DirectiveStep, ItemSnapshot, XmlElement } from "../item/Item.ts"
@@ -8,12 +9,12 @@ import { cut, firstParagraph, isVersion, parseJson, problemAt } from "./Metadata
 import type { Problem } from "./Metadata.ts"
 import { typeNames } from "./parametersSchema.ts"
 
-/** An element and where it stands in the file. */
+/** An element and its position in the file. */
 export interface PlacedElement {
   readonly tag: string
   readonly attributes: Readonly<Record<string, string>>
   readonly children: ReadonlyArray<PlacedElement>
-  /** Its own text, and all text below it, trimmed. */
+  /** Its own text and the text of all elements below it, trimmed. */
   readonly text: string
   readonly fullText: string
   readonly offset: number
@@ -21,7 +22,7 @@ export interface PlacedElement {
 
 type Read<A> = Result.Result<A, Problem>
 
-/** At most one of each below the root. */
+/** Elements that the root may have at most once. */
 const parts = ["metadata", "context", "inputs", "process", "outputs"] as const
 
 const inputName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
@@ -43,7 +44,7 @@ const attribute = (element: PlacedElement, name: string): string | undefined =>
 
 const textOf = (element: PlacedElement | undefined, tag: string): string => named(element, tag)[0]?.fullText ?? ""
 
-/** Reads the parts of one directive; `text` is the file's, for places. */
+/** Reads the parts of one directive. `text`: the file's, for positions. */
 const makeReader = (text: string) => {
   const refuse = (element: PlacedElement, issue: string, hint: string): Read<never> =>
     Result.fail(problemAt(text, element.offset, issue, hint))
@@ -107,11 +108,11 @@ const makeReader = (text: string) => {
       for (const child of element?.children ?? []) {
         if (child.tag === "schema") continue
         if (child.tag !== "input") {
-          return yield* refuse(child, `<${child.tag}> cannot stand in <inputs>`, "Write <input> elements")
+          return yield* refuse(child, `<${child.tag}> is not allowed in <inputs>`, "Write <input> elements")
         }
         const one = yield* input(child)
         if (found.has(one.name)) {
-          return yield* refuse(child, `the input "${one.name}" is there twice`, "Rename one of them")
+          return yield* refuse(child, `the input "${one.name}" is duplicated`, "Rename one of them")
         }
         found.set(one.name, one)
       }
@@ -131,7 +132,7 @@ const makeReader = (text: string) => {
       ? Result.succeed({ type: "object", ...read.success })
       : refuse(
         child ?? element,
-        "the schema is not the schema of an object",
+        "the schema is not an object schema",
         `Write {"type": "object", "properties": …}`
       )
   }
@@ -204,7 +205,7 @@ const makeReader = (text: string) => {
       const found: Array<XmlElement> = []
       for (const child of named(metadata, "hooks")[0]?.children ?? []) {
         if (child.tag !== "hook") {
-          return yield* refuse(child, `<${child.tag}> cannot stand in <hooks>`, "Write <hook> elements")
+          return yield* refuse(child, `<${child.tag}> is not allowed in <hooks>`, "Write <hook> elements")
         }
         for (const part of hookParts) {
           if (textOf(child, part) === "") {
@@ -223,7 +224,7 @@ const makeReader = (text: string) => {
       for (const element of named(procedure, "step")) {
         const name = attribute(element, "name") ?? `step_${found.size + 1}`
         if (found.has(name)) {
-          return yield* refuse(element, `the step "${cut(name, 60)}" is there twice`, "Rename one of them")
+          return yield* refuse(element, `the step "${cut(name, 60)}" is duplicated`, "Rename one of them")
         }
         const action = textOf(element, "action") || textOf(element, "instruction")
         found.set(name, {
@@ -236,7 +237,7 @@ const makeReader = (text: string) => {
         return Array.from(found.values())
       }
       return procedure.fullText === ""
-        ? yield* refuse(procedure, "<process> says nothing", `Write <step name="first"><action>…</action></step>`)
+        ? yield* refuse(procedure, "<process> is empty", `Write <step name="first"><action>…</action></step>`)
         : [{ name: "process", description: "", action: procedure.fullText }]
     })
 
@@ -305,7 +306,7 @@ export const toDirective = (
       const place = category === "" ? "the type's own folder" : `the folder "${category}"`
       return yield* read.refuse(
         declared,
-        `the declared category is not where the file lies, ${place}`,
+        `the declared category does not match the file's place, ${place}`,
         `Write <category>${category}</category>, or move the file`
       )
     }

@@ -1,16 +1,16 @@
-// Finding a directive in its markdown, before any XML is parsed. The fence comes first, so prose may speak of
-// `<directive>`; what stands in <template> and <example> is opaque, fences and tags in it included. Nothing moves: what
-// is masked keeps its length, so that every position is one of the file.
+// Finds a directive in its markdown before any XML is parsed. The fence is found first, so that prose may mention
+// `<directive>`. The text of <template> and <example> is opaque, including fences and tags in it. Masked text keeps its
+// length, so that every position is one in the file.
 import { Result } from "effect"
 import { problem, problemAt } from "./Metadata.ts"
 import type { Problem } from "./Metadata.ts"
 
 export interface DirectiveText {
-  /** The file's text up to the fence's end: blank before the block, so that positions agree. */
+  /** The file's text up to the fence's end, blank before the block to keep positions. */
   readonly xml: string
-  /** Stands for a `<` that was meant as text. Occurs in no other role. */
+  /** Replaces a `<` that is meant as text. It does not occur otherwise. */
   readonly lessThan: string
-  /** Offset of each element's start tag, in order. */
+  /** Offsets of the elements' start tags, in order. */
   readonly elements: ReadonlyArray<number>
   /** The text of an opaque element, by the offset of its start tag. */
   readonly opaque: ReadonlyMap<number, string>
@@ -18,12 +18,12 @@ export interface DirectiveText {
   readonly body: string
 }
 
-/** More elements than this, nothing is a directive. */
+/** A directive with more elements is refused. */
 const maxElements = 10_000
 
 const opaqueTags: ReadonlyArray<string> = ["template", "example"]
 
-const example = "Write one block that starts with ```xml, holds a <directive> and ends with ```"
+const example = "Write one block that starts with ```xml, contains a <directive> and ends with ```"
 
 const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^`\n]*$/
 
@@ -38,7 +38,7 @@ const endOfLine = (text: string, from: number): number => {
   return end === -1 ? text.length : end
 }
 
-/** The next place of a character from an offset that only grows; the text is searched once. */
+/** Finds the next occurrence of a character. Offsets only increase, so the text is searched once. */
 const makeNext = (text: string, character: string) => {
   let known = -1
   return (from: number): number => {
@@ -51,11 +51,11 @@ const makeNext = (text: string, character: string) => {
 }
 
 interface Scan {
-  /** Offset of the closing fence's line. */
+  /** Offset of the line with the closing fence. */
   readonly end: number
   readonly elements: ReadonlyArray<number>
   readonly opaque: ReadonlyMap<number, string>
-  /** Parts to blank out, and offsets of `<` that are text. */
+  /** Ranges to blank out, and offsets of `<` that are text. */
   readonly blanks: ReadonlyArray<readonly [from: number, to: number]>
   readonly texts: ReadonlyArray<number>
 }
@@ -63,10 +63,10 @@ interface Scan {
 const isNameEnd = (character: string | undefined): boolean =>
   character === undefined || character === ">" || character === "/" || /\s/.test(character)
 
-/** Longer than this, nothing is a start tag whose text is opaque. */
+/** The maximum length of an opaque element's start tag. */
 const maxTag = 2000
 
-/** The index of the `>` that ends the tag at `at`, or -1. A `>` inside quotes ends nothing. */
+/** The index of the `>` that ends the tag at `at`, or -1. Skips a `>` inside quotes. */
 const findTagEnd = (text: string, at: number): number => {
   let quote: string | undefined
   for (let i = at; i < text.length && i < at + maxTag; i++) {
@@ -78,7 +78,7 @@ const findTagEnd = (text: string, at: number): number => {
   return -1
 }
 
-/** The end of an opaque element's text: the close tag that matches, counting tags of the same name in between. */
+/** The end of an opaque element's text: the matching close tag, with tags of the same name nested. */
 const findClose = (text: string, tag: string, from: number): number => {
   let depth = 1
   for (let at = text.indexOf("<", from); at !== -1; at = text.indexOf("<", at + 1)) {
@@ -92,7 +92,7 @@ const findClose = (text: string, tag: string, from: number): number => {
   return -1
 }
 
-/** Goes through a block from its first line to its closing fence. */
+/** Scans a block from its first line to its closing fence. */
 const scanBlock = (text: string, start: number, fence: string): Result.Result<Scan, Problem> => {
   const elements: Array<number> = []
   const opaque = new Map<number, string>()
@@ -119,7 +119,7 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
       continue
     }
     if (character !== "<") {
-      // The next place where anything can begin.
+      // The next place where something can begin.
       at = Math.min(nextTag(at), nextLine(at))
       continue
     }
@@ -185,7 +185,7 @@ const scanBlock = (text: string, start: number, fence: string): Result.Result<Sc
 
 const blank = (text: string): string => text.replace(/[^\n]/g, " ")
 
-/** A character that the text does not hold. */
+/** A character that does not occur in the text. */
 const unused = (text: string): string => {
   for (let point = 0xe000; point < 0xe100; point++) {
     const character = String.fromCharCode(point)
@@ -194,7 +194,9 @@ const unused = (text: string): string => {
   return "\uf8ff"
 }
 
-/** Whether a block's text begins with a directive, after a declaration and comments. Looks no further than 4,000 characters. */
+/**
+ * Whether a block's text begins with a directive, after a declaration and comments. Checks at most 4,000 characters.
+ */
 const startsDirective = (text: string, start: number): boolean => {
   let head = text.slice(start, start + 4000).trimStart()
   while (head.startsWith("<?xml ") || head.startsWith("<!--")) {
@@ -238,7 +240,7 @@ export const findDirective = (text: string): Result.Result<DirectiveText, Proble
         continue
       }
       if (isXml) sawXml ??= at
-      // Any other block: to its own closing fence.
+      // Skips any other block, up to its own closing fence.
       at = start
       while (at < text.length) {
         const lineEnd = endOfLine(text, at)
@@ -251,7 +253,7 @@ export const findDirective = (text: string): Result.Result<DirectiveText, Proble
       return yield* Result.fail(
         sawXml === undefined
           ? problem("the file has no fenced xml block with a <directive>", example)
-          : problemAt(text, sawXml, "the xml block does not hold a <directive>", example)
+          : problemAt(text, sawXml, "the xml block does not contain a <directive>", example)
       )
     }
     const { fenceStart, scan, start } = found

@@ -1,4 +1,4 @@
-// From front matter and text to a knowledge entry.
+// Makes a knowledge entry from front matter and text.
 import { Result } from "effect"
 import type { Schema } from "effect"
 import type { ItemSnapshot, Knowledge } from "../item/Item.ts"

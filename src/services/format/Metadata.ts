@@ -1,17 +1,17 @@
-// What a file says about itself, before anybody asked whether it makes a tool: literal values with their places.
+// A file's metadata before it is known whether it makes a tool: literal values with their positions.
 import type { Schema } from "effect"
 import { Result, SemVer } from "effect"
 
-/** What is wrong with a text: ItemInvalid without the item. Line and column count from 1; 0 where there is none. */
+/** What is wrong with a text: ItemInvalid without the item. Line and column are 1-based; 0 if there is none. */
 export interface Problem {
-  /** The file of a folder that it is about, where that is not the item's own text. */
+  /** The file of a folder that it is about, if not the item's own text. */
   readonly file?: string
   readonly line: number
   readonly column: number
   readonly issue: string
   readonly found: string
   readonly hint: string
-  /** Whether the same text may do later. */
+  /** Whether the same text may be accepted later. */
   readonly retryable?: boolean
 }
 
@@ -23,12 +23,12 @@ export interface Field {
   readonly spelling: string
 }
 
-/** By the name that YAML tools use. */
+/** By the names that YAML tools use. */
 export type Metadata = ReadonlyMap<string, Field>
 
-/** Nested deeper than this, nothing is metadata. */
+/** Metadata with deeper nesting is refused. */
 export const maxDepth = 64
-/** More values than this, nothing is metadata. */
+/** Metadata with more values is refused. */
 export const maxNodes = 50_000
 
 export const positionAt = (text: string, offset: number): { readonly line: number; readonly column: number } => {
@@ -52,7 +52,7 @@ const lineAround = (text: string, offset: number): string => {
   return text.slice(start, Math.min(end === -1 ? text.length : end, start + 400))
 }
 
-/** A problem at a place in a text; shows the line. */
+/** A problem at a position in a text. Includes the line. */
 export const problemAt = (text: string, offset: number, issue: string, hint: string): Problem => ({
   ...positionAt(text, offset),
   issue,
@@ -72,7 +72,7 @@ export const fieldProblem = (field: Field, issue: string, hint: string): Problem
 
 const sections = /^(?:usage|args|arguments|parameters|dependencies|returns|raises|examples?|config schema):/i
 
-/** The first paragraph of a text as one line: up to a blank line or a section like `Args:`. */
+/** The first paragraph of a text as one line: up to a blank line or a section such as `Args:`. */
 export const firstParagraph = (text: string): string => {
   const lines: Array<string> = []
   for (const line of text.split("\n").map((l) => l.trim())) {
@@ -82,7 +82,7 @@ export const firstParagraph = (text: string): string => {
   return lines.join(" ")
 }
 
-/** Whether a parsed JSON text stays within the limits of metadata and has no key that records treat specially. */
+/** Checks that parsed JSON is within the limits of metadata and has no key that records treat specially. */
 const checkJson = (value: Schema.Json): string | undefined => {
   let nodes = 0
   const visit = (at: Schema.Json, depth: number): string | undefined => {
@@ -101,7 +101,7 @@ const checkJson = (value: Schema.Json): string | undefined => {
 
 /** A JSON text inside an item. */
 export const parseJson = (text: string): Result.Result<Schema.Json, string> => {
-  // A text that nests deeper than the limit must not reach the recursive parser.
+  // A text with deeper nesting must not reach the recursive parser.
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     const c = text[i]
@@ -155,7 +155,10 @@ const upper = [
   "ISOLATION"
 ]
 
-/** The constants of Python, JavaScript and TypeScript files that are metadata, by how YAML tools spell them. Closed. */
+/**
+ * The constants of Python, JavaScript and TypeScript files that are metadata, by their names in YAML tools. No others
+ * are.
+ */
 export const metadataNames: ReadonlyMap<string, string> = new Map([
   ...dunder.map((name) => [`__${name}__`, name] as const),
   ...upper.map((name) => [name, name.toLowerCase()] as const),

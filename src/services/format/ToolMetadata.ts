@@ -1,5 +1,5 @@
-// From metadata to a tool, the same for every language. Unknown fields are kept for later readers; known ones that are
-// not what they must be are errors, never ignored.
+// Makes a tool from metadata, the same for every language. Unknown fields are kept for later readers. Known fields with
+// invalid values are errors and never ignored.
 import type { Schema } from "effect"
 import { Option, Result } from "effect"
 import type { ChildSchema, ItemSnapshot, Tool } from "../item/Item.ts"
@@ -51,7 +51,7 @@ export const flagField = (metadata: Metadata, name: string): Read<boolean> => {
     )
 }
 
-/** "0.0.0" where there is none: found and shown, never signed. */
+/** "0.0.0" if there is none: such a tool can be found and shown, but not signed. */
 export const versionField = (metadata: Metadata): Read<string> => {
   const field = metadata.get("version")
   if (field === undefined) return Result.succeed("0.0.0")
@@ -63,7 +63,7 @@ export const versionField = (metadata: Metadata): Read<string> => {
   )
 }
 
-/** Names and category inside the file must agree with where it lies. */
+/** The name and category in the file must match its path. */
 export const checkPlace = (metadata: Metadata, snapshot: ItemSnapshot): Read<void> => {
   const { category, id } = snapshot.location
   for (const name of ["name", "tool_id", "id"]) {
@@ -80,7 +80,7 @@ export const checkPlace = (metadata: Metadata, snapshot: ItemSnapshot): Read<voi
   return Result.fail(
     fieldProblem(
       declared,
-      `the declared category is not where the file lies, ${place}`,
+      `the declared category does not match the file's place, ${place}`,
       `Write "${category}", or move the file`
     )
   )
@@ -121,7 +121,7 @@ const requiresField = (field: Field | undefined): Read<Tool["requires"]> =>
     return { commands: yield* read("commands"), environment: yield* read("environment"), capabilities }
   })
 
-/** What a legacy manifest's `executor` object leaves to the type: the runtime. */
+/** The runtime by tool type, for a legacy manifest whose `executor` object does not name it. */
 const runtimes: Readonly<Record<string, string>> = {
   python: "python_runtime",
   bash: "bash_runtime",
@@ -134,8 +134,7 @@ type Executor = Pick<Tool, "executorId" | "executorRange">
 
 const noExecutor: Executor = { executorId: undefined, executorRange: undefined }
 
-/** `id`, `category/id`, and either with `@` and the versions of it that will do. */
-/** The line that names the runtime of a file's language, as it is written there. */
+/** The line that names the runtime for a file's language, in that language. */
 const executorIn = (path: string): string =>
   /\.pyw?$/i.test(path)
     ? `Write at the left margin: __executor_id__ = "python_runtime"`
@@ -145,6 +144,7 @@ const executorIn = (path: string): string =>
     ? "Write into the comments under # kiwi: as #   executor_id: bash_runtime"
     : "Name the parent that runs it, like python_runtime, node_runtime, bash_runtime or http_client, as executor_id"
 
+/** Parses `id` or `category/id`, either with `@` and a version range after it. */
 const readExecutor = (metadata: Metadata, toolType: string, path: string): Read<Executor> => {
   const field = metadata.get("executor_id") ?? metadata.get("executor")
   const value = field === undefined || isJsonObject(field.value) ? runtimes[toolType] : field.value
@@ -220,14 +220,14 @@ const readChildSchemas = (field: Field | undefined): Read<Tool["childSchemas"]> 
         return yield* fail(`${what} has no match`, "Write match: {tool_type: python}: names and plain values")
       }
       if (schema !== undefined && !isJsonObject(schema)) {
-        return yield* fail(`the schema of ${what} is no object`, "Write a JSON Schema, or leave schema out")
+        return yield* fail(`the schema of ${what} is not an object`, "Write a JSON Schema, or leave schema out")
       }
       schemas.push({ match, schema })
     }
     return schemas
   })
 
-/** Fields that have a place of their own in a Tool, or that only say again what the file's place says. */
+/** Fields with a property of their own in Tool, or that only repeat the file's path. */
 const known: ReadonlySet<string> = new Set([
   "name",
   "tool_id",
@@ -272,20 +272,20 @@ const folderEntrypoint = (
     return Result.succeed(value)
   }
   return Result.fail(
-    fieldProblem(field, "the entrypoint is no file of the folder", "Write its path in the folder, like main.py")
+    fieldProblem(field, "the entrypoint is not a file of the folder", "Write its path in the folder, like main.py")
   )
 }
 
-/** Older HTTP tools say beside `config` how they are repeated. What `config` says wins. */
+/** Older HTTP tools declare retries beside `config`. `config` takes precedence. */
 const withRetry = (config: Schema.JsonObject, toolType: string, retry: Schema.Json | undefined): Schema.JsonObject =>
   isJsonObject(retry) && (toolType === "http" || toolType === "api") ? { retry, ...config } : config
 
 export interface ToolSource {
   readonly snapshot: ItemSnapshot
   readonly metadata: Metadata
-  /** From a docstring or leading comment; `description` in the metadata wins. */
+  /** From a docstring or leading comment. `description` in the metadata takes precedence. */
   readonly description: string
-  /** The type where the file's language says it. */
+  /** The type, if the file's language determines it. */
   readonly toolType: string | undefined
   /** Whether the file itself is what runs. */
   readonly runs: boolean

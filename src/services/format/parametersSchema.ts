@@ -1,5 +1,5 @@
-// The schema that a tool's call parameters are validated against: input_schema, else config_schema, else one made from
-// parameters[], else an object without members. Always a schema of an object.
+// The schema for a tool's call parameters: input_schema, else config_schema, else one made from parameters[], else an
+// object without members. Always an object schema.
 import type { Schema } from "effect"
 import { Result } from "effect"
 import { isJsonObject } from "../schema/json.ts"
@@ -32,7 +32,7 @@ const objectSchema = (field: Field, schema: Schema.JsonObject): Result.Result<Sc
     : Result.fail(
       fieldProblem(
         field,
-        `${field.spelling} is not the schema of an object`,
+        `${field.spelling} is not an object schema`,
         `Write "type": "object" with "properties"`
       )
     )
@@ -59,7 +59,7 @@ const fromList = (field: Field): Result.Result<Schema.JsonObject, Problem> =>
       const { name: _name, required: isRequired, type, ...rest } = entry
       if (Object.hasOwn(properties, entry.name) || entry.name === "__proto__") {
         return yield* refuse(
-          `the parameter "${cut(entry.name, 40)}" is there twice or not allowed`,
+          `the parameter "${cut(entry.name, 40)}" is duplicated or not allowed`,
           entry,
           "Rename one of them"
         )

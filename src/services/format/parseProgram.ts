@@ -1,6 +1,6 @@
 // The syntax tree of a program. The grammars' own error recovery takes quadratic time on hostile text, so they parse
-// strictly, and a top-level statement that they do not know is blanked out as a whole: they are a little behind their
-// languages. A statement that touches metadata is never passed over.
+// strictly, and a top-level statement that they do not know is blanked out: they are a little behind their languages. A
+// statement that touches metadata is never skipped.
 import type { Tree } from "@lezer/common"
 import { Effect, Result } from "effect"
 import { metadataNames, problemAt } from "./Metadata.ts"
@@ -17,16 +17,16 @@ export interface Program {
   readonly firstError: Problem | undefined
 }
 
-/** Statements that are passed over; fewer in a large file, so that all parses together stay linear. */
+/** The limit of skipped statements; lower in a large file, so that all parses together stay linear. */
 const maxRepairs = 20
 const maxParsed = 2 * 1024 * 1024
 
-/** Steps between two chances for other fibers. */
+/** Parser steps after which other fibers may run. */
 const batch = 5000
 
 const noParse = /^No parse at (\d+)/
 
-/** Parses on for a while: a tree, the offset of an error, or nothing yet. */
+/** Continues parsing for a batch of steps: returns a tree, the offset of an error, or nothing yet. */
 const advance = (parse: ReturnType<StrictParser["startParse"]>): Tree | number | undefined => {
   try {
     for (let i = 0; i < batch; i++) {
@@ -50,10 +50,10 @@ const parseOnce = Effect.fnUntraced(function*(parser: StrictParser, text: string
   }
 })
 
-/** Lines at the left margin that go on with the statement before them, or belong to the one after. */
+/** Lines at the left margin that continue the statement before them, or belong to the next one. */
 const continuation = /^(?:[ \t)\]}*@]|$|(?:else|elif|except|finally|case|default)\b)/
 
-/** The top-level statement around an offset, as the margins show it. */
+/** The top-level statement around an offset, by indentation. */
 const statementAround = (text: string, offset: number): readonly [from: number, to: number] => {
   let from = text.lastIndexOf("\n", offset - 1) + 1
   let to = from
@@ -98,7 +98,7 @@ export const parseProgram = Effect.fnUntraced(function*(
     const [from, to] = statementAround(current, found)
     const statement = current.slice(from, to)
     if (repair >= repairs || anyName.test(statement)) return Result.fail(problem)
-    // What was blanked out before was not the cause: the error stands where there is nothing left.
+    // The statement blanked out before was not the cause: nothing is left at the error.
     if (statement.trim() === "") return Result.fail(firstError)
     current = current.slice(0, from) + statement.replace(/[^\n]/g, " ") + current.slice(to)
   }

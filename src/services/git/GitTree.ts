@@ -1,12 +1,12 @@
-// What a commit says files are, read as git keeps them. The repository may be a stranger's: nothing that its config or
-// its attributes name is run, nothing is fetched, and no byte is put through a filter.
+// Reads the files of a commit as git stores them. The repository may be a stranger's: nothing named in its config or
+// attributes is run, nothing is fetched, and no filter is applied.
 import { Context, type Effect, Schema } from "effect"
 
-/** Why a commit could not be read. */
+/** A commit could not be read. */
 export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("GitRefUnreadable", {
   ref: Schema.String,
   issue: Schema.Literals(["name", "no-git", "no-repository", "owner", "missing", "shallow", "too-large", "failed"]),
-  /** What git said, in one line, where that helps. */
+  /** One line of git's own message, if that helps. */
   detail: Schema.String
 }) {
   override get message(): string {
@@ -14,9 +14,9 @@ export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("Gi
       case "name":
         return `"${this.ref}" cannot be the name of a commit`
       case "no-git":
-        return "There is no git on PATH outside the project, and a commit cannot be read without it"
+        return "There is no git on PATH outside the project, and reading a commit needs it"
       case "no-repository":
-        return "The project is in no git repository, so there is no commit to compare it with"
+        return "The project is not in a git repository, so there is no commit to compare it with"
       case "owner":
         return "git does not read this repository, since its folder belongs to another user"
       case "missing":
@@ -36,7 +36,7 @@ export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("Gi
       case "no-git":
         return "Install git, or leave the commit out"
       case "no-repository":
-        return "Leave the commit out, or name a project's folder that lies in a clone"
+        return "Leave the commit out, or name a project's folder inside a clone"
       case "owner":
         return "If the folder is yours to read: git config --global --add safe.directory \"$(pwd)\", in the clone's own folder"
       case "missing":
@@ -45,12 +45,12 @@ export class GitRefUnreadable extends Schema.TaggedError<GitRefUnreadable>()("Gi
       case "too-large":
         return "Keep data out of .ai, or leave the commit out"
       case "failed":
-        return "Look for what is broken: git fsck; a fresh clone mends it"
+        return "Look for damage with git fsck; a fresh clone repairs it"
     }
   }
 }
 
-/** Brings a branch where it is found. */
+/** The command that fetches a branch to where it will be found. */
 const fetchCommand = (ref: string): string => {
   const branch = ref.startsWith("origin/") ? ref.slice("origin/".length) : ref
   if (!/^\w[\w./-]*$/.test(branch) || branch === "HEAD") return "Fetch the whole history: git fetch --unshallow"
@@ -59,7 +59,7 @@ const fetchCommand = (ref: string): string => {
     : `Fetch it: git fetch --depth=1 origin ${branch}:refs/remotes/origin/${branch}, then name origin/${branch}`
 }
 
-/** What stands at a path. Only a regular file of at most 1 MiB has bytes. */
+/** An entry of the tree. Only a regular file of at most 1 MiB has bytes. */
 export interface TreeEntry {
   readonly bytes: Uint8Array | undefined
 }
@@ -73,13 +73,16 @@ export interface CommitFiles {
 
 const longestRef = 256
 
-/** Whether a text can be given to git as a revision: no option, no range, no search, nothing that a shell would read. */
+/**
+ * Whether a text can be passed to git as a revision: no option, range or search, and nothing that a shell would
+ * interpret.
+ */
 export const isRef = (text: string): boolean =>
   text.length <= longestRef && /^[\p{L}\p{N}_@][\p{L}\p{N}_@./{}~^+#-]*$/u.test(text) && !text.includes("..") &&
   !text.includes("^{/")
 
 export class GitTree extends Context.Service<GitTree, {
-  /** The files of a commit below `folder`, a real path, whose path `wanted` names. */
+  /** The files of a commit below `folder`, a real path, for whose path `wanted` is true. */
   readonly read: (
     folder: string,
     ref: string,

@@ -1,8 +1,8 @@
-// The operating system's store for secrets, as little of it as Kiwi needs. Whoever asks decides what an absent or
-// locked keychain means.
+// The operating system's store for secrets, with only the operations that Kiwi needs. The caller decides what an absent
+// or locked keychain means.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 
-/** There is no keychain, it is locked or refused, or it did not answer in time. */
+/** There is no keychain, or it is locked, refused the request or did not answer in time. */
 export class KeychainUnavailable extends Schema.TaggedError<KeychainUnavailable>()("KeychainUnavailable", {
   detail: Schema.String
 }) {
@@ -14,10 +14,10 @@ export class KeychainUnavailable extends Schema.TaggedError<KeychainUnavailable>
   }
 }
 
-/** Accounts are kept under one service name, "kiwi-mcp". Nothing here survives only until a restart. */
+/** Accounts are stored under one service name, "kiwi-mcp". Secrets survive a restart. */
 export class Keychain extends Context.Service<Keychain, {
   readonly get: (account: string) => Effect.Effect<Redacted.Redacted | undefined, KeychainUnavailable>
   readonly set: (account: string, secret: Redacted.Redacted) => Effect.Effect<void, KeychainUnavailable>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   readonly remove: (account: string) => Effect.Effect<boolean, KeychainUnavailable>
 }>()("kiwi/services/identity/Keychain") {}

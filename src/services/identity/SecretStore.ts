@@ -1,5 +1,5 @@
-// Secrets that a person gave Kiwi by name, for tools that declare them as `keychain:NAME`. Kept in Kiwi's own namespace
-// of the keychain, or where that cannot be had in files under `$KIWI_HOME/secrets`. Names are no secrets; values are
+// Secrets that a person gave Kiwi by name, for tools that declare them as `keychain:NAME`. Stored in Kiwi's own
+// namespace of the keychain or, if there is none, in files under `$KIWI_HOME/secrets`. Names are not secret. Values are
 // never listed, logged or hashed.
 import { Context, type Effect, type Redacted, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
@@ -13,10 +13,10 @@ export const isSecretName = (name: string): boolean => secretName.test(name)
 
 const prefix = "keychain:"
 
-/** Whether a variable's value stands for a secret. */
+/** Whether a variable's value refers to a secret. */
 export const isSecretReference = (value: string): boolean => value.startsWith(prefix)
 
-/** The name in `keychain:NAME`; `undefined` where it is none. */
+/** The name in `keychain:NAME`. Undefined if it is not a valid reference. */
 export const secretNameOf = (reference: string): string | undefined => {
   const name = reference.slice(prefix.length).trim()
   return isSecretReference(reference) && isSecretName(name) ? name : undefined
@@ -39,12 +39,12 @@ export class SecretMissing extends Schema.TaggedError<SecretMissing>()("SecretMi
   }
 }
 
-/** The secret is stored, and cannot be read now; or none can be stored. */
+/** The secret is stored but cannot be read now, or it cannot be stored. */
 export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
   name: Schema.String,
   detail: Schema.String,
   remedy: Schema.String,
-  /** It was to be kept, not to be read. */
+  /** True if storing failed, not reading. */
   storing: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -55,19 +55,19 @@ export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("
   }
 }
 
-/** What was given as the name of a secret can be none. */
+/** The text is not a valid name for a secret. */
 export class SecretNameInvalid extends Schema.TaggedError<SecretNameInvalid>()("SecretNameInvalid", {
   name: Schema.String
 }) {
   override get message() {
-    return `${JSON.stringify(this.name.slice(0, 80))} is no name of a secret`
+    return `${JSON.stringify(this.name.slice(0, 80))} is not a valid name for a secret`
   }
   get remediation() {
     return "Choose a name of up to 64 letters, digits, . _ and - that starts with a letter or a digit: kiwi env secret set github"
   }
 }
 
-/** Where a secret lies. */
+/** Where a secret is stored. */
 export const SecretPlace = VaultPlace
 export type SecretPlace = VaultPlace
 
@@ -77,9 +77,9 @@ export interface StoredSecret {
 }
 
 export class SecretStore extends Context.Service<SecretStore, {
-  /** Names only; asks no keychain. */
+  /** Names only. Does not access the keychain. */
   readonly list: Effect.Effect<ReadonlyArray<StoredSecret>>
-  /** `undefined` where nothing is stored under the name. */
+  /** Undefined if nothing is stored under the name. */
   readonly get: (name: string) => Effect.Effect<Redacted.Redacted | undefined, SecretUnavailable>
   readonly proposeSet: (name: string) => Effect.Effect<HumanRequest, SecretNameInvalid>
   /** Fails as `HumanRequired` if the act was given for something else. The same for `remove`. */
@@ -89,7 +89,7 @@ export class SecretStore extends Context.Service<SecretStore, {
     act: HumanAct
   ) => Effect.Effect<StoredSecret, SecretUnavailable | HumanRequired | WriteRefused | LockError>
   readonly proposeRemove: (name: string) => Effect.Effect<HumanRequest, SecretNameInvalid>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   readonly remove: (
     name: string,
     act: HumanAct

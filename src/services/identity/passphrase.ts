@@ -1,21 +1,22 @@
-// What may be the passphrase of a signing key. It keeps out what a program guesses at once; how good it is beyond that
-// is the person's choice.
+// What is accepted as the passphrase of a signing key. Rejects only what a program guesses at once; beyond that the
+// strength is the person's choice.
 import { Schema } from "effect"
 
 const shortestPassphrase = 8
 
-/** One passphrase typed on two keyboards is one: NFKC. */
+/** Normalizes to NFKC, so that the same passphrase typed on two keyboards is equal. */
 export const normalizePassphrase = (typed: string): string => typed.normalize("NFKC")
 
-/** Why it cannot be a passphrase, for a sentence that begins with "it"; `undefined` where it can. */
+/** Why the text cannot be a passphrase, as the end of a sentence that begins with "it". Undefined if it can. */
 export const passphraseIssue = (typed: string): string | undefined => {
   const characters = Array.from(normalizePassphrase(typed))
   if (characters.join("").trim() === "") return "is empty"
   if (characters.length < shortestPassphrase) return `has fewer than ${shortestPassphrase} characters`
   if (new Set(characters).size === 1) return "is one character, repeated"
-  // What an arrow key types is seen by nobody, and cannot be typed into a variable. A lone surrogate is no character.
+  // The characters of an arrow key are invisible and cannot be typed into a variable. A lone surrogate is not a
+  // character.
   return characters.some((one) => /[\p{Cc}\p{Cs}]/u.test(one))
-    ? "holds characters that cannot be typed again"
+    ? "contains characters that cannot be typed again"
     : undefined
 }
 

@@ -1,11 +1,11 @@
-// What Kiwi remembers of an item's past: the last digest signed here, the newest version that ran, what was accepted.
+// What Kiwi records of an item's past: the last digest signed here, the newest version that ran, what was accepted.
 import { Context, type Effect, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import type { Agreed, ItemPast } from "./ItemPast.ts"
 import type { GoesBack } from "./Verifier.ts"
 
-/** What Kiwi remembers of an item cannot be read, so nobody can say whether it goes back to what was replaced. */
+/** The record of an item's past cannot be read, so it is not known whether the item goes back to an older version. */
 export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("HistoryDamaged", {
   item: Schema.String,
   /** The file, relative to `$KIWI_HOME`. */
@@ -24,17 +24,21 @@ export class HistoryDamaged extends Schema.TaggedError<HistoryDamaged>()("Histor
 }
 
 export class ItemHistory extends Context.Service<ItemHistory, {
-  /** Nothing, where it is damaged: for showing. */
+  /** Empty if the record is damaged. For showing only. */
   readonly past: (location: ItemLocation) => Effect.Effect<ItemPast>
   /**
-   * Fails when `version` is below the newest that ran, and no person was shown so of these bytes and said yes. One stat.
+   * Fails if `version` is below the newest that ran, unless a person was told that about these bytes and accepted them.
+   * One stat.
    */
   readonly checkForward: (
     location: ItemLocation,
     version: string,
     digest: string
   ) => Effect.Effect<void, GoesBack | HistoryDamaged>
-  /** Remembers that these bytes, signed by that key, ran. Writes only where they are newer or others than what is remembered. */
+  /**
+   * Records that these bytes, signed by that key, ran. Writes only if the version is newer or the bytes differ from the
+   * record.
+   */
   readonly ran: (
     location: ItemLocation,
     version: string,
@@ -42,12 +46,12 @@ export class ItemHistory extends Context.Service<ItemHistory, {
     keyId?: string
   ) => Effect.Effect<void, WriteRefused>
   /**
-   * Remembers what a person was shown of these bytes and said yes to, whether they signed them now or before. Each
-   * item is its own file: where one cannot be written, the others are.
+   * Records what a person was told about these bytes when they accepted them, whether they signed them now or before.
+   * Each item has its own file: a failure to write one does not affect the others.
    */
   readonly signed: (
     answers: ReadonlyArray<Agreed & { readonly location: ItemLocation }>
   ) => Effect.Effect<void, WriteRefused>
-  /** Whether a person was shown that these bytes hide another item, when they last said yes to them. */
+  /** Whether a person who last accepted these bytes was told that they hide another item. */
   readonly acceptedHiding: (location: ItemLocation, digest: string) => Effect.Effect<boolean>
 }>()("kiwi/services/integrity/ItemHistory") {}

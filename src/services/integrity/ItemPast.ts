@@ -1,57 +1,57 @@
-// What is remembered of an item, and what follows from it: pure, shared by every ItemHistory.
+// An item's record and what follows from it: pure functions, shared by every ItemHistory.
 import { Result, Schema, SemVer } from "effect"
 import { showLocation } from "../item/Item.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import { GoesBack } from "./Verifier.ts"
 
-/** Answers that are kept of one item; the oldest is forgotten first, and asked for again. */
+/** The limit of answers kept for one item. The oldest is dropped first, and asked for again. */
 export const maxAgreed = 100
 
-/** What a person was shown of bytes to which they said yes. */
+/** What a person was told about the bytes that they accepted. */
 export const Agreed = Schema.Struct({
   digest: Schema.String,
-  /** That they are older than what has run. */
+  /** They are older than a version that has run. */
   goesBack: Schema.Boolean,
-  /** That the item hides another. */
+  /** The item hides another. */
   hides: Schema.Boolean
 })
 export type Agreed = typeof Agreed.Type
 
 export const ItemPast = Schema.Struct({
   format: Schema.Literal(1),
-  /** For whoever reads the file: its name is a hash. */
+  /** For people who read the file, since its name is a hash. */
   item: Schema.String,
-  /** The last bytes to which a person said yes here. */
+  /** The last bytes that a person accepted here. */
   lastSigned: Schema.optional(Schema.Struct({ digest: Schema.String })),
-  /** The newest version that has run, in the bytes of it that ran last, and the key that had signed them. */
+  /** The newest version that has run: its bytes of the last run, and the key that signed them. */
   newest: Schema.optional(Schema.Struct({
     version: Schema.String,
     digest: Schema.String,
     keyId: Schema.optional(Schema.String)
   })),
-  /** Which of the two came last. */
+  /** Which of the two is more recent. */
   latest: Schema.optional(Schema.Literals(["signed", "ran"])),
-  /** The last answer for each digest that goes back or hides, the newest last. At most `maxAgreed`. */
+  /** The last answer for each digest that goes back or hides, newest last. At most `maxAgreed`. */
   agreed: Schema.optional(Schema.Array(Agreed))
 })
 export type ItemPast = typeof ItemPast.Type
 
 export const nothing = (location: ItemLocation): ItemPast => ({ format: 1, item: showLocation(location) })
 
-/** `a` < `b`. A version that is none counts as the lowest. */
+/** `a` < `b`. An invalid version is lower than any other. */
 const isBelow = (a: string, b: string): boolean => {
   const [left, right] = [SemVer.parse(a), SemVer.parse(b)]
   if (Result.isFailure(right)) return false
   return Result.isFailure(left) || SemVer.isLessThan(left.success, right.success)
 }
 
-/** Whether a run of these bytes changes what is remembered: of older ones it does not. */
+/** Whether a run of these bytes changes the record. A run of older bytes does not. */
 export const isNews = ({ lastSigned, latest, newest }: ItemPast, version: string, digest: string): boolean =>
   newest === undefined || isBelow(newest.version, version) ||
   (!isBelow(version, newest.version) &&
     (digest !== newest.digest || (latest === "signed" && lastSigned?.digest !== digest)))
 
-/** The newest version that has run, where `version` is below it. */
+/** The newest version that has run, if `version` is below it. */
 export const goesBackFrom = ({ newest }: ItemPast, version: string): string | undefined =>
   newest !== undefined && isBelow(version, newest.version) ? newest.version : undefined
 
@@ -61,14 +61,14 @@ export const afterRun = (past: ItemPast, version: string, digest: string, keyId?
   latest: "ran"
 })
 
-/** Bytes that were accepted on this machine, by a person's yes or as they ran. */
+/** Bytes that were accepted on this machine: a person agreed to them, or they ran. */
 export type Accepted =
   | { readonly _tag: "Signed"; readonly digest: string }
   | { readonly _tag: "Ran"; readonly digest: string; readonly version: string; readonly keyId: string | undefined }
 
 const signedLast = ({ lastSigned }: ItemPast): Accepted | undefined => lastSigned && { _tag: "Signed", ...lastSigned }
 
-/** The newest that ran. What a person has signed as well is theirs, whoever had signed what ran. */
+/** The newest that ran. If a person has signed it too, it counts as theirs, whoever signed what ran. */
 export const acceptedNewest = (past: ItemPast): Accepted | undefined => {
   const { lastSigned, newest } = past
   if (newest === undefined || newest.digest === lastSigned?.digest) return newest && signedLast(past)
@@ -76,8 +76,8 @@ export const acceptedNewest = (past: ItemPast): Accepted | undefined => {
 }
 
 /**
- * What a change is a change of: the newest that ran, or what a person said yes to since. Nothing that lies in a project
- * has a say in it.
+ * What a diff compares with: the newest that ran, or what a person accepted since. Nothing in the project influences
+ * it.
  */
 export const acceptedLast = (past: ItemPast): Accepted | undefined =>
   past.latest === "signed" || past.newest === undefined ? signedLast(past) : acceptedNewest(past)

@@ -9,7 +9,7 @@ import type { Tier } from "../item/ItemId.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
 import type { LockError } from "../workspace/ProcessLock.ts"
 
-/** Something changed between what the person was shown and the signing. Nothing was signed. */
+/** Something changed after the person was shown it. Nothing was signed. */
 export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { item: Schema.String }) {
   override get message() {
     return `${this.item} has changed since it was shown; nothing was signed`
@@ -22,14 +22,14 @@ export class PlanStale extends Schema.TaggedError<PlanStale>()("PlanStale", { it
   }
 }
 
-/** One act of signing is about more than a person can be asked about at once. Nothing was asked or signed. */
+/** A signing act covers more than a person can be asked about at once. Nothing was asked or signed. */
 export class TooMuchToSign extends Schema.TaggedError<TooMuchToSign>()("TooMuchToSign", {
   /** The glob that names the items. */
   id: Schema.String,
   type: Schema.optional(ItemType),
-  /** What there is too much of. */
+  /** Which limit is exceeded. */
   issue: Schema.Literals(["items", "bytes"]),
-  /** Of that, in one act. */
+  /** The limit for one act. */
   most: Schema.Int
 }) {
   override get message() {
@@ -47,38 +47,38 @@ export interface PlannedSignature {
   readonly snapshot: ItemSnapshot
   readonly item: Item
   /**
-   * `same`: these bytes are already signed by you. `older`: by you or who counts as you, and they are below the newest
-   * that ran, which nobody has accepted yet: nothing is signed, a person says that this is meant. `unmarked`: they are
-   * what was last signed here, and their signature is missing or not yours.
+   * `same`: these bytes are already signed by you. `older`: signed by you or somebody who counts as you, but below the
+   * newest that ran, which nobody has accepted yet: nothing is signed; the person confirms that going back is intended.
+   * `unmarked`: the bytes were last signed here, but their signature is missing or not yours.
    */
   readonly change: "new" | "changed" | "same" | "older" | "unmarked"
-  /** The newest version that has run, where this one is below it. */
+  /** The newest version that has run, if this one is below it. */
   readonly goesBackFrom: string | undefined
   /**
-   * Unified diff from the last bytes signed here, of what is `older` from the newest that ran; where nothing was signed
-   * here, from what a teammate signed whose signature is as good as yours; all lines added when there is none. Never cut.
+   * A unified diff from the last bytes signed here; for `older`, from the newest that ran; if nothing was signed here,
+   * from a teammate's version whose signature counts as yours; if there is none, all lines are added. Never cut.
    */
   readonly diff: string
-  /** Lines. */
+  /** Number of lines. */
   readonly added: number
   readonly removed: number
-  /** Files of a folder whose content is no text: a person is shown their size and digest alone. */
+  /** Files of a folder that are not text: a person is shown only their size and digest. */
   readonly unreadable: ReadonlyArray<string>
-  /** Items of later tiers that this one hides. */
+  /** Items of lower tiers that this one hides. */
   readonly hides: ReadonlyArray<ItemLocation>
   /** Plain sentences: "runs as you with python3", "hides the user's tool add", "goes back from 1.2.0 to 1.0.0". */
   readonly effects: ReadonlyArray<string>
-  /** Those of them that a person must not miss. */
+  /** Those of the effects that a person must not miss. */
   readonly warnings: ReadonlyArray<string>
 }
 
 export interface SigningPlan {
   readonly items: ReadonlyArray<PlannedSignature>
-  /** Items of a glob that cannot be signed, with the reason. */
+  /** Items matched by a glob that cannot be signed, with the reason. */
   readonly refused: ReadonlyArray<
     { readonly item: string; readonly error: ItemInvalid | ItemUnreadable | ItemAmbiguous }
   >
-  /** What `changedOnly` has left out, since this person has signed it as it is. */
+  /** Items that `changedOnly` left out, since this person has signed these bytes. */
   readonly signed: ReadonlyArray<ItemLocation>
   readonly request: HumanRequest
 }
@@ -94,11 +94,11 @@ export interface SignedItem {
 export class Signatures extends Context.Service<Signatures, {
   /**
    * `id` may be a glob (`*`, `?`, `**`): over `category/id` if it has a slash, else over ids in any category. Without
-   * `tier`, an id is looked up in the project, then the user tier; a glob names the project's, or without one the
-   * user's. `changedOnly` leaves out what somebody who counts has signed as it is. The system tier is never signed.
-   * Where one of these is `older`, all that are `older` in its tier follow, so that a change of branch asks once.
-   * A plan is about at most 1,000 items and 32 MiB. It fails as `KeyLocked` before anybody is asked, where the key needs
-   * a passphrase that `answeredIn` cannot ask for.
+   * `tier`, an id is looked up in the project, then in the user tier; a glob matches the project's items or, without a
+   * project, the user's. `changedOnly` leaves out items whose bytes somebody who counts has signed. The system tier is
+   * never signed. If a matched item is `older`, all `older` items of its tier are included, so that switching a branch
+   * asks once. A plan covers at most 1,000 items and 32 MiB. Fails as `KeyLocked` before anybody is asked if the key
+   * needs a passphrase that `answeredIn` cannot ask for.
    */
   readonly plan: (query: {
     readonly id: string
@@ -113,8 +113,8 @@ export class Signatures extends Context.Service<Signatures, {
     ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable | KeyLocked | TooMuchToSign
   >
   /**
-   * Signs exactly what the plan showed, all or nothing up to a failing disk, and says what it has signed. What is
-   * `older` keeps its signature and its file: that it may run is remembered.
+   * Signs exactly what the plan showed, all of it or nothing (unless the disk fails), and returns what it signed. An
+   * `older` item keeps its signature and file: only that it may run is recorded.
    */
   readonly sign: (
     plan: SigningPlan,

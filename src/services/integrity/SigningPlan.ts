@@ -1,5 +1,5 @@
-// What a person reads before they sign: what changed since they last did, and what the item may do. Pure text work that
-// leaves nothing out: whether all of it can be shown is the surface's to say, and where it cannot, nobody agrees there.
+// What a person reads before signing: what changed since the last time, and what the item may do. Pure text that leaves
+// nothing out. The surface checks whether it can show all of it; if not, nobody can agree there.
 import { Result, TextDiff } from "effect"
 import { isKiwiVariable, kernelVariables } from "../env/variableNames.ts"
 import { safeLine } from "../error/safeText.ts"
@@ -13,24 +13,24 @@ import type { ItemPast } from "./ItemPast.ts"
 
 const effort = 20_000_000
 
-/** Takes about a second for two large texts that have nothing in common. */
+/** Takes about a second for two large texts with nothing in common. */
 export const lineEdits = (before: string, after: string) =>
   TextDiff.lines(before, after, { maxEdits: Math.max(20, Math.floor(effort / (before.length + after.length + 1))) })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-/** What a person reads of an item: every line that was added or removed, and the name of what has no lines. */
+/** The diff of an item: every line added or removed, and the names of files without lines. */
 export interface ItemDiff {
   readonly text: string
   readonly added: number
   readonly removed: number
-  /** Files of a folder that are no text, so that nobody sees what is in them. */
+  /** Files of a folder that are not text, so that a person cannot read them. */
   readonly unreadable: ReadonlyArray<string>
 }
 
 const noDiff: ItemDiff = { text: "", added: 0, removed: 0, unreadable: [] }
 
-/** `undefined`: it is no text. */
+/** Undefined if the bytes are not text. */
 const decode = (bytes: Uint8Array): string | undefined => {
   const text = Result.getOrUndefined(
     Result.try(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
@@ -43,7 +43,7 @@ type LineEnds = "LF" | "CRLF" | "mixed"
 const lineEnds = (text: string): LineEnds =>
   !text.includes("\r\n") ? "LF" : /(?:^|[^\r])\n/.test(text) ? "mixed" : "CRLF"
 
-/** Where only some lines end in CRLF, each keeps it to be seen: a here-document could end elsewhere than it seems to. */
+/** If only some lines end in CRLF, each keeps it visibly: a here-document could end elsewhere than it seems to. */
 const showEnds = (text: string, ends: LineEnds): string => ends === "CRLF" ? text.replaceAll("\r\n", "\n") : text
 
 const describeEnds = (name: string, before: LineEnds, after: LineEnds): string => {
@@ -73,7 +73,7 @@ type Content = Pick<FolderFile, "bytes" | "digest">
 const describeData = ({ bytes, digest }: Content): string =>
   `${plural(bytes.length, "byte")} that cannot be shown, sha256 ${digest}`
 
-/** What no line of a diff says. */
+/** Changes that no diff line shows. */
 const notesOn = (before: Content | undefined, after: Content | undefined, name: string): ReadonlyArray<string> => {
   const wasData = before !== undefined && decode(before.bytes) === undefined
   if (after !== undefined && decode(after.bytes) === undefined) {
@@ -112,7 +112,7 @@ export type Before =
   | { readonly _tag: "File"; readonly bytes: Uint8Array }
   | { readonly _tag: "Folder"; readonly files: ReadonlyArray<FolderFile> }
 
-/** An item against the last bytes signed here, as unified diffs; of a folder, file by file. Nothing is left out. */
+/** Compares an item with the last bytes signed here, as unified diffs; a folder file by file. Leaves nothing out. */
 export const diffItem = (before: Before, { bytes, files, location }: ItemSnapshot): ItemDiff => {
   if (location.kind === "file") {
     const old = before._tag === "File" ? decode(before.bytes) : undefined
@@ -132,11 +132,11 @@ export const diffItem = (before: Before, { bytes, files, location }: ItemSnapsho
   }, noDiff)
 }
 
-/** Words of the item inside a sentence of Kiwi's: a line break in one would forge the next line. */
+/** Makes an item's text safe inside a sentence of Kiwi's: a line break in it would forge the next line. */
 const word = (foreign: string): string => safeLine(foreign, 80)
 const list = (words: ReadonlyArray<string>): string => words.map(word).join(", ")
 
-/** Secrets that ENV_CONFIG itself refers to; those of a `.env` file belong to variables that are listed. */
+/** Secrets that ENV_CONFIG itself refers to. Those of a `.env` file belong to variables that are listed. */
 const secretsIn = ({ envConfig }: Tool): ReadonlyArray<string> => {
   const env = envConfig?.["env"]
   return isJsonObject(env)
@@ -144,7 +144,7 @@ const secretsIn = ({ envConfig }: Tool): ReadonlyArray<string> => {
     : []
 }
 
-/** Variables that become part of what runs, without the process having them under their names. */
+/** Variables that become part of the config, without the process having them under their names. */
 const configVariables = ({ config }: Tool): ReadonlyArray<string> =>
   [...compile(config, []).variables.keys()].filter((name) => !kernelVariables.has(name) && !isKiwiVariable(name))
 
@@ -158,8 +158,8 @@ const toolEffects = (tool: Tool): ReadonlyArray<string> => {
     ...(tool.legacy
       ? [
         Object.keys(own(tool.parameters, "properties") ?? {}).length > 0
-          ? "says nothing about itself: it is taken for a script, with the parameters that its argparse calls name"
-          : "says nothing about itself: it is taken for a script without parameters"
+          ? "declares nothing about itself: it is run as a script, with the parameters that its argparse calls name"
+          : "declares nothing about itself: it is run as a script without parameters"
       ]
       : []),
     ...(tool.unsure ?? []).map((text) => safeLine(text, 200)),
@@ -182,25 +182,25 @@ const itemEffects = (item: Item): ReadonlyArray<string> => {
         ...(item.permissions.length > 0 ? [`asks for ${list(item.permissions.map(({ tag }) => tag))}`] : [])
       ]
     case "knowledge":
-      return ["is text that an agent takes for true"]
+      return ["is text that an agent takes as true"]
   }
 }
 
 /** What is known of an item besides its text. */
 export interface About {
   readonly hides: ReadonlyArray<ItemLocation>
-  /** A protected system item that is used in its place all the same. */
+  /** The protected system item that is used instead of this one. */
   readonly overruledBy: ItemLocation | undefined
   readonly past: ItemPast
-  /** What it is compared with, where a person has not signed that here: "bob's version 1.0.0". */
+  /** The version it is compared with, if a person has not signed that here: "bob's version 1.0.0". */
   readonly changedFrom?: string | undefined
-  /** What the item is compared with and is not kept any more. */
+  /** Why the version to compare with is not available. */
   readonly forgotten: "signed" | "ran" | "untrusted" | undefined
   /** Names of files that cannot be shown. */
   readonly unreadable: ReadonlyArray<string>
 }
 
-/** What a person must not miss, the worst first. Sentences without a subject. */
+/** What a person must not miss, worst first. Sentences without a subject. */
 export const describeWarnings = (item: Item, about: About): ReadonlyArray<string> => {
   const { hides, overruledBy, past, unreadable } = about
   const from = goesBackFrom(past, item.version)
@@ -223,7 +223,7 @@ const forgotten = {
   untrusted: "what has run is signed by nobody who counts as you now, so all of it is shown as new"
 }
 
-/** What signing this item accepts, warnings first. */
+/** What a person accepts by signing this item, warnings first. */
 export const describeEffects = (item: Item, about: About): ReadonlyArray<string> => [
   ...describeWarnings(item, about),
   ...(about.changedFrom === undefined ? [] : [`changed from ${word(about.changedFrom)}`]),
@@ -231,12 +231,12 @@ export const describeEffects = (item: Item, about: About): ReadonlyArray<string>
   ...(about.forgotten === undefined ? [] : [forgotten[about.forgotten]])
 ]
 
-/** What three lines of a narrow terminal hold; a client may show no more of a message. */
+/** Characters on three lines of a narrow terminal; a client may show no more of a message. */
 const verdictWidth = 76
 
 const sentence = (text: string): string => text === "" ? "" : `${text[0]!.toUpperCase()}${text.slice(1)}`
 
-/** As many as fit on one line, and how many more there are. */
+/** As many parts as fit on one line, and how many more there are. */
 const fitting = (parts: ReadonlyArray<string>): string => {
   const more = (count: number) => count === 0 ? "" : `; ${count} more below`
   let line = ""
@@ -251,7 +251,7 @@ const fitting = (parts: ReadonlyArray<string>): string => {
   return line
 }
 
-/** An item of a plan, as far as its verdict is about it. */
+/** The parts of a planned item that its verdict depends on. */
 export interface Judged {
   readonly id: string
   readonly digest: string

@@ -1,4 +1,4 @@
-// Whether an item's bytes are those that somebody who counts has signed, for this id at this path.
+// Checks that an item's bytes are what somebody trusted has signed, for this id at this path.
 import { Context, type Effect, type Result, Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 import type { ItemSnapshot } from "../item/Item.ts"
@@ -6,7 +6,7 @@ import type { ItemUnapproved } from "../item/ItemErrors.ts"
 import { outdatedProposal } from "../trust/SignerTrust.ts"
 import type { SignerStanding } from "../trust/SignerTrust.ts"
 
-/** Nobody has signed the item, so nobody stands behind its bytes. */
+/** Nobody has signed the item. */
 export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   item: Schema.String,
   /** The command that signs it: "kiwi sign tool add". */
@@ -23,7 +23,7 @@ export class Unsigned extends Schema.TaggedError<Unsigned>()("Unsigned", {
   }
 }
 
-/** The item was signed once, and was changed, moved or renamed since. */
+/** The item was signed, but changed, moved or renamed since. */
 export class Tampered extends Schema.TaggedError<Tampered>()("Tampered", {
   item: Schema.String,
   issue: Schema.String,
@@ -57,14 +57,14 @@ export class SignatureMalformed extends Schema.TaggedError<SignatureMalformed>()
   }
 }
 
-/** The signature is good, and its key is none that counts here. */
+/** The signature is valid, but its key is not trusted here. */
 export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("SignerUntrusted", {
   item: Schema.String,
   keyId: Schema.String,
   kind: Schema.Literals(["person", "agent"]),
-  /** Whether the project's trust.yaml, which may name the signer, is not as you accepted it. */
+  /** Whether the project's trust.yaml, which may name the signer, has changed since you accepted it. */
   outdated: Schema.optionalKey(Schema.Boolean),
-  /** Why the signer may be one that you did trust. */
+  /** Why a signer that you did trust may not count. */
   cause: Schema.optionalKey(Underlying)
 }) {
   override get message() {
@@ -85,7 +85,7 @@ export class SignerUntrusted extends Schema.TaggedError<SignerUntrusted>()("Sign
   }
 }
 
-/** A system item is not one that this package was built with. */
+/** A system item differs from the one that this package was built with. */
 export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("SystemItemAltered", {
   item: Schema.String
 }) {
@@ -100,7 +100,10 @@ export class SystemItemAltered extends Schema.TaggedError<SystemItemAltered>()("
   }
 }
 
-/** The bytes are older than the newest that has run for this item, and nobody has said yet that this is meant. */
+/**
+ * The bytes are older than the newest version of this item that has run, and nobody has confirmed that this is
+ * intended.
+ */
 export class GoesBack extends Schema.TaggedError<GoesBack>()("GoesBack", {
   item: Schema.String,
   from: Schema.String,
@@ -128,7 +131,7 @@ export type VerifyError =
 
 export type SignedBy =
   | { readonly _tag: "System" }
-  /** Nobody has signed it: the named source that it comes from has found it approved. */
+  /** Not signed: the named source that it comes from has approved it. */
   | { readonly _tag: "Source"; readonly name: string }
   | {
     readonly _tag: "Signer"
@@ -137,7 +140,7 @@ export type SignedBy =
     readonly time: string
   }
 
-/** Signed by you, or by a person about whom you said that what they sign runs as yours does. */
+/** Signed by you, or by a person whom you trust as yourself. */
 export const isYours = (by: SignedBy): boolean =>
   by._tag === "System" ||
   (by._tag === "Signer" && by.kind === "person" &&
@@ -150,12 +153,14 @@ export interface Verified {
 
 export class Verifier extends Context.Service<Verifier, {
   /**
-   * Digest, signer, and the signature over id, path and digest; for the system tier, the package's manifest; for an item
-   * of a named source, what that says. Only the arithmetic is remembered: the bytes of a snapshot are hashed once, and
-   * whom you trust is asked every time.
+   * Checks the digest, the signer, and the signature over id, path and digest; in the system tier the package's
+   * manifest; for an item of a named source that source's own check. Only computations are cached: the bytes of a
+   * snapshot are hashed once, but trust in the signer is checked every time.
    */
   readonly verify: (snapshot: ItemSnapshot) => Effect.Effect<Verified, VerifyError>
-  /** The same for items that belong together, up to the first that fails: whom you trust is asked once for all of them. */
+  /**
+   * The same for items that belong together, up to the first failure. Trust in signers is read once for all of them.
+   */
   readonly verifyAll: (
     snapshots: ReadonlyArray<ItemSnapshot>
   ) => Effect.Effect<ReadonlyArray<Result.Result<Verified, VerifyError>>>

@@ -1,13 +1,13 @@
-// How a tool or directive is called, on one line: `add(a: number, b?: number = 1)`. For search hits, where a model
-// decides from it alone; the whole schema is what `load` shows.
+// How to call a tool or directive, on one line: `add(a: number, b?: number = 1)`. For search hits, where a model
+// decides from this line alone; `load` shows the whole schema.
 import type { Schema } from "effect"
 import { isJsonObject, own } from "../schema/json.ts"
 import type { Directive, Tool } from "./Item.ts"
 
-/** Never longer than this. */
+/** The maximum length. */
 export const maxSignature = 200
 
-/** Members and choices that are written out before `…`. */
+/** Members and choices to print before `…`. */
 const maxChoices = 4
 const maxDepth = 3
 
@@ -54,7 +54,7 @@ const parameter = (name: string, schema: Schema.Json | undefined, required: bool
   return `${word.test(name) ? name : short(name)}${required ? "" : "?"}: ${typeOf(schema, 0)}${value}`
 }
 
-/** Required parameters first; as many as fit. */
+/** Required parameters first, as many as fit. */
 const join = (id: string, parameters: ReadonlyArray<string>, open: boolean): string => {
   const all = open ? [...parameters, "…"] : parameters
   const whole = `${id}(${all.join(", ")})`
@@ -67,7 +67,7 @@ const join = (id: string, parameters: ReadonlyArray<string>, open: boolean): str
   return `${text}…)`
 }
 
-/** The call signature of a schema of an object. */
+/** The call signature of an object schema. */
 export const schemaSignature = (id: string, schema: Schema.JsonObject): string => {
   const properties = own(schema, "properties")
   const known = isJsonObject(properties) ? properties : {}
@@ -85,7 +85,7 @@ export const schemaSignature = (id: string, schema: Schema.JsonObject): string =
   )
 }
 
-/** The schema that a directive's inputs are validated against: its own, else one made from its inputs. */
+/** The schema for validating a directive's inputs: its own, or one made from its inputs. */
 export const inputsSchema = ({ inputSchema, inputs }: Pick<Directive, "inputs" | "inputSchema">): Schema.JsonObject =>
   inputSchema ?? {
     type: "object",

@@ -1,9 +1,9 @@
-// The parsed models of the three item types. They hold what canonical bytes say and nothing that was verified:
-// whether an item may be believed is `integrity`'s to say.
+// The parsed models of the three item types. They contain what canonical bytes state, without any verification:
+// `integrity` decides whether an item is trusted.
 import type { Schema } from "effect"
 import type { ItemId, ItemType, Tier } from "./ItemId.ts"
 
-/** A place where an item lies. */
+/** Where an item is. */
 export interface ItemLocation {
   readonly type: ItemType
   readonly tier: Tier
@@ -12,19 +12,19 @@ export interface ItemLocation {
   readonly category: string
   /** Path below the tier's type folder, forward slashes: `math/add.py`, or `web/fetch` for a folder. Signed. */
   readonly path: string
-  /** Absolute real path of the file or folder. No path, but as unique, for an item with a `source`. */
+  /** Absolute real path of the file or folder. For an item with a `source`: not a path, but as unique. */
   readonly file: string
   /** The real path of the tier's root (`<project>/.ai`, the user space, the system space). */
   readonly root: string
   readonly kind: "file" | "folder"
-  /** The named source that the item comes from. Absent: it is a file of the tier. */
+  /** The named source of the item. Absent: it is a file of the tier. */
   readonly source?: { readonly name: string; readonly digest: string }
 }
 
-/** Whether signatures say what may be believed of the item: it is a file, of another tier than the system's. */
+/** Whether the item is verified by its signature: it is a file, and not of the system tier. */
 export const isSignable = ({ source, tier }: ItemLocation): boolean => tier !== "system" && source === undefined
 
-/** `tier:typefolder/path`, the one way a location is shown to callers: "project:tools/math/add.py". */
+/** `tier:typefolder/path`, the only form in which a location is shown to callers: "project:tools/math/add.py". */
 export const showLocation = (l: Pick<ItemLocation, "tier" | "type" | "path">): string =>
   `${l.tier}:${typeFolder[l.type]}/${l.path}`
 
@@ -34,12 +34,12 @@ export const typeFolder: Readonly<Record<ItemType, string>> = {
   knowledge: "knowledge"
 }
 
-/** The first line that claims a signature; see SignatureLine.ts. Nothing about it has been checked. */
+/** The first line that claims to be a signature; see SignatureLine.ts. It has not been verified. */
 export interface SignatureClaim {
-  /** `20261121T210900Z`; information, never a decision. */
+  /** `20261121T210900Z`. Informative only: no decision depends on it. */
   readonly time: string
   readonly kind: "person" | "agent"
-  /** sha256 hex of the canonical bytes, as claimed. */
+  /** SHA-256, in hex, of the canonical bytes, as claimed. */
   readonly digest: string
   /** 16 hex digits: for display and lookup only. */
   readonly keyId: string
@@ -52,19 +52,21 @@ export interface FolderFile {
   /** Relative to the folder, forward slashes. */
   readonly path: string
   readonly digest: string
-  /** By its bytes, whatever its mode is: see folder/folderFiles.ts. */
+  /** Decided by its bytes, whatever its mode: see folder/folderFiles.ts. */
   readonly executable: boolean
   readonly bytes: Uint8Array
 }
 
-/** What was read from disk in one go; everything later (parsing, verifying, copying, running) uses this, not the file. */
+/**
+ * What was read from disk at once. Everything later (parsing, verifying, copying, running) uses this and not the file.
+ */
 export interface ItemSnapshot {
   readonly location: ItemLocation
   /** Canonical bytes: of the file without its signature line, or of `tool.yaml` for a folder. */
   readonly bytes: Uint8Array
-  /** sha256 hex: of the canonical bytes, or for a folder of the canonical list of its files. */
+  /** SHA-256, in hex: of the canonical bytes or, for a folder, of the canonical list of its files. */
   readonly digest: string
-  /** The claim found in the file or beside it; `malformed` holds what is wrong with a line that tried to be one. */
+  /** The claim found in the file or beside it. `Malformed` says what is wrong with a line that resembles one. */
   readonly claim:
     | { readonly _tag: "None" }
     | { readonly _tag: "Claim"; readonly claim: SignatureClaim; readonly detached: boolean }
@@ -79,11 +81,11 @@ interface ItemHead {
   readonly location: ItemLocation
   /** Digest of the snapshot that this was parsed from. */
   readonly digest: string
-  /** Semantic version; "0.0.0" where the item has none. */
+  /** Semantic version; "0.0.0" if the item has none. */
   readonly version: string
-  /** One line; "" when there is none. */
+  /** One line; "" if there is none. */
   readonly title: string
-  /** First paragraph; "" when there is none. */
+  /** First paragraph; "" if there is none. */
   readonly description: string
   readonly tags: ReadonlyArray<string>
   /** Whether another tier may shadow this system item. */
@@ -120,23 +122,23 @@ export interface Directive extends ItemHead {
   readonly limits: Readonly<Record<string, string>>
   readonly hooks: ReadonlyArray<XmlElement>
   readonly inputs: ReadonlyArray<DirectiveInput>
-  /** JSON Schema for the inputs where the directive brings its own. */
+  /** JSON Schema for the inputs, if the directive has its own. */
   readonly inputSchema: Schema.JsonObject | undefined
   readonly steps: ReadonlyArray<DirectiveStep>
   /** Text of `<template>` and `<example>` elements, by name. */
   readonly templates: Readonly<Record<string, string>>
   readonly outputs: ReadonlyArray<XmlElement>
-  /** Every element of the directive, in order, for what reads more of it. */
+  /** Every element of the directive, in order, for readers that need more of it. */
   readonly xml: XmlElement
   /** The markdown around the fenced block. */
   readonly body: string
 }
 
-/** What a parent asks of its children. */
+/** What a parent requires of its children. */
 export interface ChildSchema {
-  /** Members of the child's link and what they equal; a dotted name is a member of a member. */
+  /** Members of the child's link and their required values. A dotted name is a nested member. */
   readonly match: Schema.JsonObject
-  /** What the whole link of such a child is validated against; `undefined`: it is accepted as it is. */
+  /** The schema that the whole link of such a child must fit. Undefined: every such child is accepted. */
   readonly schema: Schema.JsonObject | undefined
 }
 
@@ -144,18 +146,18 @@ export interface Tool extends ItemHead {
   readonly _tag: "tool"
   /** `primitive runtime python bash node api http docker mcp mcp_server mcp_tool script`, or another word. */
   readonly toolType: string
-  /** The parent link, `id` or `category/id`; `undefined` only for a primitive. */
+  /** The parent link, `id` or `category/id`. Undefined only for a primitive. */
   readonly executorId: string | undefined
-  /** The versions of the parent that will do, as npm reads them; `undefined`: any. See VersionRange.ts. */
+  /** The accepted versions of the parent, in npm's syntax. Undefined: any. See VersionRange.ts. */
   readonly executorRange: string | undefined
-  /** Which children this link runs, for a link that says so. The first entry whose match fits counts. Never empty. */
+  /** The children that this link runs, if it declares them. The first entry whose match fits applies. Never empty. */
   readonly childSchemas: ReadonlyArray<ChildSchema> | undefined
-  /** What call parameters are validated against. Always an object schema. */
+  /** The schema for call parameters. Always an object schema. */
   readonly parameters: Schema.JsonObject
   readonly config: Schema.JsonObject
   /** For a primitive: the schema of the merged config. */
   readonly configSchema: Schema.JsonObject | undefined
-  /** As it is written; EnvResolver decodes it. */
+  /** As written; EnvResolver decodes it. */
   readonly envConfig: Schema.JsonObject | undefined
   readonly dependencies: ReadonlyArray<string>
   readonly requires: {
@@ -164,30 +166,33 @@ export interface Tool extends ItemHead {
     readonly capabilities: ReadonlyArray<string>
   }
   readonly mutatesState: boolean
-  /** File that `${TOOL_FILE}` names: relative to the folder, or the item's own file name; `undefined` for pure data. */
+  /**
+   * The file that `${TOOL_FILE}` stands for: relative to the folder, or the item's own file name. Undefined for pure
+   * data.
+   */
   readonly entrypoint: string | undefined
   /** True for a `.py` without metadata, which got a virtual manifest. */
   readonly legacy: boolean
-  /** It says nowhere which parameters it takes: those that it has were read from its code. */
+  /** It declares no parameters: they were read from its code. */
   readonly undeclared?: boolean
-  /** Absent: positional arguments count by their place. The script's argparse knows which one was left out. */
+  /** Absent: positional arguments are matched by position. The script's argparse knows which one was omitted. */
   readonly positionals?: "argparse"
-  /** What could not be known of how it takes them: sentences without a subject. Only checked tools have it. */
+  /** What is unknown about how it takes parameters: sentences without a subject. Only on checked tools. */
   readonly unsure?: ReadonlyArray<string>
-  /** Everything else that the metadata said, for later readers (retry, required_scope, isolation…). */
+  /** All other metadata, for later readers (retry, required_scope, isolation…). */
   readonly extra: Schema.JsonObject
 }
 
 export interface Knowledge extends ItemHead {
   readonly _tag: "knowledge"
   readonly entryType: string
-  /** `[[id]]` links of the body, in order, without repeats. */
+  /** `[[id]]` links of the body, in order, without duplicates. */
   readonly links: ReadonlyArray<string>
   readonly body: string
   readonly frontMatter: Schema.JsonObject
 }
 
-/** A tool's executor as it is written, with the versions that it asks for: "python_runtime@^2.0". */
+/** A tool's executor as written, with its version range: "python_runtime@^2.0". */
 export const showExecutor = ({ executorId, executorRange }: Pick<Tool, "executorId" | "executorRange">): string =>
   `${executorId ?? ""}${executorRange === undefined ? "" : `@${executorRange}`}`
 

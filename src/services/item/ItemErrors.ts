@@ -1,21 +1,21 @@
-// What can be wrong with an item before any question of trust.
+// What can be wrong with an item, apart from trust.
 import { Schema } from "effect"
 import { openCall, searchCall } from "../error/calls.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
 import { ItemType, Tier } from "./ItemId.ts"
 
-/** No item has this id in the tiers and the project that were looked in. */
+/** No item has this id in the tiers and project that were searched. */
 export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFound", {
-  /** What was asked for, escaped by whoever prints it. */
+  /** The requested id. Code that prints it escapes it. */
   id: Schema.String,
   type: Schema.optional(ItemType),
   tier: Schema.optional(Tier),
-  /** Up to three near ids. */
+  /** Up to three similar ids. */
   near: Schema.Array(Schema.String),
-  /** What a file or a folder of that name lacks to be the item: a sentence. */
+  /** Why a file or folder of that name is not the item: a sentence. */
   lacks: Schema.optional(Schema.String),
-  /** No project is open, so the item may well be in the one that was meant. */
+  /** No project is open, so the item may be in the project that was meant. */
   projectless: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
@@ -31,7 +31,7 @@ export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFou
       return openCall
     }
     return /[*?]/.test(this.id)
-      ? "kiwi doctor names the files that are no items"
+      ? "kiwi doctor names the files that are not items"
       : searchCall(this.id)
   }
 }
@@ -56,7 +56,7 @@ export class ItemAmbiguous extends Schema.TaggedError<ItemAmbiguous>()("ItemAmbi
   }
 }
 
-/** What was given as an id can be the id of no item. */
+/** The text cannot be an item's id. */
 export class ItemIdInvalid extends Schema.TaggedError<ItemIdInvalid>()("ItemIdInvalid", { id: Schema.String }) {
   override get message() {
     return `"${this.id}" cannot be the id of an item`
@@ -69,7 +69,7 @@ export class ItemIdInvalid extends Schema.TaggedError<ItemIdInvalid>()("ItemIdIn
   }
 }
 
-/** The item's text is not what its type needs. Line and column count from 1; 0 where there is none. */
+/** The item's text does not have the form of its type. Line and column are 1-based; 0 if there is none. */
 export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid", {
   /** `tier:folder/path`. */
   item: Schema.String,
@@ -77,11 +77,11 @@ export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid"
   column: Schema.Int,
   /** What is wrong. */
   issue: Schema.String,
-  /** The offending line or value, cut to 200 characters; "" where there is none. */
+  /** The offending line or value, cut to 200 characters; "" if there is none. */
   found: Schema.String,
   /** How to write it instead. */
   hint: Schema.String,
-  /** Whether the same text may do later: the machine had no time to read it. */
+  /** Whether the same text may be accepted later: the machine had no time to read it. */
   retryable: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -96,32 +96,32 @@ export class ItemInvalid extends Schema.TaggedError<ItemInvalid>()("ItemInvalid"
   }
 }
 
-/** The same without a word of the file: what a restricted project's files say is not repeated. */
+/** The same without the file's words: the content of a restricted project's files is not repeated. */
 export const withoutWords = (error: ItemInvalid): ItemInvalid =>
   new ItemInvalid({
     item: error.item,
     line: error.line,
     column: error.column,
-    issue: "this is not what it has to be; it is not quoted, since nobody trusts the project",
+    issue: "this is not valid; it is not quoted, since nobody trusts the project",
     found: "",
     hint: "Look at the file itself, or trust the project first: kiwi trust project"
   })
 
-/** The same without a word of the item, for one of a named source: others wrote it, and nobody has signed it. */
+/** The same without the item's words, for one of a named source: others wrote it, and nobody has signed it. */
 export const withoutWordsOf = (error: ItemInvalid, source: string): ItemInvalid =>
   new ItemInvalid({
     item: error.item,
     line: error.line,
     column: error.column,
-    issue: "this is not what it has to be; it is not quoted, since others wrote it",
+    issue: "this is not valid; it is not quoted, since others wrote it",
     found: "",
     hint: `Correct it where the source "${source}" has it from`
   })
 
-/** The item's file cannot be read: permissions, a link out of the tree, a file that is too large or is no regular file. */
+/** The item's file cannot be read: no permission, a link out of the tree, too large, or not a regular file. */
 export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUnreadable", {
   item: Schema.String,
-  /** `source`: a named source failed, did not answer, or answered something else than it had listed. */
+  /** `source`: a named source failed, did not answer, or returned something other than what it listed. */
   issue: Schema.Literals(["escapes", "too-large", "not-a-file", "permission", "vanished", "io", "source"]),
   detail: Schema.String
 }) {
@@ -141,10 +141,10 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
       case "io":
         return "Check the file and try again"
       case "source":
-        return "Try again; if it stays so, look at the program or server that brings these items"
+        return "Try again; if it fails again, check the program or server that provides these items"
     }
   }
-  /** A file that is gone was being replaced. */
+  /** A missing file was probably being replaced. */
   get retryable() {
     return this.issue === "vanished" || this.issue === "source"
   }
@@ -153,16 +153,16 @@ export class ItemUnreadable extends Schema.TaggedError<ItemUnreadable>()("ItemUn
   }
 }
 
-/** The item comes from a named source, and nobody has approved its content as it is now. */
+/** The item comes from a named source, and nobody has approved its current content. */
 export class ItemUnapproved extends Schema.TaggedError<ItemUnapproved>()("ItemUnapproved", {
   item: Schema.String,
-  /** Whether other content of it was approved before. */
+  /** Whether an earlier content was approved. */
   changed: Schema.Boolean,
-  /** How a person approves it, as its source says. */
+  /** How a person approves it, from its source. */
   remedy: Schema.String
 }) {
   override get message() {
-    return this.changed ? `${this.item} is not what was approved: it has changed` : `Nobody has approved ${this.item}`
+    return this.changed ? `${this.item} has changed since it was approved` : `Nobody has approved ${this.item}`
   }
   get remediation() {
     return this.remedy
@@ -172,7 +172,7 @@ export class ItemUnapproved extends Schema.TaggedError<ItemUnapproved>()("ItemUn
   }
 }
 
-/** A system item of an embedding program cannot be one: its path, its size, or no room to write it. */
+/** A system item of an embedding program is invalid (its path or its size) or cannot be written. */
 export class SystemItemRefused extends Schema.TaggedError<SystemItemRefused>()("SystemItemRefused", {
   /** As the program named it: "tools/acme/greet.yaml". */
   item: Schema.String,

@@ -1,10 +1,10 @@
-// Ids and references. The pattern is ASCII and closed, so that one id has one spelling on every file system.
+// Ids and references. The pattern is strict ASCII, so that an id has only one spelling on every file system.
 import { Option, Schema } from "effect"
 
 export const ItemType = Schema.Literals(["directive", "tool", "knowledge"])
 export type ItemType = typeof ItemType.Type
 
-/** Where an item lives, in lookup order. Never called just "scope" or "source" in the interface. */
+/** Where an item is, in lookup order. In the interface it is never called just "scope" or "source". */
 export const Tier = Schema.Literals(["project", "user", "system"])
 export type Tier = typeof Tier.Type
 export const tiers: ReadonlyArray<Tier> = Tier.literals
@@ -19,14 +19,14 @@ export const ItemId = Schema.String.pipe(
   Schema.brand("ItemId")
 )
 export type ItemId = typeof ItemId.Type
-/** Asked for every name in a folder and for every link of every call: without the schema's machinery. */
+/** Called for every name in a folder and every link of every call, so it does not use the schema. */
 export const isItemId = (text: unknown): text is ItemId =>
   typeof text === "string" && text.length <= maxIdLength && idPattern.test(text)
 
 /** An id, optionally qualified by its category path: `a/b/id`. */
 export interface ItemRef {
   readonly id: ItemId
-  /** `undefined`: any category. */
+  /** Undefined: any category. */
   readonly category: string | undefined
 }
 
@@ -35,10 +35,12 @@ const categorySegment = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 const areSegments = (segments: ReadonlyArray<string>): boolean =>
   segments.length <= 8 && segments.every((segment) => categorySegment.test(segment))
 
-/** Whether a category path is one that Kiwi accepts: plain segments, no `.`/`..`, at most eight deep; "" is the root. */
+/** Whether a category path is valid: plain segments, no `.`/`..`, at most eight deep; "" is the root. */
 export const isCategory = (text: string): boolean => text === "" || (text.length <= 256 && areSegments(text.split("/")))
 
-/** Reads `id` or `category/id`. `None` for anything else: `..`, NUL, backslashes, a leading `/`, control characters. */
+/**
+ * Parses `id` or `category/id`. `None` for anything else: `..`, NUL, backslashes, a leading `/`, control characters.
+ */
 export const parseItemRef = (text: string): Option.Option<ItemRef> => {
   const slash = text.lastIndexOf("/")
   const id = text.slice(slash + 1)

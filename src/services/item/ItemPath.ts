@@ -1,5 +1,5 @@
-// What a file's name and place say about it: which names are items, and where an item of a path lies. Pure, so that
-// every store reads names in one way.
+// What a file's name and path mean: which names are items, and where the item of a path is. Pure, so that every store
+// follows the same rules.
 import { Glob, Result } from "effect"
 import { typeFolder } from "./Item.ts"
 import type { ItemLocation } from "./Item.ts"
@@ -7,13 +7,13 @@ import { ItemIdInvalid } from "./ItemErrors.ts"
 import { isCategory, isItemId } from "./ItemId.ts"
 import type { ItemId, ItemType, Tier } from "./ItemId.ts"
 
-/** The file that makes a folder of the tools folder one tool. */
+/** The file that makes a folder below the tools folder one tool. */
 export const folderManifest = "tool.yaml"
 
-/** `<name>.kiwi-sig`, beside a folder or a file that cannot hold a signature line. */
+/** `<name>.kiwi-sig`, beside a folder or a file that cannot contain a signature line. */
 export const detachedSuffix = ".kiwi-sig"
 
-/** The deepest category; a folder tool may lie in it. */
+/** The deepest category; it may contain folder tools. */
 const maxCategoryDepth = 8
 
 const extensions: Readonly<Record<ItemType, ReadonlyArray<string>>> = {
@@ -22,27 +22,27 @@ const extensions: Readonly<Record<ItemType, ReadonlyArray<string>>> = {
   knowledge: [".md"]
 }
 
-/** Whether Kiwi has a parser of its own for files with this extension. */
+/** Whether Kiwi has a built-in parser for files with this extension. */
 export const isReadByKiwi = (extension: string): boolean =>
   Object.values(extensions).some((known) => known.includes(extension))
 
-/** Folders that hold no items, whatever is in them. */
+/** Folders that never contain items. */
 const foreignFolders: ReadonlySet<string> = new Set(["node_modules", "__pycache__"])
 
-/** Files that people put beside items for people to read. */
+/** Files that people write for people, beside items. */
 const companions: ReadonlySet<string> = new Set(["README.md", "AGENTS.md", "CHANGELOG.md"])
 
 const idHint = "Use words of a-z, 0-9, _ and -, joined by dots: send_mail.py, filesystem.read.yaml"
 
-/** A program that somebody may take for a tool: without an ending, or in a language that Kiwi does not read. */
+/** A program that somebody may expect to be a tool: without an extension, or in a language that Kiwi does not read. */
 const isScript = (name: string): boolean =>
   /^[a-z0-9_-]+$/.test(name) ||
   /\.(?:rb|pl|php|lua|r|jl|tcl|awk|bash|zsh|fish|ksh|ps1|bat|cmd|go|rs|jsx|tsx|mts|cts|pyw)$/i.test(name)
 
 const unknownScript: NameIssue = {
-  issue: `no tool has such a name: Kiwi reads ${extensions.tool.join(", ")}`,
+  issue: `a tool cannot have this name: Kiwi reads ${extensions.tool.join(", ")}`,
   hint:
-    "Give it the ending of its language, or put it into a folder with a tool.yaml: version, tool_type, executor_id, entrypoint"
+    "Give it the extension of its language, or put it into a folder with a tool.yaml: version, tool_type, executor_id, entrypoint"
 }
 
 export interface NameIssue {
@@ -58,7 +58,10 @@ export type NameReading =
 
 const other: NameReading = { _tag: "Other" }
 
-/** Reads a file's name. Names that start with `_` or `.` are no items. `further`: extensions of extractors (`.rb`). */
+/**
+ * Interprets a file's name. Names that start with `_` or `.` are not items. `further`: extensions of extractors
+ * (`.rb`).
+ */
 export const readFileName = (type: ItemType, name: string, further: ReadonlyArray<string> = []): NameReading => {
   const dot = name.lastIndexOf(".")
   if (name.startsWith("_") || name.startsWith(".") || companions.has(name)) return other
@@ -69,7 +72,7 @@ export const readFileName = (type: ItemType, name: string, further: ReadonlyArra
   return readId(name.slice(0, dot))
 }
 
-/** Reads the name of a folder that is an item. */
+/** Interprets the name of a folder that is an item. */
 export const readId = (name: string): NameReading =>
   isItemId(name)
     ? { _tag: "Id", id: name }
@@ -77,10 +80,10 @@ export const readId = (name: string): NameReading =>
 
 const tooDeep: NameIssue = { issue: `the folder is more than ${maxCategoryDepth} levels deep`, hint: "Move it up" }
 
-/** Why files in a folder that was entered are no items: only a folder tool may lie at the deepest level. */
+/** Why files in this folder cannot be items: the deepest level may contain only folder tools. */
 export const readCategory = (category: string): NameIssue | undefined => isCategory(category) ? undefined : tooDeep
 
-/** Whether a folder below a type folder is looked into; `category` is its own path. */
+/** Whether to descend into a folder below a type folder. `category`: the folder's own path. */
 export const readFolderName = (category: string): "enter" | "skip" | NameIssue => {
   const name = category.slice(category.lastIndexOf("/") + 1)
   if (name.startsWith(".") || foreignFolders.has(name)) return "skip"
@@ -113,17 +116,17 @@ export const locate = (at: {
   }
 }
 
-/** System tools that nothing may shadow, whatever their metadata says. */
+/** System tools that no other tier may shadow, whatever their metadata says. */
 const core: ReadonlySet<string> = new Set(["primitives", "runtimes", "capabilities", "llm", "core"])
 
-/** Whether a system item can be marked `overridable` at all. */
+/** Whether a system item may be marked `overridable`. */
 export const mayBeOverridable = (location: ItemLocation): boolean =>
   location.type !== "tool" || !core.has(location.category.split("/")[0]!)
 
 const overridableMark =
   /^(?:__overridable__ = True|(?:export )?const __overridable__ = true;?|(?:# *)?overridable: true|[ \t]*<overridable>true<\/overridable>)$/m
 
-/** Whether a system item's own text gives it up to be shadowed. Read as a line, since a store does not parse. */
+/** Whether a system item's own text allows shadowing. Matched as a line, since a store does not parse items. */
 export const isMarkedOverridable = (text: string): boolean => overridableMark.test(text)
 
 interface Named {
@@ -131,12 +134,12 @@ interface Named {
   readonly category: string
 }
 
-/** Always with its category, so that it names one item. */
+/** The id with its category, so that it is unambiguous. */
 export const qualifiedId = ({ category, id }: Named): string => category === "" ? id : `${category}/${id}`
 
 export const isGlob = (id: string): boolean => /[*?]/.test(id)
 
-/** Which items a glob names: over `category/id` if it has a slash, else over ids in any category. */
+/** Compiles a glob: over `category/id` if it has a slash, else over ids in any category. */
 export const compileGlob = (pattern: string): Result.Result<(item: Named) => boolean, ItemIdInvalid> => {
   if (pattern.length > 256 || !/^[A-Za-z0-9_./*?-]+$/.test(pattern)) {
     return Result.fail(new ItemIdInvalid({ id: pattern.slice(0, 256) }))

@@ -1,4 +1,4 @@
-// Finds items in the three tiers and reads them in one go. It never verifies and never parses.
+// Finds items in the three tiers and reads them. It neither verifies nor parses.
 import { Context, type Effect, type Option, type Stream } from "effect"
 import type { ItemLocation, ItemSnapshot } from "./Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "./ItemErrors.ts"
@@ -15,7 +15,7 @@ export interface ItemQuery {
 
 export interface FoundItem {
   readonly location: ItemLocation
-  /** Items of the same type and id in later tiers that this one hides. */
+  /** Items of the same type and id in lower tiers that this one hides. */
   readonly hides: ReadonlyArray<ItemLocation>
 }
 
@@ -32,16 +32,16 @@ export interface ChangedFolders {
 
 export class ItemStore extends Context.Service<ItemStore, {
   /**
-   * The item that a query names. A protected system item wins over any shadow of it: the shadow is then
-   * found only by naming its tier. Never served from a stale listing: a file added or removed is seen by the next call.
+   * The item that a query names. A protected system item takes precedence over any shadow of it: the shadow is found
+   * only by naming its tier. The listing is never stale: a file added or removed is seen by the next call.
    */
   readonly find: Find
   /**
-   * The same for many queries that belong together: the folders are looked at once, when the first of them is asked.
-   * Not to be kept: what it knows is what was true then.
+   * The same for many related queries: the folders are read once, with the first query. Do not keep it: later changes
+   * are not seen.
    */
   readonly atOnce: Effect.Effect<{ readonly find: Find }>
-  /** Every item's location, project tier first. Files whose names are no ids are skipped (see `problems`). */
+  /** Every item's location, project tier first. Files whose names are not ids are skipped (see `problems`). */
   readonly list: (
     filter?: { readonly type?: ItemType | undefined; readonly tier?: Tier | undefined }
   ) => Effect.Effect<ReadonlyArray<ItemLocation>>
@@ -52,9 +52,9 @@ export class ItemStore extends Context.Service<ItemStore, {
    * 1,000 files). Cached by (device, inode, size, mtime ns, ctime ns), never within two seconds of the ctime.
    */
   readonly read: (location: ItemLocation) => Effect.Effect<ItemSnapshot, ItemInvalid | ItemUnreadable>
-  /** Where a new item of this type would be looked up: `None` without a project for the project tier. */
+  /** The folder in which a new item of this tier would be found. `None` for the project tier without a project. */
   readonly rootOf: (tier: Tier) => Option.Option<string>
-  /** Emits after changes on disk below any tier (debounced to within a second), while somebody is listening. */
+  /** Emits after changes on disk below any tier (debounced to within a second), while there is a subscriber. */
   readonly changes: Stream.Stream<ReadonlyArray<Tier>>
   /**
    * What has changed below a tier since `mark`, at once: `changes` collects for a while first. Known only while somebody

@@ -1,6 +1,6 @@
-// The signature line and canonical bytes: pure text work, shared by whoever reads, signs and verifies. One anchored
-// ASCII pattern decides; whatever merely resembles a signature line is malformed, never "unsigned". What a signer
-// takes off a file and what a reader takes off it is one function, so that no text can mean two things to the two.
+// The signature line and canonical bytes: pure text functions, shared by reading, signing and verifying. One anchored
+// ASCII pattern decides. A line that only resembles a signature is malformed, never "unsigned". Signers and readers
+// remove the signature with the same function, so that a text cannot mean two things.
 import { Result } from "effect"
 import type { SignatureClaim } from "./Item.ts"
 
@@ -17,7 +17,7 @@ const hash: CommentSyntax = { open: "# ", close: "" }
 const slashes: CommentSyntax = { open: "// ", close: "" }
 const html: CommentSyntax = { open: "<!-- ", close: " -->" }
 
-/** How a comment is written in a file of this name; `undefined` where its signature is detached. */
+/** How to write a comment in a file of this name. Undefined if its signature is detached. */
 export const commentSyntax = (fileName: string): CommentSyntax | undefined => {
   if (fileName === "SKILL.md") return undefined
   const extension = fileName.slice(fileName.lastIndexOf(".") + 1)
@@ -39,7 +39,7 @@ export const commentSyntax = (fileName: string): CommentSyntax | undefined => {
   }
 }
 
-/** Reads the text of a claim, without its comment marks. The last character of a signature has one spelling only. */
+/** Parses a claim, without comment marks. The last character of a signature must be canonical. */
 export const parseClaim = (text: string): SignatureClaim | undefined => {
   const match = pattern.exec(text)
   if (match === null) return undefined
@@ -131,16 +131,16 @@ const nextLine = (text: string, from: number): number => {
 }
 
 interface Head {
-  /** What stays: the `#!` line, or "". */
+  /** The `#!` line to keep, or "". */
   readonly shebang: string
-  /** What stays after it. */
+  /** The text to keep after it. */
   readonly rest: string
-  /** Lines that resemble a signature, without line ends, in order. */
+  /** Lines that resemble a signature, without newlines, in order. */
   readonly before: ReadonlyArray<string>
   readonly after: ReadonlyArray<string>
 }
 
-/** Takes a text's head apart. Byte order marks and lines that resemble a signature are no content there. */
+/** Splits a text's head. Byte order marks and lines that resemble a signature are not content there. */
 const readHead = (text: string): Head => {
   let at = 0
   const take = (): ReadonlyArray<string> => {
@@ -166,12 +166,13 @@ const readHead = (text: string): Head => {
   at = nextLine(text, at)
   const shebang = text.slice(start, at)
   const after = take()
-  // A text that is nothing but `#!…` has no line end of its own: the one before a last, unended line is the signer's.
+  // A text that is only `#!…` has no newline of its own: the newline before a last, unended signature line is the
+  // signer's.
   const unended = after.length > 0 && at === text.length && !text.endsWith("\n")
   return { shebang: unended ? shebang.replace(/\r?\n$/, "") : shebang, rest: text.slice(at), before, after }
 }
 
-/** Takes the signature line off a normalised text. `syntax` as `commentSyntax` gives it. */
+/** Removes the signature line from a normalised text. `syntax`: from `commentSyntax`. */
 export const splitSignature = (text: string, syntax: CommentSyntax | undefined): SplitText => {
   if (syntax === undefined) return { canonical: text, claim: { _tag: "None" } }
   const head = readHead(text)
@@ -181,7 +182,7 @@ export const splitSignature = (text: string, syntax: CommentSyntax | undefined):
   if (line === undefined) return { canonical, claim: { _tag: "None" } }
   const malformed = (issue: string): SplitText => ({ canonical, claim: { _tag: "Malformed", issue } })
   if (lines.length > 1) return malformed("there is a second signature line")
-  if (head.before.length > 0 && head.shebang !== "") return malformed("the signature line stands before the #! line")
+  if (head.before.length > 0 && head.shebang !== "") return malformed("the signature line is before the #! line")
   if (!line.startsWith(syntax.open) || !line.endsWith(syntax.close)) {
     return malformed("the signature line has something before or after it")
   }
@@ -197,7 +198,9 @@ const commentLine: ReadonlyMap<CommentSyntax, RegExp> = new Map([
   [html, /^\s*(?:<!--|$)/]
 ])
 
-/** A signature line that is not at the head of a normalised text but among its first comments, as a merge leaves it. */
+/**
+ * Finds a signature line that is not at the head of a normalised text but among its first comments, as after a merge.
+ */
 export const strayClaim = (text: string, syntax: CommentSyntax | undefined): TextIssue | undefined => {
   const comment = syntax === undefined ? undefined : commentLine.get(syntax)
   if (comment === undefined) return undefined
@@ -209,7 +212,7 @@ export const strayClaim = (text: string, syntax: CommentSyntax | undefined): Tex
     if (/kiwi-mcp:signed:2:[0-9]{8}T[0-9]{6}Z:/.test(line)) {
       return {
         ...position(text, at),
-        issue: "a signature line stands among the comments, and not at the head",
+        issue: "a signature line is among the comments and not at the head",
         hint: "Delete it, and sign the file again"
       }
     }
@@ -218,7 +221,9 @@ export const strayClaim = (text: string, syntax: CommentSyntax | undefined): Tex
   return undefined
 }
 
-/** A file's own text (not normalised) with `claim` as its only signature line, in the file's own line ends. */
+/**
+ * Returns a file's own text (not normalised) with `claim` as its only signature line, with the file's own line ends.
+ */
 export const withSignature = (raw: string, syntax: CommentSyntax, claim: SignatureClaim): string => {
   const eol = raw.includes("\r\n") ? "\r\n" : "\n"
   const { rest, shebang } = readHead(raw)
@@ -228,6 +233,6 @@ export const withSignature = (raw: string, syntax: CommentSyntax, claim: Signatu
     : `${shebang}${eol}${line}`
 }
 
-/** The text of a detached signature (`<name>.kiwi-sig`): the claim alone, with at most one line end after it. */
+/** Parses a detached signature (`<name>.kiwi-sig`): only the claim, with at most one newline after it. */
 export const parseDetached = (text: string): SignatureClaim | undefined =>
   parseClaim(text.endsWith("\n") ? text.slice(0, -1) : text)

@@ -1,7 +1,7 @@
-// Up to three ids that somebody may have meant.
+// Up to three similar ids, for "did you mean".
 import { editDistance } from "../error/editDistance.ts"
 
-/** The nearest first; none that differs in more than a third of its characters. */
+/** Nearest first, without ids that differ in more than a third of their characters. */
 export const nearIds = (wanted: string, ids: Iterable<string>): ReadonlyArray<string> => {
   if (wanted.length > 128) return []
   const limit = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)))

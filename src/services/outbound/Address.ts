@@ -1,5 +1,5 @@
-// What an IP address is. Only `public` ones may be connected to without a grant; whatever is not known to be public
-// is not. An address that carries an IPv4 address (mapped, NAT64, 6to4) is what that one is.
+// Classifies IP addresses. Only `public` ones may be connected to without a grant, and an unknown range is not public.
+// An address that embeds an IPv4 address (mapped, NAT64, 6to4) is classified by that one.
 
 export type AddressKind =
   | "public"
@@ -13,7 +13,10 @@ export type AddressKind =
 
 type Range = readonly [network: string, bits: number, kind: AddressKind]
 
-/** The first that matches counts: services that hand out a machine's credentials come before what they lie in. */
+/**
+ * The first match counts: metadata services, which hand out a machine's credentials, precede the ranges that contain
+ * them.
+ */
 const ranges4: ReadonlyArray<Range> = [
   ["100.100.100.200", 32, "metadata"],
   ["168.63.129.16", 32, "metadata"],
@@ -35,7 +38,7 @@ const ranges4: ReadonlyArray<Range> = [
   ["240.0.0.0", 4, "reserved"]
 ]
 
-/** Below 2000::/3, which alone is global unicast, these are not. */
+/** Ranges in 2000::/3, the only global unicast range, that are not public. */
 const ranges6: ReadonlyArray<Range> = [
   ["fd00:ec2::", 32, "metadata"],
   ["fd20:ce::254", 128, "metadata"],
@@ -50,7 +53,7 @@ const ranges6: ReadonlyArray<Range> = [
   ["3fff::", 20, "reserved"]
 ]
 
-/** Prefixes under which an IPv4 address stands, and at which group it begins. */
+/** Prefixes that embed an IPv4 address, and the group at which it begins. */
 const carriers: ReadonlyArray<readonly [network: string, bits: number, group: number]> = [
   ["::ffff:0:0", 96, 6],
   ["::ffff:0:0:0", 96, 6],
@@ -123,7 +126,7 @@ export const addressKind = (address: string): AddressKind => {
 const bitsOf = (text: string, most: number): number | undefined =>
   /^(?:0|[1-9][0-9]{0,2})$/.test(text) && Number(text) <= most ? Number(text) : undefined
 
-/** Whether an address is in a network like `10.0.0.0/8` or `fd00::/8`; false where either is none. */
+/** Whether an address is in a network such as `10.0.0.0/8` or `fd00::/8`. False if either is invalid. */
 export const isInNetwork = (address: string, network: string): boolean => {
   const [base = "", length = "", more] = network.split("/")
   if (more !== undefined) return false

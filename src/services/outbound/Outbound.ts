@@ -1,8 +1,8 @@
-// The one way in which Kiwi sends anything over a network. It decides by the address that is really connected to, for
-// every hop: a name that resolves to something private, or changes its answer, gains nothing.
+// The only way in which Kiwi sends anything over a network. Each hop is checked by the address that is really connected
+// to: a name that resolves to a private address, or changes its address, gains nothing.
 import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
 
-/** The rules refuse: scheme, address, port, redirect. Asking again changes nothing. */
+/** A rule refuses the scheme, address, port or redirect. Retrying does not help. */
 export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("OutboundRefused", {
   /** Scheme, host and port; never the path or query. */
   target: Schema.String,
@@ -17,15 +17,15 @@ export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("Outb
   }
 }
 
-/** The network or the other side failed. */
+/** The network or the server failed. */
 export class OutboundFailed extends Schema.TaggedError<OutboundFailed>()("OutboundFailed", {
   target: Schema.String,
   issue: Schema.String,
   /** Whether the same request may succeed later. */
   transient: Schema.Boolean,
-  /** Whether the other side may have seen the request: one that it has not seen can be repeated whatever it is. */
+  /** Whether the server may have received the request. One that it has not can be repeated, whatever its method. */
   sent: Schema.Boolean,
-  /** What kind of failure it is, for tools that say after which ones to try again. */
+  /** The kind of failure, for tools that list the failures to retry after. */
   kind: Schema.optionalKey(
     Schema.Literals(["CONNECTION_REFUSED", "CONNECTION_RESET", "TIMEOUT", "STREAM_INCOMPLETE", "OTHER"])
   )
@@ -46,28 +46,28 @@ export type OutboundError = OutboundRefused | OutboundFailed
 export interface OutboundRequest {
   readonly method: string
   readonly url: string
-  /** Sent to the url's own origin; after a redirect to another one only `accept*` and `user-agent` are left. */
+  /** Sent to the URL's own origin. After a redirect to another origin only `accept*` and `user-agent` are sent. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | undefined
-  /** `host:port` of hosts that may lie at a loopback or private address. Never filled from what a call brings. */
+  /** `host:port` of hosts that may have a loopback or private address. Never from a call's parameters. */
   readonly privateHosts: ReadonlyArray<string>
-  /** The most bytes that the answer's body may have, decoded. */
+  /** The limit of the decoded response body, in bytes. */
   readonly maxBytes: number
 }
 
 export interface OutboundResponse {
   readonly status: number
-  /** Lower-case names; repeated headers are joined by ", ". `set-cookie` is left out. */
+  /** Lower-case names; repeated headers are joined by ", ". Without `set-cookie`. */
   readonly headers: ReadonlyMap<string, string>
-  /** Scheme, host and port that answered. */
+  /** Scheme, host and port of the server that answered. */
   readonly origin: string
-  /** Decoded (gzip, deflate, br, zstd). Fails when it is cut off or larger than `maxBytes`. */
+  /** Decoded (gzip, deflate, br, zstd). Fails if it is truncated or larger than `maxBytes`. */
   readonly body: Stream.Stream<Uint8Array, OutboundFailed>
 }
 
 export class Outbound extends Context.Service<Outbound, {
   /** Follows up to ten redirects. The connection lives as long as the scope. */
   readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundError, Scope.Scope>
-  /** While the scope is open, nothing connects to this port of this machine: for the ports that Kiwi itself serves. */
+  /** While the scope is open, no request connects to this port of this machine: for ports that Kiwi itself serves. */
   readonly reserve: (port: number) => Effect.Effect<void, never, Scope.Scope>
 }>()("kiwi/services/outbound/Outbound") {}

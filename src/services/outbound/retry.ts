@@ -1,5 +1,5 @@
-// Which failures promise that the same request works a little later, and when. Whether a request may be repeated at
-// all is another question: that is its method's, and its tool's.
+// Which failures are worth a retry of the same request, and when. Whether a request may be repeated at all depends on
+// its method and its tool.
 import { Schema } from "effect"
 import type { OutboundFailed } from "./Outbound.ts"
 
@@ -14,7 +14,7 @@ export const RetryableError = Schema.String.check(
   )
 )
 
-/** 408, 425, 429 and 5xx, but for those that say that it will never be otherwise. */
+/** 408, 425, 429 and 5xx, except those that are permanent. */
 const isPromising = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 ||
   (status >= 500 && status <= 599 && status !== 501 && status !== 505)
@@ -28,7 +28,7 @@ export const promises = {
 
 const httpDate = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/
 
-/** Milliseconds that the server asks to wait: seconds or a date. `Date.parse` alone reads "-5" as a year. */
+/** Milliseconds to wait, from the server's Retry-After: seconds or a date. `Date.parse` alone reads "-5" as a year. */
 export const retryAfter = (value: string | undefined, now: number): number | undefined => {
   if (value === undefined) return undefined
   const text = value.trim()

@@ -1,12 +1,12 @@
-// What a caller asks to do: the one thing that PermissionGate decides about. Of what is run or followed, the gate is told
-// what was proved; of what is only read, what was asked for.
+// What a caller asks to do: the input of PermissionGate's decisions. For running and following, it contains what was
+// verified; for reading, what was asked for.
 import type { Chain } from "../chain/Chain.ts"
 import type { Verified } from "../integrity/Verifier.ts"
 import type { ItemLocation } from "../item/Item.ts"
 import { qualifiedId } from "../item/ItemPath.ts"
 import type { SearchQuery } from "../search/ItemIndex.ts"
 
-/** A chain, and what was proved of each of its links. */
+/** A chain, and what was verified of each of its links. */
 interface Proved {
   readonly chain: Chain
   readonly verified: ReadonlyArray<Verified>
@@ -14,19 +14,19 @@ interface Proved {
 
 export type Action =
   | { readonly _tag: "Run" } & Proved
-  /** The chain's tool is given the secret of this name: the capability `secret.use{name}`. */
+  /** The chain's tool receives the secret with this name: the capability `secret.use{name}`. */
   | { readonly _tag: "UseSecret"; readonly name: string } & Proved
-  /** A directive's steps or a knowledge entry are handed over, to act by. */
+  /** A directive's steps or a knowledge entry are returned, to act on. */
   | { readonly _tag: "Follow"; readonly location: ItemLocation; readonly verified: Verified }
   | { readonly _tag: "Search"; readonly query: SearchQuery }
-  /** `item` may be signed by nobody: it is shown as such. */
+  /** `item` may be unsigned, and is shown as unsigned. */
   | { readonly _tag: "Load"; readonly item: ItemLocation }
   | { readonly _tag: "Help"; readonly topic: string }
   /** A person is asked to sign these. */
   | { readonly _tag: "Sign"; readonly items: ReadonlyArray<ItemLocation> }
   /** The packages that the chain declares are installed. */
   | { readonly _tag: "SyncPackages" } & Proved
-  /** `tools`: whose locks are written or removed, as `category/id`. */
+  /** `tools`: those whose locks are written or removed, as `category/id`. */
   | {
     readonly _tag: "ChangeLocks"
     readonly change: "freeze" | "update" | "prune"
@@ -40,7 +40,7 @@ const several = (names: ReadonlyArray<string>): string =>
     ? names.join(", ")
     : `${names.slice(0, shownAtMost).join(", ")} and ${names.length - shownAtMost} more`
 
-/** "run tool add": what a refusal says was not allowed. */
+/** "run tool add": the action in the message of a refusal. */
 export const showAction = (action: Action): string => {
   switch (action._tag) {
     case "Run":

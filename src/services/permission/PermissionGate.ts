@@ -1,11 +1,11 @@
-// Who may do what: one question for every action. Running and following are decided over what was verified, since rules
-// name tier and signer, or digest.
+// Decides who may do what, with one method for every action. Running and following are decided on verified items, since
+// rules refer to tier and signer, or to digest.
 import { Context, type Effect, Schema } from "effect"
 import type { Caller } from "../call/Caller.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { Action } from "./Action.ts"
 
-/** A rule refuses: this caller may not do this. */
+/** A rule denies this action to this caller. */
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
   /** "run tool add", "follow directive deploy": see `showAction`. */
   what: Schema.String,
@@ -13,7 +13,7 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
   rule: Schema.String,
   reason: Schema.String,
   hint: Schema.String,
-  /** Ids of a tool's chain, and the link of it that the rule is about. */
+  /** Ids of a tool's chain, and the link that the rule is about. */
   chain: Schema.optionalKey(Schema.Array(Schema.String)),
   failedAt: Schema.optionalKey(FailedLink)
 }) {
@@ -28,15 +28,15 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
   }
 }
 
-/** Which rule allowed it; written to the audit. */
+/** The rule that allowed it, for the audit. */
 export interface Allowed {
   readonly rule: string
 }
 
 export class PermissionGate extends Context.Service<PermissionGate, {
   /**
-   * Whether this caller may do this. Asked before the action, and for what runs after everything about it was proved;
-   * `search`, `load` and `explain` ask it about tools too, to say whether they could run.
+   * Whether this caller may do this. Asked before the action; for running, after everything else was verified.
+   * `search`, `load` and `explain` also ask about tools, to show whether they could run.
    */
   readonly allow: (caller: Caller, action: Action) => Effect.Effect<Allowed, PermissionDenied>
 }>()("kiwi/services/permission/PermissionGate") {}

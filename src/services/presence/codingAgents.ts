@@ -1,20 +1,20 @@
-// Coding agents, as data: what their processes are called, and which variables they leave behind. An editor that hosts
-// an agent (Cursor, Windsurf, VS Code, Zed, a JetBrains IDE) is none by itself, so nothing is here that such an editor
-// also sets in the terminal that a person types in (CURSOR_TRACE_ID, ZED_TERM, TERM_PROGRAM, KIRO_AGENT_PATH).
+// Coding agents, as data: the names of their processes, and the variables that they set. An editor that hosts an agent
+// (Cursor, Windsurf, VS Code, Zed, a JetBrains IDE) is not an agent by itself. So variables that such an editor also
+// sets in a person's terminal are not listed (CURSOR_TRACE_ID, ZED_TERM, TERM_PROGRAM, KIRO_AGENT_PATH).
 import type { ProcessInfo } from "./Lineage.ts"
 
 export interface CodingAgent {
   readonly name: string
-  /** File name of its program, of its script in a folder `bin`, or of its Python module: in lower case, no ending. */
+  /** File name of its program, of its script in a folder `bin`, or of its Python module: lower case, no extension. */
   readonly programs: ReadonlyArray<string>
   /** Parts of the path of its program or script. */
   readonly paths: ReadonlyArray<string>
   /**
-   * Variables of its own process, which an MCP server that it starts may inherit. `NAME`, `NAME=value`, `NAME~part` for
-   * a value with that part, or `PREFIX_*`.
+   * Variables of its own process, which an MCP server that it starts may inherit: `NAME`, `NAME=value`, `NAME~part` for
+   * a value that contains the part, or `PREFIX_*`.
    */
   readonly variables: ReadonlyArray<string>
-  /** Variables that it sets for the commands of its shell, and not for MCP servers. */
+  /** Variables that it sets for the commands of its shell but not for MCP servers. */
   readonly shellVariables: ReadonlyArray<string>
   /** Whether an MCP server that it starts leads a process group of its own. */
   readonly serversLeadGroup?: true
@@ -32,7 +32,7 @@ const agent = (name: string, parts: Partial<CodingAgent>): CodingAgent => ({
 })
 
 const known: ReadonlyArray<CodingAgent> = [
-  // Seen with 2.1.330, 0.169.0, 1.18.33, 0.24.4 and 0.61.0: what a shell command gets, and what an MCP server gets.
+  // Observed with 2.1.330, 0.169.0, 1.18.33, 0.24.4 and 0.61.0: the variables of a shell command and of an MCP server.
   agent("Claude Code", {
     programs: ["claude"],
     paths: ["/@anthropic-ai/claude-code", "/share/claude/versions/"],
@@ -107,7 +107,7 @@ const known: ReadonlyArray<CodingAgent> = [
   agent("Plandex", { programs: ["plandex"] })
 ]
 
-// The names that several agents share. People have an AGENT of their own too, so not every value counts.
+// Names that several agents share. People also have an AGENT of their own, so not every value counts.
 const shared = agent("a coding agent", {
   variables: [
     "AI_AGENT",
@@ -135,7 +135,7 @@ export interface AgentVariable {
   readonly variable: string
 }
 
-/** The first variable that says that an agent, or an agent's shell, is at work. */
+/** The first variable that shows that an agent, or an agent's shell, is running this. */
 export const findVariable = (env: Variables, which: "any" | "of its shell"): AgentVariable | undefined => {
   for (const one of codingAgents) {
     const marks = which === "any" ? [...one.shellVariables, ...one.variables] : one.shellVariables
@@ -148,7 +148,7 @@ export const findVariable = (env: Variables, which: "any" | "of its shell"): Age
   return undefined
 }
 
-/** The last part of a path, in lower case, without an ending that only says how it is run. */
+/** The last part of a path, in lower case, without an executable's extension. */
 export const baseName = (path: string): string =>
   (/[^/\\]*$/.exec(path)?.[0] ?? "").toLowerCase().replace(/\.(exe|cmd|[cm]?js|[cm]?ts|py|sh)$/, "")
 
@@ -161,14 +161,14 @@ const isInterpreter = ({ argv, name, program }: ProcessInfo): boolean =>
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "))
 
 interface Options {
-  /** What is called so. */
+  /** Names of its program. */
   readonly programs: RegExp
-  /** Those whose value is the next argument. */
+  /** Options whose value is the next argument. */
   readonly withValue: ReadonlySet<string>
-  /** Those without a value, besides what `switches` matches. */
+  /** Options without a value, besides those that `switches` matches. */
   readonly long: ReadonlySet<string>
   readonly switches: RegExp
-  /** Those that give code in the place of a script. */
+  /** Options that give code instead of a script. */
   readonly code: RegExp
 }
 
@@ -183,7 +183,7 @@ const interpreterOptions: ReadonlyArray<Options> = [
     switches: /^-i$/,
     code: /^(-p?e|-p|--eval|--print)(=|$)/
   },
-  // What takes a value is read before these, by `python`.
+  // Options with a value are read before these, by `python`.
   {
     programs: /^(python|pypy)/,
     withValue: words(""),
@@ -202,11 +202,11 @@ const interpreterOptions: ReadonlyArray<Options> = [
 
 const optionsOf = (program: string): Options => interpreterOptions.find(({ programs }) => programs.test(program))!
 
-/** What `bun` and `deno` want before a script. */
+/** Subcommands of `bun` and `deno` that precede a script. */
 const subcommands = words("run x exec")
 
 /**
- * Python's options that have a value, which ends a group of letters: `-Im aider`, `-Imaider`, `-uXutf8`. Of two, the
+ * Python's options with a value, which ends a group of letters: `-Im aider`, `-Imaider`, `-uXutf8`. If two match, the
  * first has the other in its value.
  */
 const pythonValue = (argument: string): { readonly option?: string; readonly value?: string } => {
@@ -215,9 +215,9 @@ const pythonValue = (argument: string): { readonly option?: string; readonly val
 }
 
 interface Runs {
-  /** What may be the script. More than one: an option is not known, which may have a value. */
+  /** Candidates for the script. There is more than one after an unknown option, which may have a value. */
   readonly scripts: ReadonlyArray<string>
-  /** What may be the module that Python runs. */
+  /** Candidates for the module that Python runs. */
   readonly modules: ReadonlyArray<string>
 }
 
@@ -242,7 +242,7 @@ const runs = (info: ProcessInfo): Runs => {
     else if (withValue.has(argument)) at++
     else if (/^(bun|deno)/.test(program) && subcommands.has(argument)) continue
     else if (!/^[-+]/.test(argument)) return { ...none, scripts: [argument] }
-    // One that is not known may have the next argument as its value: then any may be the script, or name the module.
+    // The next argument may be an unknown option's value. Then any later one may be the script, or name the module.
     else if (!argument.includes("=") && argument !== "--" && !long.has(argument) && !switches.test(argument)) {
       const rest = argv.slice(at + 1)
       return {
@@ -254,10 +254,10 @@ const runs = (info: ProcessInfo): Runs => {
   return none
 }
 
-/** What may be the script that an interpreter runs; none for any other program. */
+/** Candidates for the script that an interpreter runs. Empty for any other program. */
 export const scriptsOf = (info: ProcessInfo): ReadonlyArray<string> => runs(info).scripts
 
-/** The script that an interpreter runs; `undefined` where that is not certain. */
+/** The script that an interpreter runs. Undefined unless it is certain. */
 export const scriptOf = (info: ProcessInfo): string | undefined => {
   const { scripts } = runs(info)
   return scripts.length === 1 ? scripts[0] : undefined
@@ -265,17 +265,17 @@ export const scriptOf = (info: ProcessInfo): string | undefined => {
 
 const withSlashes = (path: string): string => path.replaceAll("\\", "/")
 
-/** Where the package lies that Deno or Bun runs by its name: `npm:@google/gemini-cli@1/x`. */
+/** The path of the package that Deno or Bun runs by its name: `npm:@google/gemini-cli@1/x`. */
 const packagePath = (script: string): string =>
   script.replace(/^npm:\/?((?:@[^/@]+\/)?[^/@]+).*$/, "/node_modules/$1/.bin/$1")
 
-/** The agent that this process is. */
+/** The agent that this process is, if any. */
 export const agentOf = (info: ProcessInfo): CodingAgent | undefined => {
   const { modules, ...found } = runs(info)
   const scripts = found.scripts.map(packagePath)
   const files = [info.program, info.argv[0], ...scripts, ...(info.scripts ?? [])]
     .filter((file) => file !== undefined).map(withSlashes)
-  // A script that somebody has lying about may be called anything; one that a package manager put there is a command.
+  // A person's own script may have any name; one installed by a package manager is a command.
   const installed = scripts.filter((script) => /[/\\]\.?bin[/\\][^/\\.]+$/.test(script))
   const names = new Set([info.program, info.argv[0], ...installed].map((file) => baseName(file ?? "")))
   if (!isInterpreter(info)) names.add(info.name.toLowerCase())
@@ -286,30 +286,32 @@ export const agentOf = (info: ProcessInfo): CodingAgent | undefined => {
   )
 }
 
-/** The file that a process runs: not what it is called. */
+/** The file that a process runs, not its name. */
 const fileOf = (info: ProcessInfo): string | undefined => {
   if (!isInterpreter(info)) return info.program ?? info.argv[0]
   const script = scriptOf(info)
   return script === undefined ? undefined : info.scripts?.[0] ?? script
 }
 
-/** The folder of the package of an agent that a file belongs to; the file itself where it is in none. */
+/** The package folder of an agent that a file belongs to. The file itself if it is in none. */
 const packageOf = (file: string, { paths }: CodingAgent): string => {
   const path = withSlashes(file)
   const part = paths.find((one) => path.includes(one))
   return part === undefined ? path : path.slice(0, path.indexOf(part) + part.length)
 }
 
-/** Whether a process is the agent that `outer` is, started again: by what it runs, since anything can have its name. */
+/**
+ * Whether a process is the agent `outer`, restarted. Decided by the file it runs, since any process can have the name.
+ */
 export const isRelaunched = (info: ProcessInfo, outer: ProcessInfo, kind: CodingAgent): boolean => {
   const [one, other] = [fileOf(info), fileOf(outer)]
   return one !== undefined && other !== undefined && packageOf(one, kind) === packageOf(other, kind)
 }
 
-/** Options of an agent's program with which it does not use its daemon, or is one. */
+/** Options with which an agent's program does not use its daemon, or is the daemon. */
 const noDaemon: ReadonlySet<string> = new Set(["exec", "e", "app-server", "mcp-server", "--no-daemon"])
 
-/** Whether a process is the daemon that the agent `outer` has started. */
+/** Whether a process is the daemon that the agent `outer` started. */
 export const isDaemonOf = (info: ProcessInfo | undefined, outer: ProcessInfo, { daemon }: CodingAgent): boolean =>
   daemon !== undefined && info?.program?.includes(daemon) === true && info.argv.includes("app-server") &&
   !outer.argv.some((argument) => noDaemon.has(argument))

@@ -1,5 +1,6 @@
-// Whether a person can be behind an act: the one decision of the command line and of the server. Both answer with why
-// nobody can be, or `undefined`. A guard rail: what leaves an agent's process tree and its environment is not seen.
+// Whether a person can be behind an act, decided here for the command line and the server. Each function returns why
+// not, or `undefined`. This is a guard rail: a process that leaves an agent's process tree and environment is not
+// recognized.
 import {
   agentOf,
   baseName,
@@ -13,21 +14,21 @@ import {
 } from "./codingAgents.ts"
 import type { ProcessInfo } from "./Lineage.ts"
 
-/** A tool that Kiwi runs has it, and so has whatever it starts. `KIWI_PROJECT` people set themselves. */
+/** Set for a tool that Kiwi runs and for everything that it starts. (People set `KIWI_PROJECT` themselves.) */
 const isCall = (env: Variables): boolean => env["KIWI_CALL"] !== undefined && env["KIWI_CALL"] !== ""
 
-/** The folder of a Kiwi whose program this is. */
+/** The folder of the Kiwi installation that this program belongs to. */
 const kiwiOf = (path: string): string | undefined => {
   const [, folder, file] = /^(.*)\/(bin\/kiwi\.cjs|src\/programs\/bin\/kiwi\.ts|dist\/bin\/(?:start|kiwi)\.js)$/
     .exec(path.replaceAll("\\", "/")) ?? []
   return file?.startsWith("dist/") === true && !/\/kiwi[^/]*$/.test(folder ?? "") ? undefined : folder
 }
 
-/** Whether it is a Kiwi that has told its name again, since `node --title` had written over its arguments. */
+/** Whether it is a Kiwi that restored its name after `node --title` had overwritten its arguments. */
 const isTitled = ({ argv: [first = ""], program }: ProcessInfo): boolean =>
   program === undefined ? first === "kiwi" : /^(node|bun)/.test(baseName(program)) && /^kiwi( |$)/.test(first)
 
-/** What follows Kiwi's own script in a process's arguments; `undefined` where no argument may be Kiwi's script. */
+/** The arguments after Kiwi's own script. Undefined if no argument can be Kiwi's script. */
 const kiwiArguments = (info: ProcessInfo): ReadonlyArray<string> | undefined => {
   if (isTitled(info)) return info.argv.join(" ").split(" ").slice(1)
   const scripts = scriptsOf(info)
@@ -35,10 +36,10 @@ const kiwiArguments = (info: ProcessInfo): ReadonlyArray<string> | undefined => 
   return at < 0 ? undefined : info.argv.slice(info.argv.indexOf(scripts[at]!) + 1)
 }
 
-/** A Kiwi that has started what this process belongs to: its tools run below it. */
+/** A Kiwi that started an ancestor of this process: its tools run below it. */
 const kiwiAbove = (lineage: ReadonlyArray<ProcessInfo>): ProcessInfo | undefined => {
   const [self, parent] = lineage
-  // An older Node hands over to a newer one, with all that it has. The demo plays a person too.
+  // An older Node re-executes with a newer one and the same arguments. The demo also plays a person.
   const isHandOver = (info: ProcessInfo, given: ReadonlyArray<string>) =>
     info === parent && info.session === self?.session && info.group === self?.group && info.stdio === self?.stdio &&
     given.join("\0") === kiwiArguments(self!)?.join("\0")
@@ -48,23 +49,23 @@ const kiwiAbove = (lineage: ReadonlyArray<ProcessInfo>): ProcessInfo | undefined
   })
 }
 
-/** What says that this process is part of a tool's call. */
+/** Why this process is part of a tool's call. */
 export const callSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined => {
   if (isCall(env)) return "KIWI_CALL is set: a tool runs this command"
   const kiwi = kiwiAbove(lineage ?? [])
   return kiwi && `Kiwi itself (process ${kiwi.pid}) runs this command: it is part of a tool's call`
 }
 
-export const unreadable = "it cannot be seen who started it"
+export const unreadable = "it is not known who started it"
 
 interface Found {
   readonly agent: CodingAgent
   readonly info: ProcessInfo
-  /** How far above this process; 0: above the leader of its session or group. */
+  /** Distance above this process. 0: above the leader of its session or group. */
   readonly at: number
 }
 
-/** The outermost agent: what is below it can be of its making. */
+/** The outermost agent: it may have started everything below it. */
 const findAgent = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
   for (let at = lineage.length - 1; at > 0; at--) {
     const agent = agentOf(lineage[at]!)
@@ -77,7 +78,7 @@ const findAgent = (lineage: ReadonlyArray<ProcessInfo>): Found | undefined => {
   return undefined
 }
 
-/** What says that a coding agent runs this process, for a sentence of its own; `undefined` where nothing does. */
+/** Why a coding agent seems to run this process, as a sentence. Undefined if nothing shows it. */
 export const agentSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined => {
   const set = findVariable(env, "any")
   if (set !== undefined) return `${set.variable} is set: ${set.agent.name} seems to run this command`
@@ -86,8 +87,8 @@ export const agentSeen = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | 
 }
 
 /**
- * Why there is nobody whom this process could ask: an agent reads it too, so it says what was seen and not how to get
- * round it. docs/trust.md says that to people.
+ * Why there is nobody whom this process could ask. Agents read it too, so it says what was seen but not how to
+ * circumvent it; docs/trust.md tells people.
  */
 export const whyNotThere = (env: Variables, lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
   agentSeen(env, lineage) ?? (lineage === undefined ? unreadable : undefined)
@@ -95,12 +96,14 @@ export const whyNotThere = (env: Variables, lineage: ReadonlyArray<ProcessInfo> 
 export interface Typed {
   readonly env: Variables
   readonly lineage: ReadonlyArray<ProcessInfo> | undefined
-  /** Whether stdin is a terminal, or the data that the command was told to read there. */
+  /** Whether stdin is a terminal, or the data that the command was told to read from it. */
   readonly stdin: boolean
   readonly stdout: boolean
 }
 
-/** Why a command was not typed by a person at a terminal. Whether there is a terminal to ask on is another question. */
+/**
+ * Why a command was not typed by a person at a terminal. Whether there is a terminal to ask on is checked elsewhere.
+ */
 export const whyNotTyped = ({ env, lineage, stdin, stdout }: Typed): string | undefined => {
   const call = callSeen(env, lineage)
   if (call !== undefined) return call
@@ -118,7 +121,7 @@ const startScripts = /^(npx|npm|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?$/
 const isLauncher = (info: ProcessInfo, own: string): boolean => {
   const [first = "", second = ""] = info.argv
   const program = baseName(info.program ?? first)
-  // npm writes what it does in the place of its arguments.
+  // npm overwrites its arguments with what it does.
   if (startsOthers.test(program) || (program === "node" && /^(npm|pnpm|yarn) /.test(first))) return true
   if (shells.test(program)) return /^-[a-z]*c$/.test(second)
   if (program !== "node" && program !== "bun") return false
@@ -126,7 +129,10 @@ const isLauncher = (info: ProcessInfo, own: string): boolean => {
   return script !== undefined && (script === own || info.scripts?.[0] === own || startScripts.test(baseName(script)))
 }
 
-/** Where a shell's commands run in a session of their own, and MCP servers do not: nobody can join another's session. */
+/**
+ * If an agent's shell commands run in a session of their own and its MCP servers do not: nobody can join another
+ * session.
+ */
 const sharesSession = (self: ProcessInfo, agent: ProcessInfo, { serversLeadGroup }: CodingAgent): boolean =>
   self.session === undefined || agent.session === undefined
     ? serversLeadGroup === true || self.group === agent.group
@@ -136,11 +142,11 @@ export interface Answered {
   readonly env: Variables
   readonly lineage: ReadonlyArray<ProcessInfo> | undefined
   readonly transport: "stdio" | "http"
-  /** Real path of the script that starts Kiwi: an older Node hands over to a newer one by it. */
+  /** Real path of the script that starts Kiwi; an older Node re-executes it with a newer one. */
   readonly script: string
 }
 
-/** What an agent gives a server. A file or a named pipe is open to others as well. */
+/** Whether it is what an agent gives a server. A file or a named pipe could also be open to others. */
 const isClients = (stdio: string | undefined): boolean =>
   stdio === undefined || /^(pipe|socket):\[\d+\] (pipe|socket):\[\d+\]$/.test(stdio)
 
@@ -165,8 +171,8 @@ export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): s
   if (transport === "http" || found.at === 0) return `a command of ${agent.name} started this server`
   const at = isDaemonOf(lineage[found.at - 1], found.info, agent) ? found.at - 1 : found.at
   const outer = lineage[at]!
-  // This server, launchers, and the agent, which may have started itself again. A launcher hands on its stdin and
-  // stdout; a client in between, whatever it is called, has others.
+  // Between the agent and this server only launchers and the agent itself, restarted, are allowed. A launcher passes on
+  // its stdin and stdout; a client in between, whatever its name, has others.
   const { stdio } = lineage[0]!
   const inner = lineage.slice(1, at)
   const start = inner.findIndex((info) => isRelaunched(info, outer, agent))
@@ -184,6 +190,6 @@ export const whyNotAnswered = ({ env, lineage, script, transport }: Answered): s
   return isClients(stdio) ? undefined : "stdin or stdout of this server is a file: others can write to it"
 }
 
-/** The agent that started a server whose client is believed, for the record. */
+/** The agent that started the server, for the audit. */
 export const startedBy = (lineage: ReadonlyArray<ProcessInfo> | undefined): string | undefined =>
   lineage === undefined ? undefined : findAgent(lineage)?.agent.name

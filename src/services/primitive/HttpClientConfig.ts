@@ -1,5 +1,5 @@
-// What `http_client` reads from the merged config, and how it becomes a request. Pure, so that a dry run shows the
-// request that a run would send.
+// The config of `http_client`, and the request made from it. Pure, so that a dry run shows exactly the request that a
+// run would send.
 import { Result, Schema } from "effect"
 import { RetryableError } from "../outbound/retry.ts"
 import { parsePath } from "./jsonOutput.ts"
@@ -19,17 +19,17 @@ export const HttpClientConfig = Schema.Struct({
   url: Schema.NonEmptyString,
   method: Schema.optionalKey(Schema.Literals(methods)),
   headers: Schema.optionalKey(Schema.Record(Schema.String, Scalar)),
-  /** Added to the url; a list repeats its name, null leaves it out. */
+  /** Added to the URL's query. A list repeats its name, null omits it. */
   query: Schema.optionalKey(Fields),
-  /** A string is sent as it is, anything else as JSON. */
+  /** A string is sent as it is, any other value as JSON. */
   body: Schema.optionalKey(Schema.Json),
   /** Sent as application/x-www-form-urlencoded. */
   form: Schema.optionalKey(Fields),
-  /** Sent as the bytes that it stands for. */
+  /** Sent as the decoded bytes. */
   body_base64: Schema.optionalKey(Schema.String),
   /** Sent as multipart/form-data. */
   multipart: Schema.optionalKey(Schema.Array(Part).check(Schema.isMaxLength(100))),
-  /** How parameters that no `{name}` places are sent. */
+  /** Where parameters go that no `{name}` uses. */
   input: Schema.optionalKey(Schema.Literals(["none", "query", "body"])),
   auth: Schema.optionalKey(Schema.Union([
     Schema.Struct({ type: Schema.Literal("bearer"), token: Schema.NonEmptyString }),
@@ -40,34 +40,36 @@ export const HttpClientConfig = Schema.Struct({
     }),
     Schema.Struct({ type: Schema.Literal("basic"), username: Schema.String, password: Schema.String })
   ])),
-  /** Seconds for everything together: attempts, waits, redirects and the answer. Else the setting `http.timeout`. */
+  /**
+   * Seconds for everything together: attempts, waits, redirects and the response. Default: the setting `http.timeout`.
+   */
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))),
   retry: Schema.optionalKey(Schema.Struct({
     max_attempts: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10 }))),
     backoff: Schema.optionalKey(Schema.Literals(["exponential", "constant"])),
-    /** The waits themselves; the last one stands for all further ones. */
+    /** The waits themselves. The last one applies to all further attempts. */
     backoff_ms: Schema.optionalKey(
       Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: longestWait }))).check(
         Schema.isMaxLength(9)
       )
     ),
-    /** In place of those that promise something by themselves. A tool that lists them means its own method. */
+    /** Replaces the built-in list of failures to retry after. With it, the tool's own method may be repeated. */
     retryable_errors: Schema.optionalKey(Schema.Array(RetryableError)),
-    /** Seconds for one attempt, so that one that hangs leaves time for another. */
+    /** Seconds for one attempt, so that time is left for another if it hangs. */
     attempt_timeout: Schema.optionalKey(
       Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(3_600))
     ),
-    /** Methods that may be repeated; by default those that are idempotent. */
+    /** Methods that may be repeated. Default: the idempotent ones. */
     methods: Schema.optionalKey(Schema.Array(Schema.Literals(methods)))
   })),
   output: Schema.optionalKey(Schema.Literals(["auto", "json", "text"])),
-  /** The part of a JSON answer that is the result's data, by its path; or several of them, by name. */
+  /** The part of a JSON response that is the result's data, by its path; or several parts by name. */
   response_path: Schema.optionalKey(
     Schema.Union([Schema.String, Schema.Record(Schema.String, Schema.String)])
   ),
-  /** Further headers of the answer that go into the result's metadata. Read from the signed config only. */
+  /** Further response headers for the result's metadata. Read only from the signed config. */
   response_headers: Schema.optionalKey(Schema.Array(Schema.String).check(Schema.isMaxLength(50))),
-  /** `host:port` of hosts at a private address. Read from the signed config only. */
+  /** `host:port` of hosts at a private address. Read only from the signed config. */
   private_hosts: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type HttpClientConfig = typeof HttpClientConfig.Type
@@ -84,7 +86,7 @@ export interface HttpClientPlan {
   readonly privateHosts: ReadonlyArray<string>
   /** Lower-case names. */
   readonly responseHeaders: ReadonlyArray<string>
-  /** What is picked out of the answer: one path, or several by name. */
+  /** The parts to select from the response: one path, or several by name. */
   readonly pick: ResponsePick | undefined
 }
 
@@ -99,7 +101,7 @@ type Values = Fields
 
 const decodeConfig = Schema.decodeUnknownResult(HttpClientConfig)
 
-/** Set by the connection itself; a tool that sets them could make one request into two. */
+/** Set by the connection itself. A tool that set them could split one request into two. */
 const connectionHeaders = new Set([
   "connection",
   "content-length",
@@ -122,7 +124,7 @@ const addAll = (target: URLSearchParams, values: Values): void => {
   }
 }
 
-/** Latin-1 and no control characters: what a header's value can be. */
+/** Whether a header may have this value: Latin-1 without control characters. */
 const isHeaderValue = (value: string): boolean => {
   for (let i = 0; i < value.length; i++) {
     const c = value.charCodeAt(i)
@@ -148,7 +150,7 @@ const withAuth = (headers: Map<string, string>, auth: HttpClientConfig["auth"]):
   }
 }
 
-/** The grants of a config, as it was signed; what is not literally `host:port` grants nothing and is reported. */
+/** The grants of a signed config. An entry that is not literally `host:port` grants nothing and is reported. */
 const grants = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<string> => {
   const listed = signed["private_hosts"]
   if (listed === undefined) return []
@@ -167,7 +169,7 @@ const grants = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<
   })
 }
 
-/** They would hand on what a server gives to a browser, or say how Kiwi signs in. */
+/** These would reveal credentials that a server gives to a browser, or Kiwi's own. */
 const neverShown = /^(?:set-cookie2?|(?:proxy-)?authorization|(?:proxy-)?authenticat.*|www-authenticate|cookie)$/
 
 const shownHeaders = (signed: Schema.JsonObject, issues: Array<Issue>): ReadonlyArray<string> => {
@@ -270,14 +272,17 @@ export const planRequest = (
     if (!token.test(name)) issues.push({ field: "auth/header", error: "is not the name of a header" })
     else if (connectionHeaders.has(name)) issues.push({ field: "auth/header", error: "is set by Kiwi" })
     if (!isHeaderValue(value)) {
-      issues.push({ field: `headers/${name}`, error: "holds a character that no header can hold, like a line end" })
+      issues.push({
+        field: `headers/${name}`,
+        error: "contains a character that is not allowed in a header, such as a newline"
+      })
     }
   }
   const privateHosts = grants(input.signed, issues)
   const responseHeaders = shownHeaders(input.signed, issues)
   const picked = pickOf(config.response_path, issues)
   if (picked !== undefined && config.output === "text") {
-    issues.push({ field: "response_path", error: "leads into JSON, and output says text" })
+    issues.push({ field: "response_path", error: "needs JSON, but output is text" })
   }
 
   const url = URL.parse(config.url)
@@ -297,7 +302,10 @@ export const planRequest = (
       return Result.fail(
         new ParametersUnpassable({
           tool: input.tool,
-          issues: wrong.map(([field]) => ({ field, error: "is no value or list of values that a query can hold" }))
+          issues: wrong.map(([field]) => ({
+            field,
+            error: "is not a value or list of values that a query can contain"
+          }))
         })
       )
     }

@@ -1,8 +1,8 @@
-// Output that is too large to return: kept on disk below `.ai/outputs`, read back in ranges, gone after seven days.
+// Output that is too large to return: kept on disk below `.ai/outputs`, read in ranges, removed after seven days.
 import { Context, type Effect, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 
-/** A kept output has been removed, or there never was one of this id. */
+/** The kept output has been removed, or never existed. */
 export class OutputNotFound extends Schema.TaggedError<OutputNotFound>()("OutputNotFound", { id: Schema.String }) {
   override get message() {
     return `There is no kept output "${this.id}"`
@@ -17,21 +17,21 @@ const idPattern = /^[0-9a-f]{32}$/
 
 export const outputUri = (id: string): string => `${prefix}${id}`
 
-/** The id in `kiwi://output/<id>` or a bare id; `undefined` for anything else. */
+/** The id in `kiwi://output/<id>`, or a bare id. Undefined for anything else. */
 export const outputId = (text: string): string | undefined => {
   const id = text.startsWith(prefix) ? text.slice(prefix.length) : text
   return idPattern.test(id) ? id : undefined
 }
 
-/** The most that one `read` returns. */
+/** The largest range of one `read`, in bytes. */
 export const maxOutputRange = 1_048_576
 
-/** An output being written. Appends are lossless; nothing is held in memory. */
+/** An output that is being written. Nothing is lost, and nothing is kept in memory. */
 export interface OutputWriter {
   readonly uri: string
   readonly append: (bytes: Uint8Array) => Effect.Effect<void, WriteRefused>
   readonly close: Effect.Effect<void>
-  /** Closes it and leaves nothing of it: for an output whose address nobody is given. */
+  /** Closes and deletes it: for an output whose address nobody gets. */
   readonly discard: Effect.Effect<void>
 }
 

@@ -1,31 +1,31 @@
-// Primitives: the only things that cause effects. A chain's last link names one by its id.
+// Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
 import type { Isolation, SandboxUnavailable } from "../sandbox/Isolation.ts"
 
-/** What a primitive is run with. All of it has been verified, validated and templated. */
+/** The input of a primitive. All of it has been verified, validated and templated. */
 export interface PrimitiveInput {
   /** The leaf's id, for messages. */
   readonly tool: string
   /** The merged, templated config. */
   readonly config: Schema.JsonObject
-  /** The merged config as it was signed, before templating: grants are read from here, so that no call can fill one. */
+  /** The merged config as signed, before templating. Grants are read from it, so that no call can provide one. */
   readonly signed: Schema.JsonObject
-  /** The validated parameters, for how the runtime's `input` hands them over. */
+  /** The validated parameters. The runtime's `input` decides how they are passed. */
   readonly parameters: Schema.JsonObject
-  /** Names of the parameters that the config placed by `{name}`: as arguments they are not handed over again. */
+  /** Names of the parameters that the config uses by `{name}`: they are not passed again as arguments. */
   readonly placed?: ReadonlySet<string> | undefined
   readonly env: ReadonlyMap<string, EnvVariable>
-  /** Values that must not be kept on disk, nor cut in two, of what the tool says. */
+  /** Values in the tool's output that must not be stored or cut in two. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>> | undefined
-  /** The verified copy of the leaf's entrypoint, absolute; `undefined` where it has none. */
+  /** Absolute path of the verified copy of the leaf's entrypoint. Undefined if it has none. */
   readonly toolFile: string | undefined
   /** Working directory: the project's root, or a private temporary folder without a project. */
   readonly cwd: string
   readonly isolation: Isolation
-  /** Asked right before a process starts: what is wrong with the project's interpreter by now; `undefined` for nothing. */
+  /** Run right before a process starts: what is wrong with the project's interpreter now, or undefined. */
   readonly confirm?: Effect.Effect<string | undefined> | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
@@ -35,15 +35,15 @@ export type PrimitiveEvent =
   | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
   | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
 
-/** One captured output. `text` is all of it, or its head and tail when it was spilled. */
+/** One captured output. `text`: all of it or, if it was spilled, its head and tail. */
 export interface CapturedOutput {
   readonly text: string
   readonly bytes: number
-  /** `kiwi://output/<id>` of the whole; `undefined` when `text` is all of it. */
+  /** `kiwi://output/<id>` of the whole output. Undefined if `text` is all of it. */
   readonly spilled: string | undefined
-  /** Bytes that were kept nowhere: above the cap of a spilled output, or because the disk refused. */
+  /** Number of bytes that were not stored: above the limit of a spilled output, or refused by the disk. */
   readonly dropped: number
-  /** It is not UTF-8: `text` has replacement characters, and the bytes are in `spilled`. */
+  /** True if it is not UTF-8: `text` has replacement characters, and `spilled` has the bytes. */
   readonly binary?: boolean
 }
 
@@ -51,39 +51,39 @@ export interface PrimitiveResult {
   /** The result's data, shaped by the declared output format. */
   readonly data: Schema.Json
   readonly metadata: {
-    /** Whole milliseconds of the primitive itself, without waiting for its turn. Set by the table. */
+    /** Whole milliseconds of the primitive itself, without waiting in the queue. Set by the table. */
     readonly duration_ms?: number
     readonly exit_code?: number
     readonly status_code?: number
     readonly stdout?: CapturedOutput
     readonly stderr?: CapturedOutput
-    /** The answer of http_client. */
+    /** The response of http_client. */
     readonly body?: CapturedOutput
-    /** The few response headers that say something to a caller and hold no credentials. */
+    /** The few response headers that are useful to a caller and contain no credentials. */
     readonly headers?: Readonly<Record<string, string>>
     readonly attempts?: number
   }
 }
 
-/** An answer that comes in pieces: they are reported as they come, and the result follows when the stream has ended. */
+/** A streamed answer: pieces are reported as they arrive, and the result follows when the stream ends. */
 export interface PrimitiveStream {
-  /** Text as it is; an object becomes one line of JSON. A listener that is slow slows the stream down. */
+  /** Text is passed on as it is; an object becomes one line of JSON. A slow listener slows the stream down. */
   readonly stream: Stream.Stream<string | Schema.JsonObject, KiwiError>
   /**
-   * The result's data, from all the text that the stream gave; its head and tail, if it was too long for memory.
+   * Makes the result's data from all the text of the stream, or from its head and tail if it was too long for memory.
    * Default: that text.
    */
   readonly summary?: (said: CapturedOutput) => Effect.Effect<Schema.Json, KiwiError>
 }
 
-/** The tool ran and said that it failed. */
+/** The tool ran and reported a failure. */
 export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
   tool: Schema.String,
   /** "exit code 2", "signal SIGKILL", "HTTP 404". */
   how: Schema.String,
-  /** The tail of what it said, at most 4 KiB. */
+  /** The end of its output, at most 4 KiB. */
   output: Schema.String,
-  /** It said "not now": a status of HTTP that asks to come again. */
+  /** Set if an HTTP status asks to retry later. */
   transient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -102,7 +102,7 @@ export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
   }
 }
 
-/** The tool took longer than it may. What it did until then stays done, so running it again is not said to be safe. */
+/** The tool exceeded its timeout. Its effects until then remain, so a retry is not reported as safe. */
 export class ToolTimeout extends Schema.TaggedError<ToolTimeout>()("ToolTimeout", {
   tool: Schema.String,
   /** Milliseconds. */
@@ -117,7 +117,7 @@ export class ToolTimeout extends Schema.TaggedError<ToolTimeout>()("ToolTimeout"
   }
 }
 
-/** The tool ended well, and its output is not what it declares. */
+/** The tool succeeded, but its output is not in the declared format. */
 export class ToolOutputInvalid extends Schema.TaggedError<ToolOutputInvalid>()("ToolOutputInvalid", {
   tool: Schema.String,
   issue: Schema.String,
@@ -131,14 +131,14 @@ export class ToolOutputInvalid extends Schema.TaggedError<ToolOutputInvalid>()("
   }
 }
 
-/** The program of a tool could not be started, so nothing of it ran. */
+/** The tool's program could not be started, so none of it ran. */
 export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("ToolUnstartable", {
   tool: Schema.String,
   command: Schema.String,
   issue: Schema.String,
-  /** What of the config is in the way. */
+  /** The config field that prevents it. */
   field: Schema.Literals(["command", "cwd"]),
-  /** The machine is full at the moment: of processes, of files, of memory. */
+  /** Set if the machine is out of processes, files or memory for the moment. */
   transient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -159,7 +159,7 @@ export class ToolUnstartable extends Schema.TaggedError<ToolUnstartable>()("Tool
   }
 }
 
-/** Parameters that cannot be handed over: two names for one option, a name that is no option, a NUL. */
+/** Parameters that cannot be passed: two names for one option, a name that cannot be an option, a NUL. */
 export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassable>()("ParametersUnpassable", {
   tool: Schema.String,
   issues: Schema.Array(
@@ -180,14 +180,14 @@ export class ParametersUnpassable extends Schema.TaggedError<ParametersUnpassabl
   }
 }
 
-/** The answer has nothing where the tool's `response_path` looks. */
+/** The response has no value at the tool's `response_path`. */
 export class ResponsePathMissing extends Schema.TaggedError<ResponsePathMissing>()("ResponsePathMissing", {
   tool: Schema.String,
-  /** As the config names it. */
+  /** As written in the config. */
   path: Schema.String,
-  /** How far it could be followed; "" is the whole answer. */
+  /** The longest part of the path that exists; "" is the whole response. */
   at: Schema.String,
-  /** What was there instead: "an object with id, name". */
+  /** What the response has there: "an object with id, name". */
   found: Schema.String
 }) {
   override get message() {
@@ -202,7 +202,7 @@ export class ResponsePathMissing extends Schema.TaggedError<ResponsePathMissing>
   }
 }
 
-/** A file that the request should send cannot be read, or is none of those that a tool may send. */
+/** A file that the request should send cannot be read, or may not be sent by a tool. */
 export class UploadRefused extends Schema.TaggedError<UploadRefused>()("UploadRefused", {
   tool: Schema.String,
   /** Place in the config: "multipart/0/path". */
@@ -214,14 +214,14 @@ export class UploadRefused extends Schema.TaggedError<UploadRefused>()("UploadRe
     return `${this.tool} cannot send ${this.path}: ${this.issue}`
   }
   get remediation() {
-    return "Name a file of the project that is no link, no key and no .env, relative to the project's folder"
+    return "Name a file of the project that is not a link, a key or a .env file, relative to the project's folder"
   }
   get validationIssues(): ReadonlyArray<ValidationIssue> {
     return [{ field: this.field, error: this.issue }]
   }
 }
 
-/** The network or the other side failed, after all the attempts that the tool allows. */
+/** The network or the server failed, after all attempts that the tool allows. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   tool: Schema.String,
   /** Scheme, host and port; never the path or query. */
@@ -244,7 +244,7 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   }
 }
 
-/** The rules for what leaves this machine refuse the address: its scheme, where it leads, Kiwi's own port. */
+/** The outbound rules refuse the address: its scheme, its target, Kiwi's own port. */
 export class RequestRefused extends Schema.TaggedError<RequestRefused>()("RequestRefused", {
   tool: Schema.String,
   target: Schema.String,
@@ -266,8 +266,8 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
 }
 
 /**
- * A builtin – a handler inside Kiwi, or of the program that embeds it – failed, or answered what is no JSON. Where it
- * failed with an error of its own, that is the `cause`, and its code, message and remedy are those that count.
+ * A builtin (a handler inside Kiwi, or of the embedding program) failed, or did not answer JSON. If it failed with its
+ * own error, that is the `cause`, whose code, message and remedy apply.
  */
 export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinFailed", {
   tool: Schema.String,
@@ -298,14 +298,14 @@ export class BuiltinFailed extends Schema.TaggedError<BuiltinFailed>()("BuiltinF
   }
 }
 
-/** A tool's stream broke off. What it gave before that was reported, and its beginning is here. */
+/** A tool's stream failed. The pieces before the failure were reported, and `output` has their beginning. */
 export class StreamFailed extends Schema.TaggedError<StreamFailed>()("StreamFailed", {
   tool: Schema.String,
   issue: Schema.String,
   hint: Schema.String,
-  /** The head of what it gave, at most 4 KiB. */
+  /** The beginning of the stream, at most 4 KiB. */
   output: Schema.String,
-  /** `kiwi://output/<id>` of all that it gave, where that is more than `output`. */
+  /** `kiwi://output/<id>` of everything before the failure, if that is more than `output`. */
   kept: Schema.optionalKey(Schema.String),
   cause: Schema.optionalKey(Underlying)
 }) {
@@ -329,17 +329,19 @@ export class PrimitiveUnknown extends Schema.TaggedError<PrimitiveUnknown>()("Pr
   known: Schema.Array(Schema.String)
 }) {
   override get message() {
-    return `"${this.primitive}" is no primitive of this kernel`
+    return `"${this.primitive}" is not a primitive of this kernel`
   }
   get remediation() {
-    return `Let the chain end at one that there is: ${this.known.join(", ")}`
+    return `Let the chain end at one of:  ${this.known.join(", ")}`
   }
   get link() {
     return this.primitive
   }
 }
 
-/** The templated config holds a value that no schema can judge: a folder outside the project, a header with a line end. */
+/**
+ * The templated config has a value that a schema cannot check: a folder outside the project, a header with a newline.
+ */
 export class PrimitiveConfigInvalid extends Schema.TaggedError<PrimitiveConfigInvalid>()("PrimitiveConfigInvalid", {
   tool: Schema.String,
   issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))

@@ -1,6 +1,6 @@
-// What `subprocess` reads from the merged config, and how config and parameters become an argv. Pure, so that a dry
-// run shows exactly what a run would start. A runtime's own arguments have a key of their own (`runtime_args`): lists
-// are replaced when configs merge, so a tool that sets `args` must not be able to lose its runtime's flags.
+// The config of `subprocess`, and the argv made from config and parameters. Pure, so that a dry run shows exactly what
+// a run would start. A runtime's own arguments have a separate key (`runtime_args`): lists are replaced when configs
+// merge, so a tool that sets `args` would otherwise remove its runtime's flags.
 import { Result, Schema } from "effect"
 import { ArgumentForm, asText, toArguments, type Unpassable } from "./argumentForms.ts"
 import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
@@ -14,7 +14,7 @@ const size = /^([1-9][0-9]{0,8})(B|KiB|MiB|GiB)$/
 const Size = Schema.String.check(Schema.makeFilter((text) => size.test(text) || "a size like 512MiB"))
 const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
 
-/** What a program may use. Read from the signed config only: see callerChoice. */
+/** The limits of a program. Read only from the signed config: see callerChoice. */
 export const SubprocessLimits = Schema.Struct({
   /** Seconds of CPU time of one process. */
   cpu: Schema.optionalKey(Count(86_400)),
@@ -24,7 +24,7 @@ export const SubprocessLimits = Schema.Struct({
   files: Schema.optionalKey(Count(1_048_576)),
   /** The largest file that it may write. */
   file_size: Schema.optionalKey(Size),
-  /** Processes and threads that its user may have in all. */
+  /** Number of processes and threads of its user in total. */
   processes: Schema.optionalKey(Count(1_048_576))
 })
 
@@ -45,7 +45,7 @@ const bytesOf = (text: string | undefined): number | undefined => {
 const least = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b)
 
-/** What a tool asks for, below what everything is held to: a tool can only ask for less. */
+/** The limits for a tool: the lower of those that it asks for and those for every program. */
 export const limitsOf = (asked: typeof SubprocessLimits.Type | undefined, most: ProcessLimits): ProcessLimits => ({
   cpu: least(asked?.cpu, most.cpu),
   memory: least(bytesOf(asked?.memory), most.memory),
@@ -56,25 +56,25 @@ export const limitsOf = (asked: typeof SubprocessLimits.Type | undefined, most: 
 
 export const SubprocessConfig = Schema.Struct({
   command: Schema.NonEmptyString,
-  /** The runtime's: before the tool's file, which they place by `${TOOL_FILE}`. */
+  /** The runtime's arguments. They place the tool's file by `${TOOL_FILE}`. */
   runtime_args: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** The tool's own: after its file, before the parameters. */
+  /** The tool's own arguments: after its file, before the parameters. */
   args: Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))),
   env: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))
   ),
-  /** Below the project's root. */
+  /** Relative to the project's root, and inside it. */
   cwd: Schema.optionalKey(Schema.String),
-  /** Seconds; the setting `subprocess.timeout` where a tool does not say. */
+  /** In seconds. Default: the setting `subprocess.timeout`. */
   timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400))),
   limits: Schema.optionalKey(SubprocessLimits),
   input: Schema.optionalKey(Schema.Literals(["args", "env", "stdin", "none"])),
-  /** With `args`: how parameters are handed over that are not `--name=value`, by their names. */
+  /** With input `args`: how to pass parameters that are not `--name=value`, by name. */
   options: Schema.optionalKey(Schema.Record(Schema.String, ArgumentForm)),
   /** Text for the tool's stdin. */
   input_data: Schema.optionalKey(Schema.String),
   output: Schema.optionalKey(Schema.Literals(["text", "json"])),
-  /** Output is always captured; the key is known for the sake of older items. */
+  /** Output is always captured; older items still have the key. */
   capture_output: Schema.optionalKey(Schema.Literal(true))
 })
 export type SubprocessConfig = typeof SubprocessConfig.Type
@@ -87,18 +87,18 @@ export interface SubprocessPlan {
   readonly argv: ReadonlyArray<string>
   /** Added to the child's environment. */
   readonly env: ReadonlyMap<string, string>
-  /** `undefined`: the child's stdin is empty. */
+  /** Undefined: the child's stdin is empty. */
   readonly stdin: string | undefined
 }
 
 const textIssue = (text: string): string | undefined =>
   text.includes("\0")
-    ? "holds a NUL character, which no process can be given"
+    ? "contains a NUL character, which cannot be passed to a process"
     : text.isWellFormed()
     ? undefined
     : "is not well-formed Unicode"
 
-/** The texts that are handed over as they are: those in objects are written as JSON, which escapes. */
+/** The strings that are passed unescaped; those in objects are written as JSON, which escapes. */
 const textsOf = (value: Schema.Json): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : Array.isArray(value) ? value.flatMap((one: Schema.Json) => textsOf(one)) : []
 
@@ -144,7 +144,7 @@ const checkConfig = (config: SubprocessConfig, input: Pick<PrimitiveInput, "tool
   if (toolFile !== undefined && !texts.some(([, text]) => text.includes(toolFile))) {
     issues.push({
       field: "runtime_args",
-      error: "the tool has a file, and nothing names it: place it by an argument \"${TOOL_FILE}\""
+      error: "the tool has a file, but the config does not use it: place it by an argument \"${TOOL_FILE}\""
     })
   }
   if (config.input === "stdin" && config.input_data !== undefined) {

@@ -1,41 +1,44 @@
-// How parameters become the arguments of a program. The default is one `--name=value` each; `options` of the config
-// says which of them a program expects in another form.
+// How parameters become a program's arguments. The default is `--name=value` for each; `options` in the config lists
+// those that the program expects in another form.
 import { Schema } from "effect"
 
-/** An option is `--name`, `-n`, or whatever else a program takes for one (`+n`, `/n`). */
+/** An option is `--name`, `-n`, or another form that a program uses (`+n`, `/n`). */
 const spelling = /^[^\sA-Za-z0-9={}]{1,2}[A-Za-z][A-Za-z0-9_-]*$/
 const optionName = /^[A-Za-z][A-Za-z0-9_-]*$/
 
-/** How one parameter is handed over. */
+/** How one parameter is passed. */
 export const ArgumentForm = Schema.Struct({
-  /** The option as the program spells it; else `--` and the parameter's name. */
+  /** The option as the program spells it. Default: `--` and the parameter's name. */
   option: Schema.optionalKey(Schema.String.check(Schema.isPattern(spelling))),
   as: Schema.optionalKey(Schema.Literals([
-    /** `--name=value`, also for `true` and `false`; for one letter `-n value`, or `-n-1` where the value begins with `-`. */
+    /**
+     * `--name=value`, also for `true` and `false`; a one-letter option is `-n value`, or `-n-1` if the value begins
+     * with `-`.
+     */
     "value",
-    /** `--name=a --name=b`: what lists are by default. */
+    /** `--name=a --name=b`: the default for lists. */
     "repeat",
     /** `--name a b`; a list of lists is `--name a b --name c d`. */
     "words",
-    /** `--name=JSON`, text in its quotes. */
+    /** `--name=JSON`, with strings quoted. */
     "json",
     /** `--name --name` for 2. */
     "count",
     /** `--name` or `--no-name`. */
     "on_off",
-    /** The bare values, after all options and `--`, in the order in which `options` names them. */
+    /** The values without options, after all options and `--`, in the order of `options`. */
     "positional"
   ]))
 })
 export type ArgumentForm = typeof ArgumentForm.Type
 
-/** `remedy`: what to do about this one alone. */
+/** `remedy`: what to do about this issue. */
 export type Unpassable = { readonly field: string; readonly error: string; readonly remedy?: string }
 
-/** An argument list has to end somewhere. */
+/** The limit of repetitions of an option. */
 export const maxCount = 100
 
-/** Numbers in plain digits where they are whole: `int("1e+21")` is an error in Python. */
+/** Whole numbers are written in plain digits: `int("1e+21")` is an error in Python. */
 export const asText = (value: Schema.Json): string =>
   typeof value === "string"
     ? value
@@ -46,7 +49,10 @@ export const asText = (value: Schema.Json): string =>
 const listOf = (value: Schema.Json): ReadonlyArray<Schema.Json> =>
   Array.isArray(value) ? value as ReadonlyArray<Schema.Json> : [value]
 
-/** What option parsers tell from an option: `-1` and `-1.5`, but not `-1e-7`. A leading blank is no part of a number. */
+/**
+ * Negative numbers that option parsers distinguish from options: `-1` and `-1.5`, but not `-1e-7`. A leading blank is
+ * not allowed.
+ */
 const plainNegative = /^-(?:[0-9]+|[0-9]*\.[0-9]+)$/
 
 const asWord = (value: Schema.Json): string => {
@@ -56,13 +62,13 @@ const asWord = (value: Schema.Json): string => {
 
 const short = /^-[A-Za-z0-9]$/
 
-/** `--name=value`; `-n value`, since getopts and most of C take the `=` for a part of the value. */
+/** `--name=value`, but `-n value`, since getopts and most C programs treat the `=` as part of the value. */
 const withValue = (option: string, text: string): ReadonlyArray<string> =>
   !short.test(option) ? [`${option}=${text}`] : text.startsWith("-") ? [`${option}${text}`] : [option, text]
 
-const dashed = (option: string): string => `has a value that begins with "-", and ${option} takes it for another option`
+const dashed = (option: string): string => `has a value that begins with "-", and ${option} reads it as another option`
 
-/** A value that is one word with its option is never taken for another one. */
+/** A value that is one word with its option cannot be read as another option. */
 const withoutWords = (name: string, option: string, isList: boolean): string =>
   isList
     ? `Leave out of ${name} what begins with "-", or let the tool read its input from stdin (CONFIG input: stdin)`
@@ -102,7 +108,7 @@ const argumentsOf = (option: string, value: Schema.Json, as: ArgumentForm["as"])
   }
 }
 
-/** Options first, then the values without one, behind a `--` so that none of them is taken for an option. */
+/** Options first, then the values without options, after a `--` so that none is read as an option. */
 export const toArguments = (
   entries: ReadonlyArray<readonly [string, Schema.Json]>,
   forms: Readonly<Record<string, ArgumentForm>>,

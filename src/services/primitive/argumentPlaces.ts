@@ -1,6 +1,6 @@
-// Which parameters of a call stand in an argument list by their place. One that is left out drops its element, so that
-// what comes behind it would be taken for it: a file for the name of another one. Pure, over the config before any data
-// is in it: for a tool that is signed, and for each call.
+// Finds parameters whose position in an argument list matters. An omitted one drops its element, so that the program
+// would read the next argument in its place, such as one file for another. Pure, on the config before data is inserted:
+// used when a tool is signed, and for each call.
 import type { Schema } from "effect"
 import type { Tool } from "../item/Item.ts"
 import { isJsonArray, isJsonObject, own, propertiesIn } from "../schema/json.ts"
@@ -8,20 +8,20 @@ import { compile } from "../template/Template.ts"
 import { parseTemplate } from "../template/templateText.ts"
 
 export interface ArgumentPlace {
-  /** The keys of the config that lead to it: `["args", "1"]`. */
+  /** The path of keys in the config: `["args", "1"]`. */
   readonly path: ReadonlyArray<string>
-  /** As it stands in the config. */
+  /** As written in the config. */
   readonly text: string
-  /** The parameter that is the whole of it. */
+  /** The parameter, if it is the whole argument. */
   readonly parameter: string | undefined
 }
 
-/** A parameter that is left out, between two others or behind an option that waits for it. */
+/** An omitted parameter between two others, or after an option that needs its value. */
 export interface Shift {
   readonly parameter: string
-  /** The option word directly before it, which would take the next argument for its value. */
+  /** The option directly before it, which would read the next argument as its value. */
   readonly option: ArgumentPlace | undefined
-  /** What would take its place; absent where nothing stands behind it. */
+  /** The argument that would take its place. Absent if it is the last one. */
   readonly next: ArgumentPlace | undefined
 }
 
@@ -39,11 +39,11 @@ const elementsOf = (config: Schema.JsonObject, key: string): ReadonlyArray<Argum
   })
 }
 
-/** `-o`, `--out`, `-x{a}`: what may wait for a value. `--out=a` has its own, and `--` ends the options. */
+/** `-o`, `--out`, `-x{a}`: options that may need a value. `--out=a` has its own, and `--` ends the options. */
 const isOptionWord = ({ parameter, text }: ArgumentPlace): boolean =>
   parameter === undefined && /^-[^-]|^--[^=]+$/.test(text)
 
-/** The argument list in its order, without the options that are appended as `--name=value`. */
+/** The arguments in order, without the options that are appended as `--name=value`. */
 export const argumentPlaces = (config: Schema.JsonObject): ReadonlyArray<ArgumentPlace> => {
   const listed = [...elementsOf(config, "runtime_args"), ...elementsOf(config, "args")]
   const options = config["options"]
@@ -74,7 +74,7 @@ const shiftsIn = (
     return next === undefined && option === undefined ? [] : [{ parameter, option, next }]
   })
 
-/** Parameters that a call may leave out: declared, not required, and without a default. */
+/** Parameters that a call may omit: declared, not required, and without a default. */
 export const optionalParameters = (tool: Pick<Tool, "parameters">): ReadonlySet<string> => {
   const { required } = tool.parameters
   return new Set(
@@ -85,20 +85,22 @@ export const optionalParameters = (tool: Pick<Tool, "parameters">): ReadonlySet<
   )
 }
 
-/** Where a call of the tool could shift an argument. */
+/** Where some call of the tool could shift an argument. */
 export const possibleShifts = (tool: Pick<Tool, "config" | "parameters" | "positionals">): ReadonlyArray<Shift> => {
   const optional = optionalParameters(tool)
   return shiftsIn(argumentPlaces(tool.config), tool, (name) => optional.has(name), () => true)
 }
 
-/** Where this call does: `parameters` with their defaults, `places` of the whole chain's config. */
+/**
+ * Where this call shifts an argument. `parameters` include their defaults; `places` are of the whole chain's config.
+ */
 export const shiftsOf = (
   places: ReadonlyArray<ArgumentPlace>,
   tool: Pick<Tool, "parameters" | "positionals">,
   parameters: Schema.JsonObject
 ): ReadonlyArray<Shift> => {
   const declared = propertiesIn(tool.parameters)
-  // As `options` hands them over, `null` and an empty list are no argument.
+  // As with `options`, `null` and an empty list are not passed.
   const isGiven: Says = (name, { path: [key] }) => {
     const value = own(parameters, name)
     return value !== undefined && !(key === "options" && (value === null || isJsonArray(value) && value.length === 0))

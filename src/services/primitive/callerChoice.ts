@@ -1,36 +1,38 @@
-// What a signed config leaves to whoever calls: arguments are theirs to give, the program is not. Where a parameter
-// decides which program, which code or which server it is, the signature says nothing about what runs. Pure, over the
-// config as it was signed. With a sandbox, a wrong yes costs a sandbox and no refusal: then every parameter in a place that
-// an interpreter or a launcher reads may count, and the reading of their options and words (`inSubprocess` from `next`,
-// `inLaunched`) goes. The question itself stays, since its answer is the level.
+// Finds what a signed config lets the caller choose. A caller may choose arguments but not the program: if a parameter
+// decides which program, code or server is used, the signature says nothing about what runs. Pure, on the config as
+// signed.
+//
+// With a sandbox, a false positive costs a sandbox instead of a refusal. Then every parameter in a place that an
+// interpreter or launcher reads may count, and the parsing of their options and words (`inSubprocess` from `next`,
+// `inLaunched`) can be removed. The check itself stays, since it determines the level.
 import type { Schema } from "effect"
 import { isJsonObject } from "../schema/json.ts"
 import { parseTemplate } from "../template/templateText.ts"
 
-/** Programs that run what one of their arguments, or their stdin, says. */
+/** Programs that run code from one of their arguments or from stdin. */
 const interpreter =
   /^(?:(?:ba|da|z|k|mk|fi|c|tc)?sh|busybox|python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|npx|uvx|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|awk|gawk|mawk|osascript|pwsh|powershell|cmd|rbash|tclsh|wish|expect|rscript|julia|groovy|emacs|ed|ex|g?vim?|nvim|gdb|lldb|g?sed|su|script)$/
-/** Programs that start the program that an argument names. */
+/** Programs that start a program named in an argument. */
 const launcher =
   /^(?:env|sudo|doas|nohup|nice|ionice|timeout|xargs|setsid|stdbuf|time|watch|exec|start|taskset|strace|ltrace|unshare|nsenter|setpriv|tini|dumb-init|entr|parallel)$/
-/** Programs that run what they find in the folder that they are started in. */
+/** Programs that run code which they find in their working directory. */
 const ofItsFolder =
   /^(?:g?make|cmake|ninja|just|task|rake|bundle|npm|pnpm|yarn|corepack|cargo|go|mvn|gradle|ant|tox|nox|pytest|poetry|uv|pipenv|composer|mix|rebar3|dune|sbt|bazel|docker-compose|git)$/
 const shell = /^(?:busybox|[a-z]*sh)$/
-/** Options after which the next argument is code. */
+/** Options that are followed by code. */
 const codeOption = /^(?:-[A-Za-z]*[cepr]|--eval|--print|--command|-command|-encodedcommand|\/[ck])$/i
 const shellCodeOption = /^(?:-[a-z]*c|-command)$/i
-/** Options of a shell after which the next argument is one more word about them. */
+/** Options of a shell that are followed by one more word for them. */
 const shellWordOption = /^[-+][a-z]*o$/i
-/** What a launcher takes before the program: a duration, an assignment. */
+/** Arguments of a launcher before the program: a duration, an assignment. */
 const launcherValue = /^(?:[0-9][0-9.]*[smhd]?|[A-Za-z_][A-Za-z0-9_]*=.*)$/s
 
 interface Text {
-  /** Whether a call parameter is a part of it. */
+  /** Whether it includes a call parameter. */
   readonly chosen: boolean
-  /** Whether a call parameter is the first part of it. */
+  /** Whether it begins with a call parameter. */
   readonly chosenFirst: boolean
-  /** Whether a variable is the first part of it. */
+  /** Whether it begins with a variable. */
   readonly variableFirst: boolean
   /** The plain text that it starts with. */
   readonly start: string
@@ -56,7 +58,7 @@ const nameOf = (command: string): string =>
 const isRelativePath = (text: Text) =>
   !text.variableFirst && /^[^/\\]+[/\\]/.test(text.start) && !/^[A-Za-z]:/.test(text.start)
 
-/** Whether the folder decides what runs, so that whoever chooses the one chooses the other. */
+/** Whether the folder decides what runs, so that choosing the folder chooses the program. */
 const folderDecides = (config: Schema.JsonObject): boolean => {
   const command = read(config["command"])
   const name = nameOf(command.start)
@@ -97,13 +99,13 @@ const inSubprocess = (config: Schema.JsonObject, hasParameters: boolean): string
     if (next === "code" || !isValue) return undefined
     next = code?.test(text.start) === true ? "code" : word?.test(text.start) === true ? "word" : undefined
   }
-  // Without a program of its own it runs what it is handed.
+  // Without a script of its own, an interpreter runs what is passed to it.
   if (read(config["input_data"]).chosen) return "input_data"
   const input = config["input"] ?? "args"
   return !command.variableFirst && hasParameters && (input === "args" || input === "stdin") ? "input" : undefined
 }
 
-/** What a launcher starts has the rest of its arguments: `env bash -c …`, `sudo -u root bash -c …`. */
+/** A program started by a launcher gets the remaining arguments: `env bash -c …`, `sudo -u root bash -c …`. */
 const inLaunched = (
   config: Schema.JsonObject,
   rest: ReadonlyArray<readonly [field: string, value: Schema.Json]>,
@@ -122,7 +124,7 @@ const inLaunched = (
   return undefined
 }
 
-/** Files are named part by part, so that data in a path has its place there. */
+/** A file part is checked by its path, so parameters inside a part are allowed. One that is a whole part is not. */
 const inRequest = (config: Schema.JsonObject): string | undefined => {
   if (read(config["url"]).chosenFirst) return "url"
   const parts = config["multipart"]
@@ -131,7 +133,7 @@ const inRequest = (config: Schema.JsonObject): string | undefined => {
   return at === -1 ? undefined : `multipart[${at}]`
 }
 
-/** The field of the config by which a caller chooses what runs or whom it talks to; `undefined` if there is none. */
+/** The config field by which a caller chooses what runs or which server is used. Undefined if there is none. */
 export const callerChoice = (
   primitive: string,
   config: Schema.JsonObject,

@@ -1,4 +1,4 @@
-// Which fields of a primitive's config are more than JSON to what reads them: how templating guards the data there.
+// Config fields that are more than JSON to their readers, and how templating protects the data in them.
 import type { ConfigField } from "../template/Template.ts"
 
 const subprocess: ReadonlyArray<ConfigField> = [
@@ -21,7 +21,7 @@ const httpClient: ReadonlyArray<ConfigField> = [
   { at: "/multipart/*/content_type", mode: "header" }
 ]
 
-/** By primitive id. `builtin` has none: its handlers take JSON. */
+/** By primitive id. `builtin` has none: its handlers get JSON. */
 export const configFields: ReadonlyMap<string, ReadonlyArray<ConfigField>> = new Map([
   ["subprocess", subprocess],
   ["http_client", httpClient]

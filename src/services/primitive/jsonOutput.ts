@@ -1,5 +1,5 @@
-// Reads what a tool or a server says is JSON. Depth is bounded before parsing, since what is read here is walked by
-// recursion later.
+// Parses the JSON output of a tool or server. Depth is limited before parsing, since later code walks the value
+// recursively.
 import { JsonPointer, Result, type Schema } from "effect"
 
 const maxJsonDepth = 128
@@ -22,20 +22,23 @@ const tooDeep = (text: string): boolean => {
   return false
 }
 
-/** `JSON.parse` reads 1e999 as Infinity, which is no JSON value. */
+/** `JSON.parse` reads 1e999 as Infinity, which is not a JSON value. */
 const allFinite = (value: Schema.Json): boolean =>
   typeof value === "number"
     ? Number.isFinite(value)
     : typeof value !== "object" || value === null || Object.values(value).every(allFinite)
 
-/** What the parser says, without what it quotes: a piece of a secret is not found again to be taken out. */
+/** The parser's message without its quotes from the text: a part of a secret could not be redacted later. */
 const complaint = (cause: unknown): string => {
   const said = cause instanceof Error ? cause.message : ""
   const [own = ""] = said.split(/(?:^|, )(?:\.\.\.)?"/, 1)
   return own === "" ? "" : ` (${own})`
 }
 
-/** The one JSON value that `text` is, or what is wrong with it. A byte order mark and white space around are no harm. */
+/**
+ * Parses a text that is exactly one JSON value, or says what is wrong. A byte order mark and surrounding whitespace are
+ * allowed.
+ */
 export const parseJsonOutput = (text: string): Result.Result<Schema.Json, string> => {
   const body = (text.startsWith("\uFEFF") ? text.slice(1) : text).trim()
   if (body === "") return Result.fail("there is none")
@@ -45,11 +48,11 @@ export const parseJsonOutput = (text: string): Result.Result<Schema.Json, string
       try: (): Schema.Json => JSON.parse(body),
       catch: (cause) => `it is not one JSON value${complaint(cause)}`
     }),
-    (value) => allFinite(value) ? Result.succeed(value) : Result.fail("it holds a number that is out of range")
+    (value) => allFinite(value) ? Result.succeed(value) : Result.fail("it contains a number that is out of range")
   )
 }
 
-/** `/a/b/0` (RFC 6901), or `a.b.0` where no key has a dot in it. */
+/** `/a/b/0` (RFC 6901), or `a.b.0` if no key contains a dot. */
 export const parsePath = (text: string): Result.Result<ReadonlyArray<string>, string> => {
   if (text === "") return Result.fail("is empty")
   if (!text.startsWith("/")) {
@@ -65,7 +68,7 @@ export const parsePath = (text: string): Result.Result<ReadonlyArray<string>, st
 }
 
 export interface PathMissing {
-  /** What could be followed, as a pointer; "" is the whole value. */
+  /** The part of the path that exists, as a pointer; "" is the whole value. */
   readonly at: string
   readonly found: string
 }
@@ -80,7 +83,7 @@ const describe = (value: Schema.Json): string => {
   return `an object with ${shown}${keys.length > 20 ? `, and ${keys.length - 20} more` : ""}`
 }
 
-/** What is at a path: own members and elements, and nothing that is computed. */
+/** The value at a path: own members and elements only. */
 export const pick = (value: Schema.Json, keys: ReadonlyArray<string>): Result.Result<Schema.Json, PathMissing> => {
   let here = value
   for (const [depth, key] of keys.entries()) {

@@ -1,10 +1,10 @@
-// What a request carries: text, JSON, a form, bytes, or several parts with files. Which files a tool may send is decided
-// here, by name: a caller that may choose one must not thereby send keys, or what Kiwi decides by.
+// A request's body: text, JSON, a form, bytes, or several parts with files. Also decides, by name, which files a tool
+// may send: a caller who may choose a file must not be able to send keys, or files that Kiwi's decisions depend on.
 import { Result, Schema } from "effect"
 
 const Scalar = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])
 
-/** A field (`value`) or a file: bytes in base64, or a file of the project by its path. */
+/** A field (`value`), or a file: bytes in base64, or the path of a project file. */
 export const Part = Schema.Struct({
   name: Schema.NonEmptyString,
   value: Schema.optionalKey(Schema.Json),
@@ -15,7 +15,7 @@ export const Part = Schema.Struct({
 })
 export type Part = typeof Part.Type
 
-/** Of the keys in config that say what a request carries. */
+/** The values of `query` and `form`. */
 export const Fields = Schema.Record(Schema.String, Schema.Union([Scalar, Schema.Array(Scalar)]))
 export type Fields = typeof Fields.Type
 
@@ -26,7 +26,7 @@ export type PartContent =
 
 export interface PlannedPart {
   readonly name: string
-  /** `undefined`: a field. */
+  /** Undefined: a field. */
   readonly filename: string | undefined
   readonly type: string | undefined
   readonly content: PartContent
@@ -46,7 +46,7 @@ export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const alphabet = /^[A-Za-z0-9+/]*={0,2}$/
 const urlAlphabet = /^[A-Za-z0-9_-]*={0,2}$/
 
-/** Either alphabet, line ends allowed, as tools write it. */
+/** Accepts either alphabet, and newlines, as tools write them. */
 export const fromBase64 = (text: string): Result.Result<Uint8Array, string> => {
   const plain = text.replace(/[\r\n]/g, "")
   if (!alphabet.test(plain) && !urlAlphabet.test(plain)) return Result.fail("is not base64")
@@ -56,22 +56,24 @@ export const fromBase64 = (text: string): Result.Result<Uint8Array, string> => {
   )
 }
 
-/** Names of files and folders that hold keys, or that Kiwi or git decide by. */
+/** Names of files and folders that contain keys, or that Kiwi's or git's decisions depend on. */
 const withheld =
   /^(?:\.env(?:\..*)?|\.envrc|\.git|\.ai|\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.netrc|_netrc|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|\.pgpass|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|kiwi-sig))$/i
 
-/** What keeps a tool from sending the file at this path; `undefined` where nothing does. */
+/** Why a tool may not send the file at this path. Undefined if it may. */
 export const unsendable = (path: string): string | undefined => {
-  if (path === "" || path.includes("\0") || /^[/\\~]|^[A-Za-z]:/.test(path)) return "it is no path inside the project"
+  if (path === "" || path.includes("\0") || /^[/\\~]|^[A-Za-z]:/.test(path)) {
+    return "it is not a path inside the project"
+  }
   const segments = path.split(/[/\\]/)
-  if (segments.includes("..")) return "it leads out of the folder that it is in"
+  if (segments.includes("..")) return "it leads out of its folder"
   const secret = segments.find((segment) => withheld.test(segment))
-  return secret === undefined ? undefined : `${secret} is none of the files that a tool may send`
+  return secret === undefined ? undefined : `${secret} is not a file that a tool may send`
 }
 
 const asText = (value: Schema.Json): string => typeof value === "string" ? value : JSON.stringify(value)
 
-/** No quotes or line ends get out of a name: as browsers write it. */
+/** Escapes quotes and newlines in a name, as browsers do. */
 const quoted = (text: string): string =>
   `"${text.toWellFormed().replaceAll("\"", "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")}"`
 
@@ -79,7 +81,7 @@ const isPlain = (text: string): boolean => /^[\t\x20-\x7e]+$/.test(text)
 
 const lastSegment = (path: string): string => path.split(/[/\\]/).at(-1) ?? path
 
-/** A part whose content is an absent optional parameter is left out; one that never had any is a mistake. */
+/** A part whose content is an absent optional parameter is omitted. A part without any content is an error. */
 export const planParts = (
   parts: ReadonlyArray<Part>,
   signed: Schema.Json | undefined,
@@ -94,7 +96,7 @@ export const planParts = (
       return []
     }
     if (part.content_type !== undefined && !isPlain(part.content_type)) {
-      issues.push({ field: `${field}/content_type`, error: "is no media type" })
+      issues.push({ field: `${field}/content_type`, error: "is not a media type" })
     }
     const { filename, name } = part
     const type = part.content_type
@@ -131,7 +133,7 @@ export interface FilledPart {
   readonly bytes: Uint8Array
 }
 
-/** multipart/form-data, as browsers write it. `boundary` has to be one that nobody can guess. */
+/** Writes multipart/form-data, as browsers do. `boundary` must be unguessable. */
 export const writeParts = (parts: ReadonlyArray<FilledPart>, boundary: string): Uint8Array => {
   const chunks: Array<Uint8Array> = []
   for (const { bytes, part: { filename, name, type } } of parts) {

@@ -1,31 +1,34 @@
-// The one way to start a process: a tool's, and Kiwi's own. Effect's `ChildProcessSpawner` has no levels of isolation, and
-// leaves behind what left the group; nothing asks it. Before any kernel there is one start: `bin/kiwi.cjs` hands over to
-// a newer Node.
+// The only way to start a process: a tool's, or one of Kiwi's own. Effect's `ChildProcessSpawner` has no levels of
+// isolation and leaves processes that left the group, so nothing uses it. One process starts before any kernel:
+// `bin/kiwi.cjs` may re-execute with a newer Node.
 import { Context, Effect } from "effect"
 import type { Isolation } from "../sandbox/Isolation.ts"
 import { SandboxUnavailable } from "../sandbox/Isolation.ts"
 
-/** Takes a chunk; returns an effect only where no more may be read until it is done. If it fails, the child is ended. */
+/**
+ * Takes a chunk. Returns an effect only if no more may be read until it is done. If the effect fails, the child is
+ * ended.
+ */
 export type TakeChunk<E> = (chunk: Uint8Array) => Effect.Effect<void, E> | undefined
 
 export interface ChildRequest<E, X> {
   /** For messages: the tool's id, or the name of Kiwi's own program. */
   readonly name: string
   readonly isolation: Isolation
-  /** The first one is an absolute path: no engine looks a program up. */
+  /** The first element is an absolute path: engines do not look programs up. */
   readonly argv: ReadonlyArray<string>
-  /** What the program is told as its own name, where that is not the file. */
+  /** The program's own name (argv[0]), if it differs from the file. */
   readonly as?: string | undefined
   readonly cwd: string
-  /** All that the child gets, but for its mark. */
+  /** The child's whole environment, except its mark. */
   readonly env: Readonly<Record<string, string>>
-  /** The variable, with a value of this child alone, by which what it started is known for its own. */
+  /** The variable, with a value unique to this child, by which processes that it started are recognized. */
   readonly mark: "KIWI_CALL" | "KIWI_CHILD"
-  /** Default: nothing to read. */
+  /** Default: empty. */
   readonly stdin?: string | Uint8Array | undefined
   readonly stdout: TakeChunk<E>
   readonly stderr: TakeChunk<E>
-  /** How long it may take in all, and what is wrong when that is over. */
+  /** The time limit, and the error when it is exceeded. */
   readonly within: { readonly millis: number; readonly expired: () => X }
   /** Milliseconds between TERM and KILL. */
   readonly grace: number
@@ -36,28 +39,28 @@ export interface ChildExit {
   readonly signal: string | null
 }
 
-/** The operating system did not start it. */
+/** The operating system could not start it. */
 export interface SpawnFailure {
   readonly _tag: "SpawnFailure"
   /** The system's code: "ENOENT". */
   readonly code: string
 }
 
-/** What starts processes at one level, or several. */
+/** Starts processes at one or more levels. */
 export type Engine = <E, X>(request: ChildRequest<E, X>) => Effect.Effect<ChildExit, SpawnFailure | E | X>
 
 export class ChildProcesses extends Context.Service<ChildProcesses, {
-  /** Those that there is an engine for. */
+  /** The levels that have an engine. */
   readonly levels: ReadonlySet<Isolation>
   /**
-   * Runs a child until it has exited and its output is read. Interruption, and the end of its time, end the child and all
-   * that it started before this goes on; so does the exit of this process.
+   * Runs a child until it has exited and its output is read. Interruption, and the time limit, first end the child and
+   * everything that it started. So does the exit of this process.
    */
   readonly run: <E, X>(
     request: ChildRequest<E, X>
   ) => Effect.Effect<ChildExit, SandboxUnavailable | SpawnFailure | E | X>
 }>()("kiwi/services/process/ChildProcesses") {
-  /** A level that is not in the map is refused before anything starts. */
+  /** A level without an engine is refused before anything starts. */
   static readonly fromEngines = (engines: ReadonlyMap<Isolation, Engine>): ChildProcesses["Service"] =>
     ChildProcesses.of({
       levels: new Set(engines.keys()),

@@ -1,4 +1,4 @@
-// What goes into ToolProxy and what comes out. These shapes are kept by transcripts and clients: extend, never change.
+// The input and output of ToolProxy. Transcripts and clients keep these structures: extend them, never change them.
 import { Schema } from "effect"
 import { Caller } from "../call/Caller.ts"
 import { CallWarning } from "../call/CallWarning.ts"
@@ -6,7 +6,7 @@ import { Tier } from "../item/ItemId.ts"
 import { LockMode } from "../lockfile/LockMode.ts"
 
 export const ToolCall = Schema.Struct({
-  /** Unique for this call; repeated in the audit. */
+  /** Unique for this call, and used in the audit. */
   callId: Schema.String,
   caller: Caller,
   /** `id` or `category/id`. */
@@ -14,22 +14,22 @@ export const ToolCall = Schema.Struct({
   tier: Schema.optionalKey(Tier),
   parameters: Schema.Record(Schema.String, Schema.Json),
   dryRun: Schema.Boolean,
-  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  /** Applies if it is stricter than the setting `lockfile.mode`. */
   lockfileMode: Schema.optionalKey(LockMode)
 })
 export type ToolCall = typeof ToolCall.Type
 
-/** Captured output that was too long to return whole: `text` is its head and tail, `uri` reads the rest in ranges. */
+/** Captured output too long to return whole: `text` is its head and tail, and `uri` reads the rest in ranges. */
 export const OutputReference = Schema.Struct({
   uri: Schema.String,
   bytes: Schema.Int,
-  /** It is no text. */
+  /** True if it is not text. */
   binary: Schema.optionalKey(Schema.Literal(true))
 })
 
 export const CallMetadata = Schema.Struct({
   call_id: Schema.String,
-  /** Whole milliseconds of the primitive, and nothing around it. */
+  /** Whole milliseconds of the primitive only. */
   duration_ms: Schema.Finite,
   tool: Schema.Struct({ id: Schema.String, version: Schema.String, tier: Tier, digest: Schema.String }),
   chain: Schema.Array(Schema.String),
@@ -38,9 +38,9 @@ export const CallMetadata = Schema.Struct({
   exit_code: Schema.optionalKey(Schema.Int),
   status_code: Schema.optionalKey(Schema.Int),
   attempts: Schema.optionalKey(Schema.Int),
-  /** Of an answer: those that every tool shows, and those that the tool names. */
+  /** Of an HTTP response: headers that every tool shows, and those that the tool names. */
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  /** The tail of stderr, where there was any: at most 4 KiB. */
+  /** The end of stderr, if any: at most 4 KiB. */
   stderr: Schema.optionalKey(Schema.String),
   output: Schema.optionalKey(OutputReference)
 })
@@ -60,7 +60,7 @@ export type CallPlan = typeof CallPlan.Type
 
 export const ToolResult = Schema.Struct({
   status: Schema.Literals(["success", "validation_passed"]),
-  /** What the tool answered; for a dry run the plan. */
+  /** The tool's data; for a dry run the plan. */
   data: Schema.Json,
   metadata: CallMetadata,
   warnings: Schema.Array(CallWarning)

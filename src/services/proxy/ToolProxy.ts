@@ -31,10 +31,10 @@ const Issues = Schema.Array(
   Schema.Struct({ field: Schema.String, error: Schema.String, value: Schema.optional(Schema.Json) })
 )
 
-/** The call's parameters are not what the tool's own schema allows, or the inputs not what the directive's does. */
+/** The call's parameters do not fit the tool's own schema, or the inputs the directive's. */
 export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("ParametersInvalid", {
   tool: Schema.String,
-  /** Where it is no tool. */
+  /** Set if it is not a tool. */
   type: Schema.optional(Schema.Literal("directive")),
   issues: Issues
 }) {
@@ -51,11 +51,11 @@ export class ParametersInvalid extends Schema.TaggedError<ParametersInvalid>()("
   }
 }
 
-/** The config is not what a link needs; `failedAt` of the wrapping error names the link that set it. */
+/** The config does not fit a link. `failedAt` of the wrapping error names the link that set the value. */
 export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigInvalid", {
-  /** The link that set what is wrong. */
+  /** The link that set the invalid value. */
   link: Schema.String,
-  /** The link whose schema refuses it; absent where it is a rule of Kiwi's. */
+  /** The link whose schema refuses it. Absent for one of Kiwi's own rules. */
   refusedBy: Schema.optional(Schema.String),
   issues: Issues
 }) {
@@ -73,11 +73,11 @@ export class ConfigInvalid extends Schema.TaggedError<ConfigInvalid>()("ConfigIn
   }
 }
 
-/** A project item hides one of the user tier, and no person has been shown that yet. */
+/** A project item hides one of the user tier, and no person has been told that yet. */
 export class HidesItem extends Schema.TaggedError<HidesItem>()("HidesItem", {
   item: Schema.String,
   hidden: Schema.Array(Schema.String),
-  /** Absent for what nobody signs: an item of a named source. */
+  /** Absent for items that are not signed: those of a named source. */
   command: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
@@ -115,7 +115,7 @@ export type ChainReason =
   | PrimitiveError
   | WriteRefused
 
-/** Anything that goes wrong inside a chain. `failedAt` names the link that really failed. */
+/** An error inside a chain. `failedAt` names the link that failed. */
 export class ToolChainError extends Schema.Error<ToolChainError>("kiwi/ToolChainError")({
   _tag: Schema.tag("ToolChainError"),
   chain: Schema.Array(Schema.String),
@@ -146,37 +146,37 @@ export type ToolCallError =
   | PermissionDenied
   | AuditUnavailable
 
-/** How far the steps that need no parameters and cause nothing got; what they found on the way. */
+/** The result of the steps that need no parameters and have no effects. */
 export interface Trace {
   /** Names of the steps that passed, in order. */
   readonly passed: ReadonlyArray<string>
-  /** The first step that refused, and why; `undefined` when the tool can run now. */
+  /** The first step that refused, and why. Undefined if the tool can run now. */
   readonly blocked: { readonly step: string; readonly error: ToolCallError } | undefined
   readonly resolved: ResolvedChain | undefined
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string | undefined
   readonly env: ResolvedEnv | undefined
-  /** The packages that the tool would run with, where its chain declares any. */
+  /** The packages that the tool would run with, if its chain declares any. */
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation | undefined
-  /** What would be told with a result. */
+  /** Warnings that a result would include. */
   readonly warnings: ReadonlyArray<CallWarning>
 }
 
 export class ToolProxy extends Context.Service<ToolProxy, {
   /**
-   * Runs one tool under every rule that there is. Interruption kills everything that the call started, and is
-   * audited. Progress and chunks go to `CallEvents`. `found`: the tool that the call names, where the caller looked it
-   * up just now; it is read and verified like any other.
+   * Runs one tool under all rules. Interruption kills everything that the call started, and is audited. Progress and
+   * chunks go to `CallEvents`. `found`: the tool that the call names, if the caller has just looked it up; it is read
+   * and verified like any other.
    */
   readonly call: (call: ToolCall, found?: FoundItem) => Effect.Effect<ToolResult, ToolCallError>
-  /** Walks the same steps as `call`, without parameters, without effects and without an audit entry. */
+  /** Runs the same steps as `call`, without parameters, effects or an audit entry. */
   readonly trace: (
     caller: Caller,
     query: { readonly item: string; readonly tier?: Tier | undefined }
   ) => Effect.Effect<Trace>
-  /** The steps that `trace` walks, each with what is so once it has passed: "the project is trusted". */
+  /** The steps of `trace`, each with what is true once it has passed: "the project is trusted". */
   readonly checks: ReadonlyMap<string, string>
-  /** Names of the steps of a call, in order. The last one is taken whatever became of those before it. */
+  /** Names of the steps of a call, in order. The last one always runs. */
   readonly steps: ReadonlyArray<string>
 }>()("kiwi/services/proxy/ToolProxy") {}

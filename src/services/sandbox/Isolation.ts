@@ -1,18 +1,18 @@
-// How far a program is kept apart from the machine that it runs on, and the refusal where a kernel cannot do that.
+// The levels of isolation between a program and its machine, and the refusal if a kernel does not have one.
 import { Schema } from "effect"
 
 /**
- * `trusted`: not at all. `standard`: a process group of its own, and limits. `sandboxed`: reads the project, writes what
- * was granted, and reaches granted hosts only. `restricted`: sandboxed, without a network.
+ * `trusted`: none. `standard`: a process group of its own, and limits. `sandboxed`: reads the project, writes only what
+ * was granted, reaches only granted hosts. `restricted`: sandboxed, without a network.
  */
 export const Isolation = Schema.Literals(["trusted", "standard", "sandboxed", "restricted"])
 export type Isolation = typeof Isolation.Type
 
-/** What runs needs a level of isolation that this kernel does not have. Nothing was started. */
+/** The program needs a level of isolation that this kernel does not have. Nothing was started. */
 export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()("SandboxUnavailable", {
   tool: Schema.String,
   level: Isolation,
-  /** Field of the config that a call parameter decides, where that is why. */
+  /** The config field that a call parameter decides, if that is the reason. */
   field: Schema.optionalKey(Schema.String)
 }) {
   override get message() {

@@ -1,9 +1,12 @@
-// JSON Schema validation of data that calls bring. Schemas of verified items are compiled; any other is interpreted,
-// since the compiler turns a schema into code.
+// Validates call data with JSON Schema. Schemas of verified items are compiled; all others are interpreted, since the
+// compiler turns a schema into code.
 import { Context, type Effect, Schema } from "effect"
 import type { ValidationIssue } from "../error/KiwiError.ts"
 
-/** The schema itself cannot be used: too large or deep, a remote `$ref`, an unknown keyword form, a pattern that is not linear. */
+/**
+ * The schema itself cannot be used: too large or deep, a remote `$ref`, an invalid keyword, a pattern that is not
+ * linear.
+ */
 export class SchemaUnusable extends Schema.TaggedError<SchemaUnusable>()("SchemaUnusable", {
   /** "parameters of add", "config of subprocess". */
   what: Schema.String,
@@ -25,8 +28,9 @@ export interface ValidatedValue {
 
 export class SchemaValidator extends Context.Service<SchemaValidator, {
   /**
-   * Validates `value`. `origin`: `verified` for schemas of verified items (`digest` keys the compiled form), else
-   * `foreign`. `closed`: where the schema is silent about further properties at its top level, they are refused.
+   * Validates `value`. `origin`: `verified` for schemas of verified items (`digest` is the cache key of the compiled
+   * form), else `foreign`. `closed`: unknown properties at the top level are refused, unless the schema says something
+   * about them.
    */
   readonly validate: (options: {
     readonly schema: Schema.JsonObject

@@ -1,5 +1,5 @@
-// The frame around both validators: bounds first, then defaults, then what the validator finds, then the keys that a
-// silent schema does not have. One frame, so that a schema means the same whoever checks it.
+// The steps around both validators: limits first, then defaults, then the validator's failures, then unknown keys where
+// the schema does not mention them. Shared, so that a schema means the same in both.
 import { Result, type Schema } from "effect"
 import { isJsonObject } from "./json.ts"
 import { explainFailures, type SchemaFailure, unknownKey } from "./schemaIssues.ts"
@@ -9,14 +9,14 @@ import type { SchemaUnusable, ValidatedValue } from "./SchemaValidator.ts"
 export interface Checks {
   readonly prepared: PreparedSchema
   readonly failures: (value: Schema.Json) => Result.Result<ReadonlyArray<SchemaFailure>, SchemaUnusable>
-  /** The keys that the top level has; `undefined` where any may come, or the schema says itself which. */
+  /** The top-level keys. Undefined if any key is allowed, or the schema itself says which. */
   readonly known: {
     readonly keys: ReadonlySet<string>
     readonly patterns: ReadonlyArray<(key: string) => boolean>
   } | undefined
 }
 
-/** What `closed` asks for, where the schema is silent. */
+/** The keys that `closed` allows, if the schema does not say. */
 export const topLevelKeys = (prepared: PreparedSchema, closed: boolean) => {
   const { keys, open, patterns } = knownKeys(prepared)
   return closed && !open ? { keys, patterns } : undefined
@@ -32,7 +32,7 @@ export const checkValue = (checks: Checks, value: Schema.Json): Result.Result<Va
     Result.succeed({ value, issues: [{ field: "", error: `cannot be checked: ${why}` }] })
   if (excess !== undefined) return unchecked(excess)
   const complete = applyDefaults(prepared, value)
-  if (complete === undefined) return unchecked("the schema's defaults have no end")
+  if (complete === undefined) return unchecked("the schema's defaults never end")
   return Result.map(checks.failures(complete), (failures) => {
     const issues = explainFailures(failures, complete, prepared.secrets)
     if (known === undefined || !isJsonObject(complete)) return { value: complete, issues }

@@ -1,5 +1,4 @@
-// Kinds of JSON values, told apart: for values that are known to be JSON, whose types are narrower than `unknown`; and
-// whether a value is JSON at all.
+// Type guards for JSON values, whose types are narrower than `unknown`, and a check whether a value is JSON at all.
 import { JsonPointer, type Schema } from "effect"
 
 export const isJsonObject = (value: Schema.Json | undefined): value is Schema.JsonObject =>
@@ -7,11 +6,11 @@ export const isJsonObject = (value: Schema.Json | undefined): value is Schema.Js
 
 export const isJsonArray = (value: Schema.Json | undefined): value is Schema.JsonArray => Array.isArray(value)
 
-/** The properties that a JSON Schema of an object names. */
+/** The properties of a JSON Schema for an object. */
 export const propertiesIn = ({ properties }: Schema.JsonObject): Schema.JsonObject =>
   isJsonObject(properties) ? properties : {}
 
-/** A member by its name, and nothing that is inherited. */
+/** A member by name, without inherited ones. */
 export const own = (object: Schema.JsonObject, key: string): Schema.Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
 
@@ -35,8 +34,8 @@ const isPlain = (value: object): boolean => {
 }
 
 /**
- * Where a value is not JSON, as a sentence: "data.items.3 is a bigint". `undefined` where it is. Members that are
- * `undefined` count as left out, as JSON has them. What contains itself nests too deeply.
+ * Why a value is not JSON, as a sentence: "data.items.3 is a bigint". Undefined if it is JSON. Undefined members count
+ * as absent. A cyclic value is nested too deeply.
  */
 export const unlikeJson = (value: unknown, at: string, levels: number = mostLevels): string | undefined => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return undefined

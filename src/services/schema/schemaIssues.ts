@@ -1,5 +1,5 @@
-// From what a validator found to sentences for people: what was expected, what came instead, and what was probably
-// meant. Both validators are brought to one form first, so that they say the same about the same mistake.
+// Turns a validator's failures into sentences for people: what was expected, what was given, and what was probably
+// meant. Failures of both validators have one form, so that both say the same about the same mistake.
 import { JsonPointer, type Schema } from "effect"
 import { editDistance } from "../error/editDistance.ts"
 import type { ValidationIssue } from "../error/KiwiError.ts"
@@ -14,7 +14,7 @@ export interface SchemaFailure {
   readonly constraint: Schema.Json | undefined
   /** The schema that the keyword is in. */
   readonly parent: Schema.JsonObject | undefined
-  /** anyOf, oneOf: what each alternative had to say. */
+  /** anyOf, oneOf: the failures of each alternative. */
   readonly branches?: ReadonlyArray<ReadonlyArray<SchemaFailure>> | undefined
 }
 
@@ -22,7 +22,7 @@ const maxIssues = 20
 const maxShown = 60
 const maxListed = 12
 
-/** "a.b[0]" for a JSON pointer, by the containers that it leads through. */
+/** "a.b[0]" for a JSON pointer, using the type of each container on the path. */
 export const fieldOf = (root: Schema.Json, pointer: string): string => {
   let field = ""
   let current: Schema.Json | undefined = root
@@ -68,7 +68,7 @@ const list = (values: ReadonlyArray<Schema.Json>): string => {
   return values.length > maxListed ? `${shown.join(", ")} … (${values.length} in all)` : or(shown)
 }
 
-/** The known word that was probably meant, if one is near enough. */
+/** The known word that was probably meant, if one is similar enough. */
 export const nearest = (word: string, known: Iterable<string>): string | undefined => {
   let best: string | undefined
   let bestDistance = Math.min(3, Math.floor(word.length / 2)) + 1
@@ -84,7 +84,7 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
   return best
 }
 
-/** "not known here; did you mean …" for a key that a schema does not have. */
+/** "there is no such key; did you mean …" for a key that a schema does not have. */
 export const unknownKey = (key: string, known: ReadonlyArray<string>): string => {
   const near = nearest(key, known)
   if (near !== undefined) return `there is no such key; did you mean "${near}"?`
@@ -147,7 +147,7 @@ const below = (pointer: string, key: string) => `${pointer}/${JsonPointer.escape
 const strings = (value: Schema.Json | undefined): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((v: Schema.Json): v is string => typeof v === "string") : []
 
-/** What is allowed, in words, where a failure only says that: a type, a constant, a list of constants. */
+/** What is allowed, in words, if the failure is only about that: a type, a constant, a list of constants. */
 const allowed = (failure: SchemaFailure): ReadonlyArray<string> | undefined => {
   const { constraint, keyword } = failure
   if (keyword === "type") {
@@ -170,7 +170,9 @@ const expected = (failure: SchemaFailure, context: Explaining): string | undefin
   }`
 }
 
-/** Alternatives: their types in one sentence, or what the one that fits in kind says, or that none fits. */
+/**
+ * Alternatives: their types in one sentence, or the failures of the alternative with the right type, or that none fits.
+ */
 const alternatives = (failure: SchemaFailure, context: Explaining): ReadonlyArray<ValidationIssue> => {
   const branches = failure.branches ?? []
   const plain = (f: SchemaFailure) => f.pointer === failure.pointer && allowed(f) !== undefined
@@ -227,7 +229,7 @@ const explain = (failure: SchemaFailure, context: Explaining): ReadonlyArray<Val
             ? missing(strings(needed), `is missing, and "${key}" needs it`)
             : []
         )
-        : one("lacks a key that another one needs")
+        : one("lacks a key that another key requires")
     case "additionalProperties":
     case "unevaluatedProperties": {
       const key = pointerKeys(pointer).at(-1) ?? ""
@@ -239,13 +241,13 @@ const explain = (failure: SchemaFailure, context: Explaining): ReadonlyArray<Val
     case "pattern":
       return one(`expected text that matches ${String(constraint).slice(0, 200)}, got ${got(pointer, context)}`)
     case "uniqueItems":
-      return one("holds the same item twice")
+      return one("contains the same item twice")
     case "contains":
-      return one("holds none of the items that the schema asks for")
+      return one("contains none of the items that the schema requires")
     case "propertyNames":
       return one("has a key whose name is not allowed")
     case "not":
-      return one(`is what the schema forbids, got ${got(pointer, context)}`)
+      return one(`is forbidden by the schema, got ${got(pointer, context)}`)
     case "false":
       return one("is not allowed here")
     case "anyOf":
@@ -266,7 +268,7 @@ const explainAll = (failures: ReadonlyArray<SchemaFailure>, context: Explaining)
   })
 }
 
-/** At most twenty issues; what comes after them is counted in one more. */
+/** At most twenty issues, and one more with the number of those left out. */
 export const explainFailures = (
   failures: ReadonlyArray<SchemaFailure>,
   root: Schema.Json,

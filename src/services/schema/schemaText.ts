@@ -1,5 +1,5 @@
-// What both validators need to know of a schema before they touch it: that it is bounded, local, and of a known draft.
-// A schema is data from a file; nothing here trusts its shape.
+// Checks that both validators need before they use a schema: that it is bounded, local, and of a known draft. A schema
+// is data from a file, so nothing here assumes its structure.
 import { Result, type Schema } from "effect"
 import { isJsonArray, isJsonObject, own, pointerKeys } from "./json.ts"
 import { SchemaUnusable } from "./SchemaValidator.ts"
@@ -12,9 +12,9 @@ export interface PreparedSchema {
   readonly draft: Draft
   readonly uniqueItems: boolean
   readonly hasDefaults: boolean
-  /** Follows a local `$ref`; `undefined` where it leads nowhere. */
+  /** Resolves a local `$ref`. Undefined if there is nothing there. */
   readonly resolve: (ref: string) => Schema.Json | undefined
-  /** Names of properties whose values are not to be shown. */
+  /** Names of properties whose values must not be shown. */
   readonly secrets: ReadonlySet<string>
 }
 
@@ -27,7 +27,7 @@ interface Limits {
   readonly nodes: number
 }
 
-/** The first thing that is too much about a value, or a key `__proto__` in it. Stops at the limits. */
+/** The first limit that a value exceeds, or a key `__proto__` in it. Stops at the limits. */
 export const tooMuch = (value: Schema.Json, limits: Limits): string | undefined => {
   let nodes = 0
   let characters = 0
@@ -66,7 +66,7 @@ export const mapKeywords: ReadonlySet<string> = new Set([
   "dependencies"
 ])
 
-/** Visits every object that may be a schema, the root first. Stops at the first answer. */
+/** Visits every object that may be a schema, the root first. Stops at the first result. */
 const walkSchemas = (
   root: Schema.Json,
   visit: (schema: Schema.JsonObject, isRoot: boolean) => string | undefined
@@ -109,10 +109,10 @@ const refKeywords = ["$ref", "$dynamicRef", "$recursiveRef"] as const
 const localOnly = (schema: Schema.JsonObject, isRoot: boolean): string | undefined => {
   for (const keyword of refKeywords) {
     const ref = own(schema, keyword)
-    if (typeof ref === "string" && !ref.startsWith("#")) return `${keyword} "${ref}" leads out of it`
+    if (typeof ref === "string" && !ref.startsWith("#")) return `${keyword} "${ref}" refers outside of it`
   }
   if (!isRoot && typeof own(schema, "$id") === "string") return "a schema inside it has an $id of its own"
-  if (typeof own(schema, "$async") === "boolean") return "$async is no keyword of JSON Schema"
+  if (typeof own(schema, "$async") === "boolean") return "$async is not a keyword of JSON Schema"
   return undefined
 }
 
@@ -136,7 +136,7 @@ export const makeResolve = (root: Schema.JsonObject) => {
   }
 }
 
-/** Names of the properties, at any depth, whose values the schema marks as secret, themselves or through their items. */
+/** Names of properties, at any depth, that the schema marks as secret, directly or by their items. */
 const findSecrets = (root: Schema.JsonObject, resolve: (ref: string) => Schema.Json | undefined): Set<string> => {
   const secrets = new Set<string>()
   const isSecret = (schema: Schema.Json | undefined, depth: number): boolean => {
@@ -189,7 +189,9 @@ export const prepareSchema = (
   return Result.succeed({ schema: bare, draft, uniqueItems, hasDefaults, resolve, secrets: findSecrets(bare, resolve) })
 }
 
-/** The keys that a schema knows at its top level, through composition too; `open` where it says anything about others. */
+/**
+ * The keys that a schema mentions at its top level, including compositions. `open`: it says something about other keys.
+ */
 export const knownKeys = (prepared: PreparedSchema) => {
   const keys = new Set<string>()
   const patterns = new Set<string>()
@@ -220,12 +222,12 @@ export const knownKeys = (prepared: PreparedSchema) => {
 }
 
 /**
- * A value with the schema's defaults, at any depth where `properties`, `items`, `allOf` or a local `$ref` lead to them,
- * but not inside alternatives. What needs no default is the same object; `undefined` for defaults without end.
+ * Applies the schema's defaults, at any depth reachable by `properties`, `items`, `allOf` or a local `$ref`, but not
+ * inside alternatives. Unchanged parts stay the same objects. Undefined if the defaults never end.
  */
 export const applyDefaults = (prepared: PreparedSchema, value: Schema.Json): Schema.Json | undefined => {
   if (!prepared.hasDefaults) return value
-  // A schema may give itself as its own default; without a bound that would never end.
+  // A schema may be its own default; without a limit that would never end.
   const maxVisits = 3 * valueLimits.nodes
   let visits = 0
   const visit = (schema: Schema.Json | undefined, v: Schema.Json, depth: number): Schema.Json => {

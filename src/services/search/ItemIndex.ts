@@ -9,13 +9,13 @@ export interface SearchQuery {
   readonly tier?: Tier | undefined
   /** This category or one below it. */
   readonly category?: string | undefined
-  /** Every one of them. */
+  /** All of them are required. */
   readonly tags?: ReadonlyArray<string> | undefined
   /** 1–100, default 10. */
   readonly limit?: number | undefined
 }
 
-/** A hit is a pointer: what may be said about the item is for the caller to find out from the file itself. */
+/** A hit only points to an item: the caller reads what may be shown of it from the file itself. */
 export interface IndexHit {
   readonly type: ItemType
   readonly id: ItemId
@@ -23,7 +23,7 @@ export interface IndexHit {
   readonly category: string
   /** Relative to the tier's type folder, as in ItemLocation. */
   readonly path: string
-  /** Higher is better; comparable within one answer only. */
+  /** Higher is better; comparable only within one answer. */
   readonly score: number
 }
 
@@ -44,9 +44,9 @@ export class IndexUnavailable extends Schema.TaggedError<IndexUnavailable>()("In
 }
 
 export class ItemIndex extends Context.Service<ItemIndex, {
-  /** Best first: exact names, then BM25. Empty when nothing matches. Takes in what changed on disk first. */
+  /** Best first: exact names, then BM25. Empty if nothing matches. Takes in changes on disk first. */
   readonly search: (query: SearchQuery) => Effect.Effect<ReadonlyArray<IndexHit>, IndexUnavailable>
-  /** Up to three ids that are near to a mistyped one. */
+  /** Up to three ids similar to a mistyped one. */
   readonly near: (id: string, type?: ItemType) => Effect.Effect<ReadonlyArray<string>>
   /** Brings the index up to date; reports how many items were looked at. Long runs report through `onProgress`. */
   readonly refresh: (

@@ -1,6 +1,6 @@
-// English words of questions. `saysNothing` are left out beside others; `common` stand in so many questions and
-// descriptions, whatever they are about, that sharing one is no sign of being about the same. What is frequent in
-// another language, the items' own statistics tell.
+// English words in questions. `saysNothing`: ignored if there are other words. `common`: so frequent in questions and
+// descriptions on any subject that a match means little. Frequent words of other languages are found by the items' own
+// statistics.
 
 const setOf = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ""))
 
@@ -32,7 +32,7 @@ const common = setOf(`
   user various wait walk watch water week wish woman word work working world write year yesterday young
 `)
 
-/** Forms of a regular word, down to the one that a list has: `stories`, `changed`, `making`, `planned`. */
+/** Base forms of a regular word, one of which may be in a list: `stories`, `changed`, `making`, `planned`. */
 const formsOf = (word: string): ReadonlyArray<string> => {
   const forms = [word, word.replace(/ies$/, "y")]
   for (const ending of ["s", "es", "d", "ed", "ing"]) {
@@ -44,8 +44,8 @@ const formsOf = (word: string): ReadonlyArray<string> => {
   return forms
 }
 
-/** Of folded words. */
+/** Takes a folded word. */
 export const isFiller = (word: string): boolean => saysNothing.has(word)
 
-/** Of folded words, in any regular form. */
+/** Takes a folded word, in any regular form. */
 export const isCommon = (word: string): boolean => formsOf(word).some((form) => common.has(form))

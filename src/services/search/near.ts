@@ -1,12 +1,12 @@
-// Near ids: what somebody may have meant who mistyped one.
+// Finds ids similar to a mistyped one.
 import { editDistance } from "../error/editDistance.ts"
 
-/** How many slips an id of this length may have: 1 up to five characters, 2 up to ten, then 3. */
+/** The allowed edit distance for an id of this length: 1 up to five characters, 2 up to ten, then 3. */
 export const tolerance = (id: string): number => id.length <= 5 ? 1 : id.length <= 10 ? 2 : 3
 
 const separators = /[._-]/g
 
-/** Up to three, nearest first. `candidates` in lookup order. */
+/** Up to three, nearest first. `candidates`: in lookup order. */
 export const nearest = (id: string, candidates: Iterable<string>): ReadonlyArray<string> => {
   const wanted = id.slice(id.lastIndexOf("/") + 1).toLowerCase().slice(0, 128)
   const limit = tolerance(wanted)

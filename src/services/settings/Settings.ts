@@ -1,6 +1,6 @@
-// Settings of `config/kiwi.yaml`: user's, then the project's. The project's count where they are tighter than what
-// holds without them; all of them only when a person accepted exactly these bytes. What is wrong is told, and the
-// value below it holds.
+// Settings of `config/kiwi.yaml`: the user's, then the project's. The project's apply if they are stricter than the
+// value without them; all of them apply only if a person accepted exactly these bytes. An invalid setting is reported,
+// and the value below it applies.
 import { Context, Duration, Effect, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { safeLine } from "../error/safeText.ts"
 import { isAtLeast, LockMode } from "../lockfile/LockMode.ts"
@@ -31,7 +31,7 @@ export interface SettingsProblem {
 }
 
 export class Settings extends Context.Service<Settings, {
-  /** What holds now. A change on disk is seen within a second. */
+  /** The current settings. A change on disk is seen within a second. */
   readonly current: Effect.Effect<SettingsValues>
   readonly problems: Effect.Effect<ReadonlyArray<SettingsProblem>>
 }>()("kiwi/services/settings/Settings") {}
@@ -39,12 +39,12 @@ export class Settings extends Context.Service<Settings, {
 interface Definition<A> {
   readonly key: string
   readonly default: A
-  /** As it is written in a file. */
+  /** As written in a file. */
   readonly written: string
   readonly form: string
   readonly doc: string
   readonly schema: Schema.ConstraintDecoder<A>
-  /** Whether `a` is at least as strict as `b`; `undefined` where strictness has no meaning. */
+  /** Whether `a` is at least as strict as `b`. Undefined if strictness has no meaning here. */
   readonly tighter: ((a: A, b: A) => boolean) | undefined
 }
 
@@ -96,7 +96,7 @@ const size = (low: string, high: string, written: string) => ({
 const shorter = (a: Duration.Duration, b: Duration.Duration) => Duration.isLessThanOrEqualTo(a, b)
 const smaller = (a: number, b: number) => a <= b
 
-/** Every setting there is; `docs/settings.md` is made from it. */
+/** All settings; `docs/settings.md` is generated from this. */
 export const definitions: { readonly [K in keyof SettingsValues]: Definition<SettingsValues[K]> } = {
   subprocessTimeout: {
     key: "subprocess.timeout",
@@ -198,11 +198,11 @@ const flatten = (node: YamlNode, prefix: string, { column, line }: Position): Re
 export interface Interpreted {
   readonly values: SettingsValues
   readonly problems: ReadonlyArray<SettingsProblem>
-  /** What is not tighter than `base`: "subprocess.timeout: 3000s". */
+  /** The settings that are less strict than `base`: "subprocess.timeout: 3000s". */
   readonly loosens: ReadonlyArray<{ readonly line: number; readonly key: string; readonly setting: string }>
 }
 
-/** A file's settings over `base`: all of them, or with `narrow` only those that tighten. */
+/** Applies a file's settings on top of `base`: all of them, or with `narrow` only the stricter ones. */
 export const interpret = (node: YamlNode, base: SettingsValues, file: string, narrow: boolean): Interpreted => {
   const problems: Array<SettingsProblem> = []
   const loosens: Array<{ readonly line: number; readonly key: string; readonly setting: string }> = []

@@ -1,6 +1,6 @@
-// One pass over config text, before any data is in it; substituted data is never looked at again. So a parameter that
-// holds `${SECRET}` stays the text `${SECRET}`. What a place means (a URL, a header, an argument) is the primitive's
-// to say; the rules that keep data from being more than data there are these.
+// Parses config text in one pass, before any data is inserted. Substituted data is never parsed again, so a parameter
+// with the text `${SECRET}` stays that text. The primitive decides what a field means (a URL, a header, an argument).
+// The rules that prevent data from changing that meaning are here.
 import { JsonPointer, Redacted, Result, Schema } from "effect"
 import { pointerKeys } from "../schema/json.ts"
 import { parseTemplate, type Part } from "./templateText.ts"
@@ -24,7 +24,7 @@ export class TemplateUnresolved extends Schema.TaggedError<TemplateUnresolved>()
   }
 }
 
-/** A parameter tried to be more than data: to change a URL's scheme, host or port, or to end a header. */
+/** A parameter would be more than data: it would change a URL's scheme, host or port, or end a header. */
 export class TemplateUnsafe extends Schema.TaggedError<TemplateUnsafe>()("TemplateUnsafe", {
   at: Schema.String,
   placeholder: Schema.String,
@@ -44,10 +44,10 @@ export class TemplateUnsafe extends Schema.TaggedError<TemplateUnsafe>()("Templa
 export type TemplateError = TemplateUnresolved | TemplateUnsafe
 
 /**
- * How data is put into a field of the config. `text`: always a string. `url`: data is encoded for where it stands and never decides
- * scheme, host or port. `header`: no line ends. `argument`: an element of an argv; data never becomes an option.
- * `path`: data leads further down from what is written before it, never up and never elsewhere.
- * A field that is not listed holds JSON: a placeholder that is the whole string keeps its value's type.
+ * How data is inserted into a config field. `text`: always a string. `url`: data is encoded for its position and never
+ * decides scheme, host or port. `header`: no newlines. `argument`: an element of an argv; data never becomes an option.
+ * `path`: data extends the path written before it downwards, never up and never elsewhere. A field that is not listed
+ * is JSON: a placeholder that is the whole string keeps its value's type.
  */
 export type FieldMode = "json" | "text" | "url" | "header" | "argument" | "path"
 
@@ -67,23 +67,27 @@ export interface CompiledTemplate {
   readonly root: Node
   /** Names of the call parameters that the config uses. */
   readonly parameters: ReadonlySet<string>
-  /** Names of the variables that the config uses; true where one of the uses has no default. */
+  /** Names of the variables that the config uses. True if one of the uses has no default. */
   readonly variables: ReadonlyMap<string, boolean>
 }
 
 export interface TemplateInput {
   /** Validated call parameters, defaults applied. */
   readonly parameters: Schema.JsonObject
-  /** Names that the tool's schema declares: one that is absent drops its key instead of failing. */
+  /**
+   * Names that the tool's schema declares. If a declared parameter is absent, its key is dropped instead of failing.
+   */
   readonly declared: ReadonlySet<string>
   readonly variables: ReadonlyMap<string, { readonly value: Redacted.Redacted<string> }>
-  /** For showing a config: variables for which this holds appear as `‹NAME›`. Every check sees the real value. */
+  /**
+   * For showing a config: variables for which this returns true appear as `‹NAME›`. Every check uses the real value.
+   */
   readonly mask?: ((name: string) => boolean) | undefined
 }
 
 export interface Rendered {
   readonly config: Schema.JsonObject
-  /** Every text that a variable put into the config, in the form in which it stands there (a URL encodes it). */
+  /** Every text that a variable added to the config, in its form there (a URL encodes it). */
   readonly substituted: ReadonlyArray<{ readonly name: string; readonly text: Redacted.Redacted<string> }>
 }
 
@@ -99,7 +103,7 @@ const narrow = (fields: ReadonlyArray<ActiveField>, key: string): ReadonlyArray<
     p.segments[0] === key || p.segments[0] === "*" ? [{ segments: p.segments.slice(1), mode: p.mode }] : []
   )
 
-/** Reads a config's placeholders. Keys are never templated; a config without placeholders costs nothing to render. */
+/** Parses a config's placeholders. Keys are never templated. A config without placeholders costs nothing to render. */
 export const compile = (config: Schema.JsonObject, fields: ReadonlyArray<ConfigField>): CompiledTemplate => {
   const parameters = new Set<string>()
   const variables = new Map<string, boolean>()
@@ -154,7 +158,7 @@ type Dropped = typeof dropped
 const notInHeader = /[\u0000-\u0008\u000a-\u001f\u007f]/
 const beyondLatin1 = /[^\p{ASCII}\u0080-\u00ff]/u
 
-/** Stops at the first failure: everything after it depends on the same data. */
+/** Stops at the first failure, since all later results depend on the same data. */
 class Failure {
   readonly error: TemplateError
   constructor(error: TemplateError) {
@@ -168,7 +172,7 @@ const missing = (part: Exclude<Part, string>, at: string, input: TemplateInput):
     : part._tag === "Parameter"
     ? input.declared.has(part.name)
       ? `Pass the parameter "${part.name}", or give it a default in the tool's schema`
-      : `Declare the parameter "${part.name}" in the tool's schema; text in braces that is none is written {{${part.name}}}`
+      : `Declare the parameter "${part.name}" in the tool's schema; if the braces are text, write {{${part.name}}}`
     : Object.hasOwn(input.parameters, part.name) || input.declared.has(part.name)
     ? `"${part.name}" is a call parameter: write {${part.name}}`
     : part.name === "TOOL_FILE"
@@ -177,17 +181,17 @@ const missing = (part: Exclude<Part, string>, at: string, input: TemplateInput):
   return new Failure(new TemplateUnresolved({ at, placeholder: placeholderOf(part), hint }))
 }
 
-/** A path that is data: relative to what is written before it. */
+/** A path from data: relative to the text written before it. */
 const unsafePath = (text: string): string | undefined =>
   text === ""
-    ? "the value is empty, so that the path would be another one"
+    ? "the value is empty, so the path would be a different one"
     : /^[/\\~]|^[A-Za-z]:/.test(text)
-    ? "the value is an absolute path; it is taken from the project's folder on"
+    ? "the value is an absolute path; write it relative to the project's folder"
     : text.includes("\0") || text.includes("\\")
-    ? "a path cannot hold a NUL character or a backslash"
+    ? "a path cannot contain a NUL character or a backslash"
     : undefined
 
-/** A segment that data is a part of, and that is `..` in the end: data of dots may meet written ones. */
+/** A segment that includes data and becomes `..`: dots in the data may join written ones. */
 const climbs = (path: string, from: number, to: number): string | undefined => {
   const start = path.lastIndexOf("/", from - 1) + 1
   const next = path.indexOf("/", to)
@@ -201,7 +205,7 @@ interface Substituted {
   readonly text: string
 }
 
-/** A placeholder's value, or `undefined` when it has none. An empty variable counts as unset where there is a default. */
+/** A placeholder's value. Undefined if it has none. An empty variable counts as unset if there is a default. */
 const valueOf = (part: Exclude<Part, string>, input: TemplateInput): Schema.Json | undefined => {
   if (part._tag === "Malformed") return undefined
   if (part._tag === "Parameter") {
@@ -226,7 +230,7 @@ const renderText = (
   const unsafe = (part: Exclude<Part, string>, issue: string) =>
     new Failure(new TemplateUnsafe({ at, placeholder: placeholderOf(part), issue }))
 
-  // `real` decides; `shown` is what is handed out, and differs only under a mask.
+  // Checks use `real`. `shown` is returned, and differs only under a mask.
   let real = ""
   let shown = ""
   let inUrl = false
@@ -254,8 +258,8 @@ const renderText = (
         if (issue !== undefined) return unsafe(part, issue)
       }
     } else if (mode === "header") {
-      if (notInHeader.test(text)) return unsafe(part, "a header's value cannot hold line ends or control characters")
-      if (beyondLatin1.test(text)) return unsafe(part, "a header's value holds Latin-1 characters only")
+      if (notInHeader.test(text)) return unsafe(part, "a header's value cannot contain newlines or control characters")
+      if (beyondLatin1.test(text)) return unsafe(part, "a header's value can only contain Latin-1 characters")
     } else if (
       mode === "argument" && part._tag === "Parameter" && typeof value !== "number" && !options.afterDashes &&
       real === "" && text.startsWith("-")
@@ -318,7 +322,7 @@ const renderNode = (
   }
 }
 
-/** Puts data into the fields that `compile` found. */
+/** Inserts data into the fields that `compile` found. */
 export const render = (compiled: CompiledTemplate, input: TemplateInput): Result.Result<Rendered, TemplateError> => {
   const substituted: Array<Substituted> = []
   const config = renderNode(compiled.root, input, substituted, { afterDashes: false })

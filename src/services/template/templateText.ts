@@ -1,6 +1,6 @@
-// The grammar of placeholders: `{name}` a call parameter, `${VAR}` and `${VAR:-default}` a variable. One more brace
-// pair, or one more `$`, takes the meaning away and is taken off: `{{name}}` is the text `{name}`. Anything else in
-// braces – JSON, shell, Go templates – is plain text.
+// The grammar of placeholders: `{name}` is a call parameter, `${VAR}` and `${VAR:-default}` are variables. One more
+// brace pair, or one more `$`, escapes a placeholder: `{{name}}` is the text `{name}`. Any other text in braces (JSON,
+// shell, Go templates) is plain text.
 
 export type Part =
   | string

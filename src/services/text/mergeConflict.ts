@@ -1,12 +1,12 @@
-// What git leaves in a file whose merge nobody has finished.
+// Finds unresolved merge conflicts in a text.
 
-/** Fenced code of Markdown, which may show a conflict, with nothing but its line ends left. */
+/** Replaces Markdown's fenced code, which may show a conflict, by its newlines. */
 const withoutFences = (text: string): string =>
   text.replaceAll(/^ {0,3}(```|~~~)[^\n]*\n[^]*?^ {0,3}\1/gm, (fence) => fence.replaceAll(/[^\n]/g, ""))
 
 /**
- * The line, counted from 1, at which a conflict begins: `<<<<<<< `, below it `=======`, below that `>>>>>>> `, each at
- * the start of a line. One of them alone is ordinary text.
+ * The line, 1-based, at which a conflict begins: `<<<<<<< `, below it `=======`, below that `>>>>>>> `, each at the
+ * start of a line. One of them alone is ordinary text.
  */
 export const mergeConflict = (text: string, isMarkdown = false): number | undefined => {
   if (!text.includes("<<<<<<< ")) return undefined

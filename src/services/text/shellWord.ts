@@ -1,4 +1,4 @@
-// One word of a command that a person may paste into a POSIX shell. What others wrote is made harmless for the terminal
+// Quotes one word of a command that a person may paste into a POSIX shell. Foreign text is made safe for the terminal
 // first.
 import { safeLine } from "../error/safeText.ts"
 

@@ -1,5 +1,5 @@
-// Acts that only a person performs. A surface that can reach a person provides HumanGate; whoever performs the act
-// takes the HumanAct that it returned and checks that it was given for exactly these bytes.
+// Acts that only a person performs. A surface that can reach a person provides HumanGate. Code that performs the act
+// takes the HumanAct that the gate returned, and checks that it was given for exactly these bytes.
 import { Context, Effect, type Redacted, Schema } from "effect"
 
 export const HumanActKind = Schema.Literals([
@@ -13,25 +13,25 @@ export const HumanActKind = Schema.Literals([
 ])
 export type HumanActKind = typeof HumanActKind.Type
 
-/** What a person is asked. */
+/** A question to a person. */
 export interface HumanRequest {
   readonly kind: HumanActKind
   /** One line: "Sign tool add 1.0.0". */
   readonly title: string
-  /** Two more lines of at most 76 characters, for where little is seen at once: what it may do, and what changed. */
+  /** Two more lines of at most 76 characters, for surfaces with little room: what the act may do, and what changed. */
   readonly verdict?: readonly [string, string]
-  /** The project that it is about, where that is not the surface's own. */
+  /** The project that it is about, if not the surface's own. */
   readonly project?: string
   /**
-   * Everything that the person needs to decide: items, digests, diffs, what it may do. Foreign text unescaped. A
+   * Everything that the person needs to decide: items, digests, diffs, what it may do. Foreign text is not escaped. A
    * surface that cannot show all of it fails as `HumanRequired`.
    */
   readonly details: string
-  /** What `details` cannot show, and names by size and digest: agreed to on a terminal alone. */
+  /** What `details` cannot show and only names by size and digest. A person can agree to it only on a terminal. */
   readonly unreadable?: ReadonlyArray<string>
-  /** sha256 hex over what the act will do; the performer compares it. */
+  /** SHA-256, in hex, over what the act will do. The code that performs the act compares it. */
   readonly digest: string
-  /** What to type on a terminal instead: "kiwi sign tool add". */
+  /** The command to type on a terminal instead: "kiwi sign tool add". */
   readonly command: string
 }
 
@@ -39,26 +39,26 @@ export interface HumanRequest {
 export interface HumanAct {
   readonly kind: HumanActKind
   readonly digest: string
-  /** How the person was reached; `init`: nobody was, since the bytes came with Kiwi. */
+  /** How the person was reached. `init`: nobody was asked, since the bytes came with Kiwi. */
   readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "init"
-  /** What was seen of the person, for the record: "answered at /dev/pts/3". */
+  /** Evidence of the person, for the audit: "answered at /dev/pts/3". */
   readonly seen?: string
-  /** The coding agent that performs it, or that started the server whose client's person has answered. */
+  /** The coding agent that performs the act, or that started the server whose client's person answered. */
   readonly agent?: string
-  /** What the person typed to open their encrypted signing key. For Identity alone; recorded nowhere. */
+  /** The passphrase that the person typed to open their signing key. Only Identity uses it; it is never recorded. */
   readonly passphrase?: Redacted.Redacted
 }
 
-/** Only a person may do this, and none could be asked here, or what they agreed to is something else by now. */
+/** Only a person may do this, and nobody could be asked here, or what they agreed to has changed. */
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,
   title: Schema.String,
   command: Schema.String,
   /** Why no person could be asked. */
   why: Schema.optionalKey(Schema.String),
-  /** The question is on its way, and the same call comes again with the answer. */
+  /** The question was sent, and the same call will be repeated with the answer. */
   asked: Schema.optionalKey(Schema.Literal(true)),
-  /** What to do, where that is more than to let a person type the command. */
+  /** What to do, if it is more than having a person type the command. */
   remedy: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
@@ -74,7 +74,7 @@ export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanReq
 
 const otherAct = "what was agreed to is something else, or has changed since it was shown"
 
-/** Fails unless a person agreed to exactly this, as it is now. `request`: undefined where nobody has to. */
+/** Fails unless a person agreed to exactly this, as it is now. `request`: undefined if nobody has to agree. */
 export const requireAct = (
   request: HumanRequest | undefined,
   act: HumanAct | undefined
@@ -90,7 +90,7 @@ const ofClients = {
   accept: "the client sent the question back without a yes"
 } as const
 
-/** Said to the person who typed. */
+/** For messages to the person who typed. */
 const ofTerminals = {
   no: "you did not answer yes",
   stopped: "you stopped before the end",
@@ -103,17 +103,18 @@ type OfTerminal = keyof typeof ofTerminals
 
 const isOfTerminal = (answer: OfClient | OfTerminal): answer is OfTerminal => Object.hasOwn(ofTerminals, answer)
 
-/** The person said no, or the client in front of them answered something else than yes. */
+/** The person said no, or the client in front of them did not answer yes. */
 export class HumanDeclined extends Schema.TaggedError<HumanDeclined>()("HumanDeclined", {
   kind: HumanActKind,
   title: Schema.String,
   /**
-   * What a client answered, which may have asked nobody, or how it ended at a terminal. Absent: a person said no.
+   * What a client answered (it may not have asked anybody), or how the question ended at a terminal. Absent: a person
+   * said no.
    */
   answer: Schema.optionalKey(Schema.Literals(["decline", "cancel", "accept", "no", "stopped", "nothing", "wrong"])),
-  /** What the person can type on a terminal instead. */
+  /** The command that the person can type on a terminal instead. */
   command: Schema.optionalKey(Schema.String),
-  /** How the person was reached, and what was seen of them: for the record, as in an act. */
+  /** How the person was reached and the evidence of them, for the audit, as in an act. */
   by: Schema.optionalKey(Schema.Literals(["terminal", "elicitation", "embedder"])),
   /** "answered no at /dev/pts/3" */
   seen: Schema.optionalKey(Schema.String)

@@ -1,20 +1,26 @@
-// An interpreter of a project, or a file that chooses the version of one, as a person was shown it.
+// An interpreter of a project, or a file that chooses its version, as a person was shown it.
 import { Schema } from "effect"
 
 export const ProgramFile = Schema.Struct({
-  /** With every link followed. In the checkout around the project: relative to the project, forward slashes, beginning
-   * with `..` where it lies above it. Outside: absolute. */
+  /**
+   * With every link followed. In the checkout around the project: relative to the project, forward slashes, with `..`
+   * for folders above it. Outside: absolute.
+   */
   path: Schema.String,
-  /** sha256 hex of its bytes; null where it lies outside the checkout. "" where it could not be read, and with an
-   * absolute path where a link leads through that: "/proc", "/dev/fd". */
+  /**
+   * SHA-256, in hex, of its bytes; null outside the checkout. "" if it could not be read; with an absolute path if a
+   * link leads through that path: "/proc", "/dev/fd".
+   */
   sha256: Schema.NullOr(Schema.String)
 })
 export type ProgramFile = typeof ProgramFile.Type
 
 export const ShownProgram = Schema.Struct({
-  /** Where it is looked for, relative to the project: ".venv/bin/python", "../../.nvmrc". */
+  /** The path where it is looked for, relative to the project: ".venv/bin/python", "../../.nvmrc". */
   path: Schema.String,
-  /** What that came down to: the program first, then what it reads before any code of a tool, or starts. */
+  /**
+   * The files that the path resolves to: the program first, then what it starts, or reads before any code of a tool.
+   */
   files: Schema.Array(ProgramFile)
 })
 export type ShownProgram = typeof ShownProgram.Type
@@ -22,11 +28,11 @@ export type ShownProgram = typeof ShownProgram.Type
 export const isSameFile = (a: ProgramFile | undefined, b: ProgramFile | undefined): boolean =>
   a?.path === b?.path && a?.sha256 === b?.sha256
 
-/** Whether two looks at one place saw the same, and could read all of it. */
+/** Whether a place was read completely both times, with the same content. */
 export const isAsShown = (a: ShownProgram["files"], b: ShownProgram["files"]): boolean =>
   a.length === b.length && a.every((file, i) => isSameFile(file, b[i]) && file.sha256 !== "")
 
-/** Whether it is no file, but a place that is another one for each process. */
+/** Whether it stands for a path that differs between processes, and not for a file. */
 export const isProcessPath = ({ path, sha256 }: ProgramFile): boolean => sha256 === "" && path.startsWith("/")
 
 /** The end of a sentence about the place whose link leads through `path`. */

@@ -1,4 +1,5 @@
-// Whose signatures count: you, the signers that you trust, and for a trusted project those that it proposes.
+// Whose signatures count: yours, those of signers that you trust, and in a trusted project those of signers it
+// proposes.
 import { Context, type Effect, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { Tier } from "../item/ItemId.ts"
@@ -6,9 +7,9 @@ import type { LockError } from "../workspace/ProcessLock.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "./HumanAct.ts"
 
 export const Signer = Schema.Struct({
-  /** 16 hex digits, the head of the sha256 of the public key: display and lookup only. */
+  /** 16 hex digits, the start of the public key's SHA-256: for display and lookup only. */
   keyId: Schema.String,
-  /** Raw Ed25519 public key, base64url (43 characters). What is compared. */
+  /** Raw Ed25519 public key, base64url (43 characters). Keys are compared by this. */
   publicKey: Schema.String,
   name: Schema.String
 })
@@ -18,7 +19,7 @@ export type SignerStanding =
   /** The key of this Kiwi's own identity. */
   | { readonly _tag: "You"; readonly signer: Signer }
   /**
-   * Trusted by you (`kiwi trust add`), or proposed by a project that you trusted at those bytes. `asMe`: you said that
+   * Trusted by you (`kiwi trust add`), or proposed by a project whose trust.yaml you accepted. `asMe`: you said that
    * what they sign runs, and matches rules, as yours does.
    */
   | {
@@ -26,24 +27,24 @@ export type SignerStanding =
     readonly signer: Signer
     readonly by: "person" | "project"
     readonly asMe: boolean
-    /** Real path of the one project for which you said so; absent: everywhere, or the project says so itself. */
+    /** Real path of the only project that you named. Absent: everywhere, or the project itself proposes the signer. */
     readonly project?: string
   }
   | { readonly _tag: "Unknown" }
 
-/** Of a project's trust.yaml. */
+/** The issue of a project's trust.yaml that has changed. */
 export const outdatedProposal = "The project's .ai/config/trust.yaml is not as you accepted it, so nobody in it counts"
 
-/** What a person says about a signer: one of `kiwi trust add`. */
+/** What a person decides about a signer: one `kiwi trust add`. */
 export interface SignerGrant {
   readonly signer: Signer
-  /** `me`: what they sign runs as yours does. `other`: the signature counts, as somebody else's. */
+  /** `me`: what they sign runs as yours does. `other`: the signature counts, but as another person's. */
   readonly as: "me" | "other"
-  /** Real path of the one project in which it holds; `undefined`: in your user space and in every project. */
+  /** Real path of the only project in which it holds. Undefined: in your user space and in every project. */
   readonly project: string | undefined
 }
 
-/** What was given as a signer's public key is none, or one that anybody could sign for; or no name can be so. */
+/** The text is not a valid public key, anybody could sign for the key, or the name is not acceptable. */
 export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerInvalid", {
   issue: Schema.String,
   /** What the issue is about. Default: the key. */
@@ -51,7 +52,7 @@ export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerIn
 }) {
   override get message() {
     return this.about === "name"
-      ? `This is no signer: ${this.issue}`
+      ? `This is not a valid signer: ${this.issue}`
       : `This is not a signer's public key: ${this.issue}`
   }
   get remediation() {
@@ -60,14 +61,14 @@ export class SignerInvalid extends Schema.TaggedError<SignerInvalid>()("SignerIn
   }
 }
 
-/** Nobody whom this project proposes, or whom you trust, has this name; or more than one has. */
+/** No signer that this project proposes or that you trust has this name, or more than one has it. */
 export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUnknown", {
   name: Schema.String,
-  /** Public keys of all that have the name. */
+  /** Public keys of all signers with that name. */
   keys: Schema.Array(Schema.String),
-  /** Names of those whom the project proposes, or whom you trust. */
+  /** Names of the signers that the project proposes or that you trust. */
   known: Schema.Array(Schema.String),
-  /** Whether trust.yaml is not as you accepted it. */
+  /** Whether trust.yaml has changed since you accepted it. */
   outdated: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
@@ -87,12 +88,12 @@ export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUn
   }
 }
 
-/** There is nobody whom you trust by this name or key, or more than one; so nothing was taken back. */
+/** No trusted signer has this name or key, or more than one has it. Nothing was removed. */
 export class SignerNotTrusted extends Schema.TaggedError<SignerNotTrusted>()("SignerNotTrusted", {
   who: Schema.String,
-  /** How many have the name. */
+  /** How many signers have the name. */
   count: Schema.Int,
-  /** Whom you trust, or those of them who have the name: `0123456789abcdef "Mia"`. */
+  /** The signers that you trust, or those with that name: `0123456789abcdef "Mia"`. */
   known: Schema.Array(Schema.String)
 }) {
   override get message() {
@@ -108,9 +109,9 @@ export class SignerNotTrusted extends Schema.TaggedError<SignerNotTrusted>()("Si
   }
 }
 
-/** The project's trust.yaml cannot take another signer. */
+/** The signer cannot be added to the project's trust.yaml. */
 export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("ProposalRefused", {
-  /** 0 where it is about the whole file. */
+  /** 0 for the whole file. */
   line: Schema.Int,
   issue: Schema.String
 }) {
@@ -120,16 +121,16 @@ export class ProposalRefused extends Schema.TaggedError<ProposalRefused>()("Prop
     }: ${this.issue}`
   }
   get remediation() {
-    return "Look at the file, which holds a list, signers, of maps with name and public_key (docs/trust.md), and try again: kiwi trust propose"
+    return "Correct the file: it has a list, signers, of maps with name and public_key (docs/trust.md); then try again: kiwi trust propose"
   }
 }
 
-/** What is kept about whom you trust cannot be believed, so nobody in it is trusted, and it is not written over. */
+/** The file of trusted signers is not valid, so nobody in it is trusted. It is not overwritten. */
 export class SignersUnbelieved extends Schema.TaggedError<SignersUnbelieved>()("SignersUnbelieved", {
   detail: Schema.String
 }) {
   override get message() {
-    return `signers.json in Kiwi's folder is not believed, so nobody that you trusted by it counts: ${this.detail}`
+    return `signers.json in Kiwi's folder cannot be used, so nobody whom you trusted in it counts: ${this.detail}`
   }
   get remediation() {
     return "Restore signers.json from a backup; or move it away and trust each signer again: kiwi trust add <public key> --name <who>"
@@ -137,26 +138,26 @@ export class SignersUnbelieved extends Schema.TaggedError<SignersUnbelieved>()("
 }
 
 export class SignerTrust extends Context.Service<SignerTrust, {
-  /** Every key that has this id and may sign for this tier. A key id is no identity: each is tried. */
+  /** Every key that has this id and may sign for this tier. Key ids are not unique: each key is tried. */
   readonly candidates: (keyId: string, tier: Tier) => Effect.Effect<ReadonlyArray<SignerStanding>>
   readonly list: Effect.Effect<ReadonlyArray<SignerStanding>>
-  /** Why signers that you trusted do not count, where what is kept of them cannot be believed. */
+  /** Why signers that you trusted do not count, if their file is not valid. */
   readonly problem: Effect.Effect<SignersUnbelieved | undefined>
-  /** Whether this trusted project's trust.yaml is not as a person accepted it, so that it proposes nobody. */
+  /** Whether this trusted project's trust.yaml has changed since a person accepted it, so that it proposes nobody. */
   readonly outdated: Effect.Effect<boolean>
-  /** A signer from what somebody typed; the key id is computed. */
+  /** Parses a signer that somebody typed. The key id is computed. */
   readonly parse: (publicKey: string, name: string) => Effect.Effect<Signer, SignerInvalid>
   readonly proposeAdd: (grant: SignerGrant) => HumanRequest
   /**
-   * What was said about the same key and place before is replaced. Fails as `HumanRequired` if the act was given for
-   * something else. The same for `remove`.
+   * Replaces an earlier grant for the same key and project. Fails as `HumanRequired` if the act was given for something
+   * else. The same for `remove`.
    */
   readonly add: (
     grant: SignerGrant,
     act: HumanAct
   ) => Effect.Effect<void, SignerInvalid | HumanRequired | WriteRefused | LockError>
   readonly proposeRemove: (keyId: string) => HumanRequest
-  /** Takes back all that you said about the signers with this id; says whether there was anything. */
+  /** Removes all grants for the signers with this id. Returns whether there were any. */
   readonly remove: (
     keyId: string,
     act: HumanAct

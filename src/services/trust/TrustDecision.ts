@@ -1,5 +1,5 @@
-// What a person decided about a project, as it is kept in `trust.json` below $KIWI_HOME. It names the project itself,
-// so that a decision that was moved to another project's place says nothing there.
+// A person's decision about a project, as stored in `trust.json` below $KIWI_HOME. It names the project itself, so that
+// a decision moved to another project's place has no effect there.
 import { Schema } from "effect"
 import { ShownProgram } from "./ShownProgram.ts"
 
@@ -8,7 +8,7 @@ export const AcceptedFile = Schema.Struct({
   path: Schema.String,
   /** sha256 hex. */
   digest: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
-  /** Of a `.env*`: the names it sets. Its values are kept nowhere. */
+  /** In a `.env*`: the names it sets. Its values are not stored. */
   names: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type AcceptedFile = typeof AcceptedFile.Type
@@ -17,16 +17,16 @@ export const TrustDecision = Schema.Struct({
   version: Schema.Literal(1),
   /** Real path of the project. */
   root: Schema.String,
-  /** Which folder that was; see layers/trust/projectFolder.ts. */
+  /** The folder's identity; see layers/trust/projectFolder.ts. */
   folder: Schema.String,
-  /** sha256 hex of the secret that was left in the folder, by which it is known where inodes and times of birth change. */
+  /** SHA-256, in hex, of the secret left in the folder, which identifies it when inodes and times of birth change. */
   mark: Schema.optionalKey(Schema.String),
-  /** What was wrong with owners and modes, and seen by the person. */
+  /** What was wrong with owners and modes, and was shown to the person. */
   seen: Schema.Array(Schema.String),
   time: Schema.String,
   by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "init"]),
   files: Schema.Array(AcceptedFile),
-  /** Interpreters that were there and that the person was shown; none in decisions that do not say. */
+  /** Interpreters that existed and that the person was shown. Absent in older decisions: none. */
   interpreters: Schema.optionalKey(Schema.Array(ShownProgram))
 })
 export type TrustDecision = typeof TrustDecision.Type
@@ -35,7 +35,7 @@ export const trustDecisionJson = Schema.fromJsonString(TrustDecision)
 
 const environment = /^(?:\.ai\/)?\.env[^/]*$/
 
-/** `.env*` of the project or of `.ai`. */
+/** A `.env*` file in the project or in `.ai`. */
 export const isEnvironmentFile = (path: string): boolean => environment.test(path)
 
 /** A control file: anything under `.ai/config/`, `.ai/extractors/`, and `.env*`. */

@@ -1,8 +1,8 @@
-// Where things are kept. `.ai/` of a project holds what people write, and evidence; what Kiwi decides by lives in
-// $KIWI_HOME, outside every project, so that no repository can bring a decision with it.
+// Where things are stored. A project's `.ai/` has what people write, and the audit. What Kiwi's decisions depend on is
+// in $KIWI_HOME, outside every project, so that a repository cannot contain a decision.
 import { Context, Schema } from "effect"
 
-/** A variable that says where Kiwi keeps things names no folder that Kiwi could be sure of. */
+/** A variable for one of Kiwi's folders does not name a folder that Kiwi can use safely. */
 export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused", {
   variable: Schema.Literals(["HOME", "KIWI_HOME", "USER_SPACE"]),
   issue: Schema.String
@@ -18,9 +18,9 @@ export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused"
 }
 
 /**
- * The folders of one process. All absolute, and real as far as they exist; nothing is created here. Folders under
- * `home` are created 0700, files 0600, by whoever first writes there. Whether they may be believed (owner, modes, a
- * link that leads nowhere) is ProjectTrust's to say.
+ * The folders of one process. All are absolute, and real paths as far as they exist; nothing is created here. Folders
+ * under `home` are created with mode 0700 and files with 0600, by the first writer. ProjectTrust checks whether they
+ * are safe to use (owner, modes, broken links).
  */
 export class KiwiHome extends Context.Service<KiwiHome, {
   /** `$KIWI_HOME`, default `~/.kiwi`. */

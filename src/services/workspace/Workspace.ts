@@ -1,7 +1,7 @@
 // The project that a kernel serves, or none: a kernel without a project still has the user and system tiers.
 import { Context, type Option, Schema } from "effect"
 
-/** The folder that was named as the project is not there, or is no folder. */
+/** The folder named as the project does not exist or is not a folder. */
 export class ProjectNotFound extends Schema.TaggedError<ProjectNotFound>()("ProjectNotFound", {
   /** As the caller wrote it. */
   dir: Schema.String,
@@ -16,7 +16,7 @@ export class ProjectNotFound extends Schema.TaggedError<ProjectNotFound>()("Proj
 }
 
 export interface Project {
-  /** Random id under which `$KIWI_HOME/projects/<id>/` keeps what Kiwi decides about this project. */
+  /** Random id: `$KIWI_HOME/projects/<id>/` has Kiwi's decisions and state about this project. */
   readonly id: string
   /** The project's real path. */
   readonly root: string
@@ -28,7 +28,7 @@ export interface Project {
 
 export class Workspace extends Context.Service<Workspace, {
   readonly project: Option.Option<Project>
-  /** Where state about this workspace is kept: the project's `state`, or `$KIWI_HOME/user` without a project. */
+  /** Folder for state about this workspace: the project's `state`, or `$KIWI_HOME/user` without a project. */
   readonly state: string
   /** Where tools run: the project's root, or a private folder below `state` without a project. */
   readonly cwd: string

@@ -1,8 +1,8 @@
-// Control files by their Schema. What is wrong is told with its position and path, all of it at once, and a key that the
-// schema does not have is an error: a misspelt rule must never count as none.
+// Decodes control files by their Schema. All issues are reported at once, with positions. A key that the schema does
+// not have is an error: a misspelt rule must not be ignored silently.
 //
-// Gotcha: messages of a schema are written to go after a path ("must be a duration from 100ms to 7d"), and never quote
-// the value: most files are shown before anybody trusts them.
+// Gotcha: a schema's messages continue a path ("must be a duration from 100ms to 7d") and never quote the value, since
+// most files are shown before anybody trusts them.
 import { Array as Arr, Effect, JsonPointer, Result, type Schema, SchemaParser } from "effect"
 import type { SchemaAST, SchemaIssue } from "effect"
 import { safeLine } from "../error/safeText.ts"
@@ -15,7 +15,7 @@ const closed: SchemaAST.ParseOptions = { errors: "all", onExcessProperty: "error
 
 const missing = "is missing"
 
-/** Keys such as "__proto__" stay keys. */
+/** Keys such as "__proto__" are plain data. */
 const valueOf = (node: YamlNode): Schema.Json => {
   switch (node._tag) {
     case "Scalar":
@@ -30,7 +30,7 @@ const valueOf = (node: YamlNode): Schema.Json => {
 interface Found {
   readonly path: ReadonlyArray<PropertyKey>
   readonly issue: string
-  /** The key itself is wrong, not its value. `meant`: the key that was probably meant. */
+  /** Set if the key is wrong and not its value. `meant`: the key that was probably intended. */
   readonly unknownKey?: { readonly meant: string | undefined }
 }
 
@@ -82,7 +82,7 @@ const unknown = (path: ReadonlyArray<PropertyKey>, known: ReadonlyArray<string>)
   return { path, issue: `is not known here${hint}`, unknownKey: { meant } }
 }
 
-/** Of alternatives the one that fits but for what is inside; else what all of them are. */
+/** The issues of the alternative that fits except for its content; if none fits, what all alternatives expect. */
 const nearestBranch = (issue: SchemaIssue.AnyOf, path: ReadonlyArray<PropertyKey>): ReadonlyArray<Found> => {
   const message = noted(issue.ast.annotations, "message")
   if (message !== undefined) return [{ path, issue: message }]
@@ -115,15 +115,15 @@ const find = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): Reado
     case "InvalidType":
       return [{ path, issue: expected(issue.ast) }]
     case "InvalidValue":
-      return [{ path, issue: failed(issue.annotations) ?? "is not a value that it can have" }]
+      return [{ path, issue: failed(issue.annotations) ?? "is not an allowed value" }]
     case "OneOf":
-      return [{ path, issue: "fits more than one of what it may be" }]
+      return [{ path, issue: "fits more than one of its possible forms" }]
     case "Forbidden":
       return [{ path, issue: "is not allowed" }]
   }
 }
 
-/** The value's position, or its key's. For what is missing, that of the map that it is missing in. */
+/** The position of the value, or of an unknown key. For a missing key, the position of its map. */
 const positionOf = (root: YamlNode, { path, unknownKey }: Found): Position => {
   let node = root
   let key: Position = root
@@ -143,7 +143,7 @@ const below = (at: string, path: string): string =>
 const pointerOf = (path: ReadonlyArray<PropertyKey>): string =>
   path.map((one) => `/${JsonPointer.escapeToken(String(one))}`).join("")
 
-/** A key that is missing because it is misspelt is told once. */
+/** Drops the issue of a missing key that is reported as misspelt. */
 const withoutMisspelt = (all: ReadonlyArray<Found>): ReadonlyArray<Found> => {
   const meant = new Set(
     all.flatMap(({ path, unknownKey }) =>
@@ -153,7 +153,7 @@ const withoutMisspelt = (all: ReadonlyArray<Found>): ReadonlyArray<Found> => {
   return all.filter(({ issue, path }) => issue !== missing || !meant.has(pointerOf(path)))
 }
 
-/** What a part of a control file says. `at`: the path of the part in the file. */
+/** Decodes a part of a control file. `at`: the path of the part in the file. */
 export const decodeNode = <A>(
   node: YamlNode,
   schema: Schema.ConstraintDecoder<A>,
@@ -170,12 +170,12 @@ export const decodeNode = <A>(
     return new ControlInvalid({
       issues: Arr.isReadonlyArrayNonEmpty(issues)
         ? issues
-        : [{ line: node.line, column: node.column, path: at, issue: "is not what it must be" }]
+        : [{ line: node.line, column: node.column, path: at, issue: "does not have the required form" }]
     })
   })
 }
 
-/** What Kiwi itself wrote: JSON that is the same when it is written again, so that no key is in it twice. */
+/** Parses JSON that Kiwi itself wrote. It must print to the same bytes again, so that no key is duplicated. */
 const ownJson = (bytes: Uint8Array): unknown => {
   const text = new TextDecoder().decode(bytes)
   const value = text.startsWith("{") ? Result.getOrUndefined(Result.try((): unknown => JSON.parse(text))) : undefined
@@ -183,8 +183,8 @@ const ownJson = (bytes: Uint8Array): unknown => {
 }
 
 /**
- * What a control file says, YAML or JSON. `maxBytes`: more than 128 KiB, for what Kiwi itself writes. That is read without
- * loading a parser of YAML, unless something is wrong with it.
+ * Decodes a control file, YAML or JSON. `maxBytes`: more than 128 KiB, for files that Kiwi itself writes. Those are
+ * read without loading the YAML parser unless they have an error.
  */
 export const decodeControl = <A>(
   bytes: Uint8Array,

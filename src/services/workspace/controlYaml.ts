@@ -1,11 +1,11 @@
-// YAML of control files, which anybody may have written: no aliases, no tags, no merge keys, no key twice, string keys,
-// bounded depth and size. Every value keeps its position, since what is wrong with it is told to a person.
+// Parses the YAML of control files, which anybody may have written: no aliases, no tags, no merge keys, no duplicate
+// keys, only string keys, bounded depth and size. Every value keeps its position for error messages.
 import { Data, Effect, Result } from "effect"
 import type { Node, Pair } from "yaml"
 import { safeLine } from "../error/safeText.ts"
 import { mergeConflict } from "../text/mergeConflict.ts"
 
-/** Where something begins in the text. Both count from 1; columns are UTF-16 units. */
+/** A position in the text, both 1-based. Columns are UTF-16 units. */
 export interface Position {
   readonly line: number
   readonly column: number
@@ -16,20 +16,20 @@ export type YamlNode =
   | Position & { readonly _tag: "List"; readonly items: ReadonlyArray<YamlNode> }
   | Position & { readonly _tag: "Map"; readonly entries: ReadonlyMap<string, YamlEntry> }
 
-/** Its position is the key's. */
+/** Its position is that of the key. */
 export interface YamlEntry extends Position {
   readonly value: YamlNode
 }
 
-/** One thing that is wrong in a control file. */
+/** One issue of a control file. */
 export interface ControlIssue extends Position {
-  /** "signers[0].name"; "" for the file. Shown escaped: keys are the author's words. */
+  /** "signers[0].name"; "" for the file. Escape it when showing it: keys are the author's words. */
   readonly path: string
-  /** What goes after the path: "is missing". Holds no value of the file. */
+  /** The text after the path: "is missing". Does not quote any value of the file. */
   readonly issue: string
 }
 
-/** A control file cannot be used. Whoever reads it says which one, and what counts in its place. */
+/** A control file cannot be used. The caller says which one, and what applies instead. */
 export class ControlInvalid extends Data.TaggedError("ControlInvalid")<{
   /** In the order of the text, at least one. */
   readonly issues: readonly [ControlIssue, ...ReadonlyArray<ControlIssue>]
@@ -73,7 +73,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array, m
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
 
-  /** `outer`: the offset of the key or the list, for a value that is not written. */
+  /** `outer`: the offset of the key or list, for a missing value. */
   const build = (node: Node | null | undefined, outer: number, depth: number): YamlNode => {
     const offset = node?.range?.[0] ?? outer
     if (depth > maxDepth) throw new Malformed(offset, tooDeep)
@@ -128,7 +128,7 @@ export const parseControlYaml = Effect.fnUntraced(function*(bytes: Uint8Array, m
     })
     const conflict = mergeConflict(text)
     if (conflict !== undefined) {
-      throw new Malformed(text.search(/^\ufeff?<<<<<<< /m), `it holds a merge conflict, line ${conflict}`)
+      throw new Malformed(text.search(/^\ufeff?<<<<<<< /m), `it has a merge conflict in line ${conflict}`)
     }
     const problem = document.errors[0] ?? document.warnings[0]
     if (problem !== undefined) throw new Malformed(problem.pos[0], shortened(problem.message))

@@ -222,7 +222,7 @@ describe("attacks", () => {
       const env = yield* resolve(withRuntime({ env: { X: "${LD_PRELOAD:-none}" } }), { control: { ".env": text } })
       assert.strictEqual(valuesOf(env.child)["X"], "none")
       assert.deepStrictEqual(env.warnings, [
-        { file: "project:.env", line: 1, issue: "LD_PRELOAD is taken from no .env file" }
+        { file: "project:.env", line: 1, issue: "LD_PRELOAD is never taken from a .env file" }
       ])
     }))
 

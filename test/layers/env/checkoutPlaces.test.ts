@@ -81,7 +81,7 @@ const stopped: ReadonlyArray<Case> = [
     variables: { PATH: "/usr/bin", NVM_DIR: "/srv/mono/nvm" },
     programs: ["/srv/mono/nvm/versions/node/v20.1.0/bin/node"],
     files: { "/srv/mono/nvm/alias/default": "20\n" }
-  }, "the folder of nvm lies in the project's checkout"]
+  }, "the folder of nvm is inside the project's checkout"]
 ]
 
 describe("an interpreter in the checkout around a project", () => {

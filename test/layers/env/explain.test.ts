@@ -98,7 +98,7 @@ describe("EnvResolver.explain", () => {
         [
           ["BASE", false, []],
           ["GONE", true, []],
-          ["NODE_OPTIONS", true, ["NODE_OPTIONS is taken from no .env file"]]
+          ["NODE_OPTIONS", true, ["NODE_OPTIONS is never taken from a .env file"]]
         ]
       )
       assert.deepStrictEqual(found.problem?.variables, ["GONE", "NODE_OPTIONS"])

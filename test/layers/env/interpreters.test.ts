@@ -245,12 +245,12 @@ describe("version_manager", () => {
       for (const text of ["../../../evil", "v20.9.0/../../../../evil", "..", "a b", "$(id)", "v1\0", "x".repeat(100)]) {
         assert.match(
           (yield* managed({ manager: "nvm" }, world(text))) ?? "",
-          /^missing: .*(no version|not installed)/,
+          /^missing: .*(is not valid|not installed)/,
           text
         )
       }
       const outside = { ...nvmrc("../evil"), files: { ...nvmrc("../evil").files, "/home/u/.nvm/evil": "18" } }
-      assert.include(yield* managed({ manager: "nvm" }, outside), "no version")
+      assert.include(yield* managed({ manager: "nvm" }, outside), "is not valid")
       const linked = yield* managed({ manager: "nvm", version: "v20.0.0" }, {
         programs: [evil],
         links: { "/home/u/.nvm/versions/node/v20.0.0": "/home/u/evil" }

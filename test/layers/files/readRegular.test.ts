@@ -87,7 +87,7 @@ describe("a regular file is read, and not", () => {
           })
         )
         const error = Result.isFailure(read) ? read.failure : undefined
-        assert.strictEqual(error instanceof Refused ? error.message : error, "it changed while it was read")
+        assert.strictEqual(error instanceof Refused ? error.message : error, "it changed while being read")
       }
     }))
 

@@ -150,7 +150,7 @@ describe("the block is found before any XML is parsed", () => {
     Effect.gen(function*() {
       assert.include((yield* invalid(parseDirective("ops/deploy.md", "# x\n"))).issue, "no fenced xml block")
       assert.include((yield* invalid(parseDirective("ops/deploy.md", ""))).issue, "no fenced xml block")
-      assert.include((yield* invalid(parse("<other/>"))).issue, "does not hold a <directive>")
+      assert.include((yield* invalid(parse("<other/>"))).issue, "does not contain a <directive>")
       const two = yield* invalid(parseDirective("ops/deploy.md", inFence(xml("x")) + inFence(xml("y"))))
       assert.include(two.issue, "second block")
     }))
@@ -300,7 +300,7 @@ describe("what a directive must say", () => {
         ["<model tier=\"fast\"/>", "<cost max_turns=\"3\"/>", "<limits> has taken its place", 11, 5],
         ["<model tier=\"fast\"/>", "<limits><turns>many</turns></limits>", "not a number", 11, 5],
         ["<model tier=\"fast\"/>", "<hooks><hook><when>x</when></hook></hooks>", "no <directive>", 11, 12],
-        ["<model tier=\"fast\"/>", "<hooks><x/></hooks>", "cannot stand in <hooks>", 11, 12],
+        ["<model tier=\"fast\"/>", "<hooks><x/></hooks>", "is not allowed in <hooks>", 11, 12],
         ["<process>", "<inputs><input/></inputs><process>", "no usable name", 13, 11],
         ["<process>", "<inputs><input name=\"a\" type=\"date\"/></inputs><process>", "type is unknown", 13, 11],
         [
@@ -310,7 +310,7 @@ describe("what a directive must say", () => {
           13,
           11
         ],
-        ["<process>", "<inputs><input name=\"a\"/><input name=\"a\"/></inputs><process>", "there twice", 13, 28],
+        ["<process>", "<inputs><input name=\"a\"/><input name=\"a\"/></inputs><process>", "duplicated", 13, 28],
         ["<process>", "<inputs/><inputs/><process>", "second <inputs>", 13, 12],
         ["metadata>", "metadatum>", "Invalid directive XML", 12, 3]
       ]

@@ -64,7 +64,7 @@ describe("extractors", () => {
         tags: ["one", "two"],
         entrypoint: "hello.rb"
       })
-      assert.include((yield* invalid(parseFiles(files))).issue, "no extractor for .rb files")
+      assert.include((yield* invalid(parseFiles(files))).issue, "no accepted extractor reads .rb files")
       const wrong = yield* invalid(parseFiles({ "tools/hello.rb": "# version: x\n" }, { tool: [loaded] }))
       assert.include(wrong.issue, "semantic version")
     }))

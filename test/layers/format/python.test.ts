@@ -170,7 +170,7 @@ def f():
         ["TAGS = \"a\"", "not a list"],
         ["REQUIRES = [\"git\"]", "not a capability"],
         ["REQUIRES = {\"comands\": []}", "unknown member"],
-        ["INPUT_SCHEMA = {\"type\": \"array\"}", "schema of an object"],
+        ["INPUT_SCHEMA = {\"type\": \"array\"}", "object schema"],
         ["__mutates_state__ = 1", "neither true nor false"],
         ["PARAMETERS = [{\"name\": \"a\", \"type\": \"date\"}]", "unknown"]
       ]

@@ -110,11 +110,11 @@ parameters:
         ["config: !!js/function 'x'\n", "tags", 5, 9],
         ["config: !x 1\n", "tags", 5, 9],
         ["---\na: 1\n", "not YAML", 5, 1],
-        ["config: {<<: {a: 1}, <<: {a: 1}}\n", "twice", 5, 22],
-        ["config: {a: 1, a: 2}\n", "twice", 5, 16],
+        ["config: {<<: {a: 1}, <<: {a: 1}}\n", "duplicated", 5, 22],
+        ["config: {a: 1, a: 2}\n", "duplicated", 5, 16],
         ["config: {__proto__: 1}\n", "__proto__", 5, 10],
         ["config: {1: 2}\n", "key is not text", 5, 10],
-        ["config: {n: .inf}\n", "no form in JSON", 5, 13],
+        ["config: {n: .inf}\n", "cannot be written in JSON", 5, 13],
         ["config: {n: 12345678901234567890}\n", "too large", 5, 13],
         ["config: {n: \"\\ud800\"}\n", "surrogate", 5, 13],
         ["config:\n\t- a\n", "not YAML", 6, 1],
@@ -178,7 +178,7 @@ entrypoint: src/main.py
       for (const entrypoint of ["other.py", "../main.py", "/etc/passwd", "src", ""]) {
         const text = manifest.replace("src/main.py", JSON.stringify(entrypoint))
         const error = yield* invalid(parseFiles({ "tools/report/tool.yaml": text, "tools/report/src/main.py": "x" }))
-        assert.include(error.issue, "no file of the folder")
+        assert.include(error.issue, "not a file of the folder")
         assert.include(error.item, "project:tools/report/tool.yaml")
       }
       const without = manifest.replace("entrypoint: src/main.py\n", "")

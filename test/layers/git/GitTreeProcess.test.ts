@@ -304,7 +304,7 @@ describe("a repository that git would not come back from", () => {
           put(project, place, kind)
           for (const at of [project, join(project, ".ai")]) {
             const detail = yield* refusalOf(read("HEAD", at))
-            assert.match(String(detail), new RegExp(`^\\.git/${place} is (?:no file|larger than 67108864 bytes)$`))
+            assert.match(String(detail), new RegExp(`^\\.git/${place} is (?:not a file|larger than 67108864 bytes)$`))
           }
         }))
     }
@@ -316,7 +316,7 @@ describe("a repository that git would not come back from", () => {
       const id = git(["rev-parse", "HEAD"])
       const place = `objects/${id.slice(0, 2)}/${id.slice(2)}`
       put(project, place, kinds["a pipe"]!)
-      assert.strictEqual(yield* refusalOf(read("HEAD")), `.git/${place} is no file`)
+      assert.strictEqual(yield* refusalOf(read("HEAD")), `.git/${place} is not a file`)
     }))
 
   it.live("also where the project is a worktree", () =>
@@ -326,10 +326,10 @@ describe("a repository that git would not come back from", () => {
       git(["worktree", "add", "-q", tree])
       assert.isTrue((yield* read("HEAD", tree)).files.has(".env"))
       put(project, "worktrees/tree/HEAD", kinds["a pipe"]!)
-      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/HEAD is no file")
+      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/HEAD is not a file")
       put(project, "worktrees/tree/HEAD", (path) => fs.writeFileSync(path, "ref: refs/heads/tree\n"))
       put(project, "packed-refs", kinds["a pipe"]!)
-      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/packed-refs is no file")
+      assert.strictEqual(yield* refusalOf(read("HEAD", tree)), ".git/packed-refs is not a file")
     }))
 
   it.live("and what git does not read is left alone", () =>

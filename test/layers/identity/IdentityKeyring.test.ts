@@ -143,7 +143,7 @@ describe("IdentityKeyring", () => {
       assert.isTrue(isSignedBy(signer.publicKey, "m", signature!))
       for (
         const [config, words] of [
-          [{ KIWI_PASSPHRASE: `${passphrase}.` }, "does not open by the passphrase in KIWI_PASSPHRASE"],
+          [{ KIWI_PASSPHRASE: `${passphrase}.` }, "The passphrase in KIWI_PASSPHRASE"],
           [{ KIWI_PASSPHRASE: "" }, "its passphrase was not given"],
           [{}, "its passphrase was not given"]
         ] as const

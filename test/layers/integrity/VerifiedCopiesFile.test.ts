@@ -73,7 +73,7 @@ describe("VerifiedCopiesFile", () => {
       assert.strictEqual(mode(join(folder, "lib")), 0o500)
       assert.strictEqual(fs.readFileSync(join(folder, "lib/deep/a.py"), "utf8"), "a = 1\n")
       const error = yield* Effect.flip(copies.materialize(verified(web), "other.sh"))
-      assert.include(error.message, "none of the item's files")
+      assert.include(error.message, "not one of the item's files")
     }))
 
   it.effect("gives two names of one content a folder each", () =>

@@ -282,7 +282,7 @@ describe("VerifierEd25519", () => {
         const words of [
           "lib/a.py has changed",
           "run.sh has changed",
-          "data.bin is gone",
+          "data.bin was removed",
           "one file is new"
         ]
       ) {

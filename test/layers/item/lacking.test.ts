@@ -32,7 +32,7 @@ it.effect("programs without an ending that Kiwi reads are problems, and data is 
   Effect.gen(function*() {
     const problems = yield* store.problems
     assert.deepStrictEqual(
-      problems.map(({ message }) => message.replace(/: no tool has such a name.*/, "")).toSorted(),
+      problems.map(({ message }) => message.replace(/: a tool cannot have this name.*/, "")).toSorted(),
       [
         "project:tools/a.pl",
         "project:tools/b.zsh",
@@ -50,7 +50,7 @@ it.effect("what is asked for by such a name is told what it lacks", () =>
   Effect.gen(function*() {
     for (const id of ["deploy", "restart-all", "stats", "a", "b", "c", "d"]) {
       const error = yield* Effect.flip(store.find({ id, type: "tool" }))
-      assert.include(error.remediation, "A file of that name is no tool", id)
+      assert.include(error.remediation, "A file of that name is not a tool", id)
       assert.include(error.remediation, "tool.yaml", id)
     }
     for (const id of ["rep", "er"]) {

@@ -65,7 +65,7 @@ describe("an item of another source than files", () => {
 
       shelf.items.set("acme/greet", shelfTool({ description: "Changed" }))
       assert.deepInclude((yield* find("greet"))[0], { state: "tampered" })
-      assert.match((yield* failed(call("greet"))).message, /not what was approved/)
+      assert.match((yield* failed(call("greet"))).message, /has changed since it was approved/)
 
       shelf.items.delete("acme/greet")
       assert.deepStrictEqual(yield* find("greet"), [])
@@ -90,7 +90,7 @@ describe("an item of another source than files", () => {
     Effect.gen(function*() {
       const signatures = yield* Signatures
       const refusal = yield* failed(signatures.plan({ id: "acme/part", type: "tool", tier: "user" }))
-      assert.match(refusal.message, /what is no file of a tier is not signed/)
+      assert.match(refusal.message, /only files of a tier are signed/)
       const { items } = yield* signatures.plan({ id: "**", type: "tool", tier: "user" })
       assert.deepStrictEqual(items.map(({ location }) => showLocation(location)), ["user:tools/own.yaml"])
     }).pipe(
@@ -280,7 +280,7 @@ describe("an id", () => {
       assert.deepStrictEqual(found, ["fine"])
       for (const id of odd) assert.include(["ItemIdInvalid", "ItemNotFound"], (yield* failed(run(id)))._tag)
       const [problem] = yield* store.problems
-      assert.match(problem?.message ?? "", new RegExp(`user:shelf: ${odd.length + 3} of what this source lists`))
+      assert.match(problem?.message ?? "", new RegExp(`user:shelf: ${odd.length + 3} entries of this source`))
     }).pipe(Effect.provide(over([
       makeShelf({}, {
         list: Effect.succeed([

@@ -429,7 +429,7 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
         assert.strictEqual(yield* last, "2026-11-22T12:00:00.000Z")
         yield* store.save(frozen({ content: "other" }), { scope: "project" })
         assert.isUndefined(yield* last)
-        // It held, but it is not there any more.
+        // It held, but it no longer exists.
         yield* store.markValidated(saved)
         assert.isUndefined(yield* last)
       }))

@@ -87,8 +87,8 @@ describe("LockfileStoreFile follows no link", () => {
 
 describe("LockfileStoreFile tells what is no lockfile", () => {
   const cases: ReadonlyArray<readonly [what: string, make: (file: string) => void, issue: string]> = [
-    ["a folder", (file) => fs.mkdirSync(file), "it is no regular file"],
-    ["a pipe, without waiting for it", (file) => execFileSync("mkfifo", [file]), "it is no regular file"],
+    ["a folder", (file) => fs.mkdirSync(file), "it is not a regular file"],
+    ["a pipe, without waiting for it", (file) => execFileSync("mkfifo", [file]), "it is not a regular file"],
     ["what is too large", (file) => fs.writeFileSync(file, " ".repeat(4 * 1024 * 1024) + lockText()), "it is larger"],
     ["what is not UTF-8", (file) => fs.writeFileSync(file, Buffer.from([0x22, 0xff, 0x22])), "it is not UTF-8"]
   ]

@@ -178,7 +178,7 @@ describe("updating a lock that is there and cannot be used", () => {
       (text) => text.replace(/("chain_hash": ")[0-9a-f]{12}/, "$1000000000000"),
       "chain_hash"
     ],
-    ["it is no JSON", () => "{", "JSON"],
+    ["it is not JSON", () => "{", "JSON"],
     ["it is empty", () => "", "JSON"],
     ["it has another version", (text) => text.replace("\"lockfile_version\": 1", "\"lockfile_version\": 2"), "version"],
     ["a field is missing", (text) => text.replace("\"runtime\"", "\"other\""), "runtime"]

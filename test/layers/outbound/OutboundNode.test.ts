@@ -300,8 +300,8 @@ describe("Outbound", () => {
     it.live("that are cut, malformed or too much in their heads are failures", () =>
       Effect.gen(function*() {
         const cases = [
-          ["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", "cut"],
-          ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", "cut"],
+          ["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", "closed early"],
+          ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel", "closed early"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nplain", "malformed"],
           ["HTTP/1.1 200 OK\r\ncontent-encoding: rot13\r\ncontent-length: 1\r\n\r\nx", "unknown encoding"],
           [
@@ -310,7 +310,7 @@ describe("Outbound", () => {
           ],
           [`HTTP/1.1 200 OK\r\n${"a:b\r\n".repeat(201)}\r\n`, "more headers"],
           ["SSH-2.0-OpenSSH_9\r\n", "malformed"],
-          ["", "cut"]
+          ["", "closed early"]
         ] as const
         const outbound = yield* OutboundNode.make({})
         for (const [bytes, issue] of cases) {

@@ -34,7 +34,7 @@ const scripted = (config: Schema.JsonObject, answers: ReadonlyArray<OutboundMemo
   })
 
 const failure = (sent: boolean, transient = true) =>
-  new OutboundFailed({ target: "https://a.example", issue: "the connection was cut", transient, sent })
+  new OutboundFailed({ target: "https://a.example", issue: "the connection was reset", transient, sent })
 
 const codeOf = (result: { readonly _tag: string; readonly failure?: { readonly _tag: string } }) =>
   result._tag === "Failure" ? result.failure?._tag : "ok"

@@ -298,7 +298,7 @@ describe("a summary that cannot be used fails the call as a handler does", () =>
       for (const stream of ["text", ["a"], undefined, null, Effect.succeed("a"), new ReadableStream()]) {
         const error = reasonOf(yield* Effect.provide(Effect.flip(call("talk")), talking(answering({ stream }))))
         assert.strictEqual(error._tag, "BuiltinFailed")
-        assert.include(error.message, "answers no result")
+        assert.include(error.message, "does not answer a result")
       }
     }))
 })

@@ -120,7 +120,7 @@ const faults: ReadonlyArray<Fault> = [
     }),
     chain: ["tool", "middle"],
     failed: {
-      validation_errors: [{ field: "", error: "a primitive of the project tier counts for nothing" }]
+      validation_errors: [{ field: "", error: "a primitive of the project tier is not used" }]
     }
   },
   { code: "UNSIGNED", what: "is not signed", options: checked, before: () => sign("tool") },

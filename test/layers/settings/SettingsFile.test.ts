@@ -67,7 +67,7 @@ describe("SettingsFile", () => {
         fs.rmSync(join(w.user, "config/kiwi.yaml"))
         fs.mkdirSync(join(w.user, "config/kiwi.yaml"))
         assert.strictEqual((yield* seen).calls, 16)
-        assert.strictEqual((yield* settings.problems)[0]?.issue, "it is no regular file")
+        assert.strictEqual((yield* settings.problems)[0]?.issue, "it is not a regular file")
       }).pipe(Effect.provide(w.layer))
     }))
 })

@@ -248,16 +248,16 @@ describe("ProjectTrustFile", () => {
         yield* trustProject
         fs.renameSync(join(w.root, ".ai"), join(w.root, "elsewhere"))
         fs.symlinkSync("elsewhere", join(w.root, ".ai"))
-        assert.strictEqual((yield* Effect.flip(trust.require)).remediation, "Put the folder itself in the place of .ai")
+        assert.strictEqual((yield* Effect.flip(trust.require)).remediation, "Replace .ai with the folder itself")
         assert.strictEqual((yield* Effect.flip(trustProject))._tag, "ProjectRestricted")
       }).pipe(Effect.provide(w.layer))
       const looped = worldIn({ home: join(w.root, "loop"), root: w.root })
       fs.symlinkSync("loop", looped.home)
       yield* Effect.gen(function*() {
         const trust = yield* ProjectTrust
-        assert.include((yield* Effect.flip(trust.require)).message, "is a link or no folder")
+        assert.include((yield* Effect.flip(trust.require)).message, "is a link or not a folder")
         fs.rmSync(join(w.root, ".ai"))
-        assert.include((yield* Effect.flip(trust.require)).message, "$KIWI_HOME is a link that leads nowhere")
+        assert.include((yield* Effect.flip(trust.require)).message, "$KIWI_HOME is a broken link")
         assert.strictEqual((yield* Effect.flip(trustProject))._tag, "ProjectRestricted")
       }).pipe(Effect.provide(looped.layer))
     }))
@@ -358,7 +358,7 @@ describe("ProjectTrustFile", () => {
         const { effects, request } = yield* trust.propose
         const all = effects.join("\n")
         assert.include(all, "Signatures of \"Ada\" (key 21fe31dfa154a261)")
-        assert.include(all, "trust.yaml:5 proposes nobody: its name holds a line break")
+        assert.include(all, "trust.yaml:5 proposes nobody: its name has a line break")
         assert.include(all, "trust.yaml:4 proposes nobody")
         assert.include(all, "subprocess.timeout: 3000s")
         assert.notInclude(all, "http.timeout")

@@ -14,7 +14,7 @@ describe("a proposed signer's name", () => {
         const text = `signers:\n  - name: ${JSON.stringify(name)}\n    public_key: ${ada.publicKey}\n`
         const { problems, signers } = yield* parseProposedSigners(bytes(text))
         assert.deepStrictEqual(signers, [], JSON.stringify(name))
-        assert.match(problems.map(({ issue, line }) => `${line} ${issue}`).join(), /^2 its name (?:holds|is longer)/)
+        assert.match(problems.map(({ issue, line }) => `${line} ${issue}`).join(), /^2 its name (?:has|is longer)/)
       }
     }))
 })

@@ -41,7 +41,7 @@ const place = Effect.map(temporary, (folder) => {
 
 const binary = systemProgram
 const standingOf = (name: string) => ProjectTrust.use(({ interpreter }) => interpreter(name))
-const issue = "is a script, or no program of this system, and is never used"
+const issue = "is a script, or not a program of this system, and is never used"
 
 const isRefused = Effect.fnUntraced(function*(name: string) {
   const { effects } = yield* trustProject

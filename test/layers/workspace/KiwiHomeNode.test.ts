@@ -138,7 +138,7 @@ it.effect("refuses the home folder itself, and what it lies in", () =>
     for (const variable of ["KIWI_HOME", "USER_SPACE"]) {
       for (const value of [...wrong, join(folder, "link"), userInfo().homedir]) {
         const error = yield* Effect.flip(folders({ HOME: home, [variable]: value }))
-        assert.include(error.message, `${variable} is your home folder itself, or one that it lies in`, value)
+        assert.include(error.message, `${variable} is your home folder itself, or a folder that contains it`, value)
       }
     }
     assert.strictEqual((yield* folders({ HOME: "/", KIWI_HOME: "/kiwi" })).home, "/kiwi")

@@ -94,7 +94,7 @@ const agrees = (name: string, options: Situation, by: HumanAct["by"], seen: stri
       if (outcome._tag === "Failure") return assert.fail(outcome.failure.message)
       const { agent, passphrase, ...act } = outcome.success
       assert.deepStrictEqual(act, { kind: "sign", digest: "d1", by, seen })
-      assert.strictEqual(agent, /^(Claude Code|it cannot be seen)/.test(seen) ? seen : undefined)
+      assert.strictEqual(agent, /^(Claude Code|it is not known)/.test(seen) ? seen : undefined)
       assert.strictEqual(passphrase !== undefined, seen.startsWith("typed"), "what opens the key, and only that")
     }))
 
@@ -370,7 +370,7 @@ describe("what comes with Kiwi", () => {
     "nor where nobody can see what is above, in a new home",
     { ...own, noKey: true, above: "unknown" },
     "init",
-    "it cannot be seen who started it"
+    "it is not known who started it"
   )
   for (
     const options of [{}, { noKey: true, home: used }, { noKey: true, home: used, env: { KIWI_PASSPHRASE: "mine" } }]
@@ -378,7 +378,7 @@ describe("what comes with Kiwi", () => {
     needsPerson(
       "but not in a home in use",
       { ...own, ...options, above: "unknown" },
-      "it cannot be seen who started it"
+      "it is not known who started it"
     )
   }
   needsPerson("nor does a tool", { ...own, env: { KIWI_CALL: "1" } }, "KIWI_CALL is set")

@@ -46,9 +46,9 @@ describe("cutDotenv", () => {
     const text = ["JUST_A_NAME", "=x", "1A=x", "A B=x", "GOOD=1", "Q='it's'", "U=\"never", "AFTER=2"].join("\n")
     assert.deepStrictEqual(problems(text), [
       "1: expected NAME=value",
-      "2: a name is letters, digits and _, and starts with no digit",
-      "3: a name is letters, digits and _, and starts with no digit",
-      "4: a name is letters, digits and _, and starts with no digit",
+      "2: a name has letters, digits and _, and does not start with a digit",
+      "3: a name has letters, digits and _, and does not start with a digit",
+      "4: a name has letters, digits and _, and does not start with a digit",
       "6: there is text after the closing '; a quote inside needs another kind of quotes around it",
       "7: the quote \" is never closed"
     ])

@@ -36,8 +36,8 @@ describe("agentRemedy: a remedy over MCP", () => {
       "Tell the person: If you know whose key that is: kiwi trust add <public key> --name <who>; or read the item and sign it yourself"
     ],
     [
-      "Check notes.md and the disk that it is on; `kiwi doctor` looks at the usual causes",
-      "Tell the person: Check notes.md and the disk that it is on; `kiwi doctor` looks at the usual causes"
+      "Check notes.md and the disk that it is on; `kiwi doctor` checks the usual causes",
+      "Tell the person: Check notes.md and the disk that it is on; `kiwi doctor` checks the usual causes"
     ],
     [
       "Set KIWI_PASSPHRASE to the passphrase that the key was made with",

@@ -172,7 +172,7 @@ describe("the signature line", () => {
     const wrong = `# ${text}\n#!/bin/sh\necho\n`
     assert.deepStrictEqual(split(wrong).claim, {
       _tag: "Malformed",
-      issue: "the signature line stands before the #! line"
+      issue: "the signature line is before the #! line"
     })
     assert.strictEqual(withSignature(wrong, hash, claim), `#!/bin/sh\n# ${text}\necho\n`)
   })

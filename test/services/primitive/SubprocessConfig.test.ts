@@ -38,7 +38,7 @@ describe("planSubprocess", () => {
         const error = Result.isFailure(result) ? result.failure : undefined
         assert.deepStrictEqual(error?.validationIssues, [{
           field: "v",
-          error: `has a value that begins with "-", and ${option} takes it for another option`
+          error: `has a value that begins with "-", and ${option} reads it as another option`
         }])
         return error?.remediation
       }

@@ -50,15 +50,15 @@ describe("a merge that nobody has finished", () => {
 
   it("is the first thing that is said of an item", () => {
     for (const path of ["x.py", "x.sh", "x.mjs", "x.ts", "x.yaml"]) {
-      assert.strictEqual(read(path, `first\n${conflict}`), "ItemInvalid 2: holds a merge conflict, line 2", path)
+      assert.strictEqual(read(path, `first\n${conflict}`), "ItemInvalid 2: has a merge conflict in line 2", path)
     }
-    assert.strictEqual(read("x.md", `# a\n${conflict}`, "directive"), "ItemInvalid 2: holds a merge conflict, line 2")
+    assert.strictEqual(read("x.md", `# a\n${conflict}`, "directive"), "ItemInvalid 2: has a merge conflict in line 2")
   })
 
   it.effect("proposes nobody, and says so", () =>
     Effect.gen(function*() {
       const { problems, signers } = yield* parseProposedSigners(bytes(`signers:\n${conflict}`))
-      assert.deepStrictEqual([signers, problems], [[], [{ line: 2, issue: "it holds a merge conflict, line 2" }]])
+      assert.deepStrictEqual([signers, problems], [[], [{ line: 2, issue: "it has a merge conflict in line 2" }]])
     }))
 
   it("leaves no second signature line among the first comments", () => {
@@ -72,7 +72,7 @@ describe("a merge that nobody has finished", () => {
         ["x.ts", `// ${line}\n// Text.\n// ${line}\n`],
         ["x.yaml", `# ${line}\n#\n  # ${line}\na: 1\n`]
       ] as const
-    ) assert.match(read(path, text), /^ItemInvalid \d: a signature line stands among the comments/, text)
+    ) assert.match(read(path, text), /^ItemInvalid \d: a signature line is among the comments/, text)
     for (
       const [path, text] of [
         ["x.py", `# ${line}\n# text\nprint("${line}")\n`],

@@ -201,7 +201,7 @@ export const contract = <E>(
             ]
           ) {
             const error = yield* Effect.flip(trial)
-            assert.match(error.message, /^This is no signer: its name /, JSON.stringify(badName))
+            assert.match(error.message, /^This is not a valid signer: its name /, JSON.stringify(badName))
             assert.notInclude(error.message, badName)
           }
         }

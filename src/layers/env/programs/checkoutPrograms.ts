@@ -1,5 +1,5 @@
-// Programs by which code runs, as a checkout brings them: anywhere in the tree, by what they are called. Nothing is
-// started, opened blocking or followed; only `pyvenv.cfg` is read.
+// Finds programs in a checkout that could run code: anywhere in the tree, by their names. Nothing is started or
+// followed, and no open blocks; only `pyvenv.cfg` is read.
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import { join, relative, sep } from "node:path"
@@ -16,19 +16,19 @@ export interface CheckoutProgram {
   readonly path: string
   /** What it is, as the end of "It is …". */
   readonly is: string
-  /** Whether a tool of the project would run by it: it lies where Kiwi looks, or leads Python into the checkout. */
+  /** Whether a tool of the project would run with it: it is where Kiwi looks, or leads Python into the checkout. */
   readonly counts: boolean
 }
 
 export interface CheckoutPrograms {
   readonly programs: ReadonlyArray<CheckoutProgram>
-  /** Those that are not in the list. */
+  /** How many are not in the list. */
   readonly more: number
-  /** Whether the tree was too large to be looked at to its end. */
+  /** Whether the tree was too large to be walked completely. */
   readonly cut: boolean
 }
 
-/** Interpreters, shells, and what starts them. */
+/** Names of interpreters, shells and launchers. */
 const called = new RegExp(
   `^(?:${
     [
@@ -51,12 +51,12 @@ const environmentFolders: ReadonlySet<string> = new Set([".venv", "venv", "env",
 const maxEntries = 1_000_000
 const maxNamed = 200
 
-/** Entries between two chances for other fibers. */
+/** The number of entries after which other fibers may run. */
 const batch = 4_096
 
 const fromProject = (root: string, file: string): string => relative(root, file).split(sep).join("/")
 
-/** Where a link really leads, without opening anything. */
+/** Describes where a link leads, without opening anything. */
 const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
   const through = processPath(file, HostFiles.node.readLink)
   if (through !== undefined) return `a link through ${through}, where each process finds something else`
@@ -66,7 +66,9 @@ const showTarget = ({ checkout, root }: ProjectPlace, file: string): string => {
   return isInside(checkout, real) ? `a link to ${fromProject(root, real)}` : "a link out of the checkout"
 }
 
-/** Whether a virtual environment takes its standard library from the checkout, or may: what it says cannot be read. */
+/**
+ * Whether a virtual environment takes its standard library from the checkout, or may, if its settings cannot be read.
+ */
 const leadsInside = ({ checkout, root }: ProjectPlace, file: string): boolean =>
   homesOf(root, file)?.some((home) =>
     processPath(home, HostFiles.node.readLink) !== undefined ||
@@ -99,7 +101,7 @@ export const checkoutPrograms = Effect.fnUntraced(function*(
       }
     }
     if (entry.name.endsWith("._pth")) return { path, is: "what replaces the search path of a Python", counts: false }
-    // A folder of programs by a link: what lies in it is not walked.
+    // A link to a folder of programs: its content is not walked.
     if (isLink && environmentFolders.has(entry.name.toLowerCase())) return { path, is, counts: places.has(path) }
     const folder = path.split("/").at(-2)?.toLowerCase() ?? ""
     return called.test(entry.name) && (isLink || programFolders.has(folder) || isExecutable(file))
@@ -123,7 +125,7 @@ export const checkoutPrograms = Effect.fnUntraced(function*(
       }
     }
   }
-  // A place behind a link to a folder is not walked, and is what tools would run by all the same.
+  // A place behind a link to a folder is not walked, but tools would run with it.
   for (const place of places) {
     const isNamed = found.some(({ path }) => path === place)
     if (!isNamed && !skipped.has(place) && attempt(() => Fs.lstatSync(join(root, place))) !== undefined) {

@@ -1,7 +1,7 @@
-// What an interpreter of a project is: the file that its path really leads to, and the files beside it that say what it
-// loads before any code of a tool. A file of the checkout that the project lies in is told by its bytes. One outside is
-// told by its real path alone: what lies there is the machine's, and changes with its updates. A script of the checkout
-// is never used, since nobody can tell what it starts; pnpm's is, with the program that it names.
+// The files of a project's interpreter: the file that its path resolves to, and the files beside it that decide what it
+// loads before any code of a tool. A file in the project's checkout is identified by its bytes. One outside is
+// identified only by its real path: it belongs to the machine, and changes with its updates. A script in the checkout
+// is never used, since it could start anything; pnpm's is, together with the program that it names.
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import * as Fs from "node:fs"
@@ -18,31 +18,31 @@ import { pnpmShimTarget } from "./pnpmShim.ts"
 import { isSystemProgram } from "./systemProgram.ts"
 import { homesOf } from "./virtualEnvironment.ts"
 
-/** No interpreter is larger. One that is cannot be accepted. */
+/** Larger than any interpreter. A larger file cannot be accepted. */
 const maxBytes = 1024 * 1024 * 1024
 
-/** Read between two chances for other fibers. */
+/** Bytes to read before other fibers may run. */
 const chunkBytes = 1024 * 1024
 
-/** More than a program's header, and than pnpm's script. */
+/** Longer than a program's header and than pnpm's script. */
 const headBytes = 64 * 1024
 
-/** Where a project lies; both are real paths. */
+/** Where a project is. Both are real paths. */
 export interface ProjectPlace {
   readonly root: string
-  /** The project itself, or the checkout that it is a part of. */
+  /** The project itself, or the checkout that contains it. */
   readonly checkout: string
 }
 
 export interface FileContent {
   readonly digest: string
-  /** Whether it is a program that this system runs itself. */
+  /** Whether it is an executable of this system. */
   readonly isProgram: boolean
-  /** Of pnpm's script: the path that it starts, from its folder. */
+  /** If it is pnpm's script: the path that it starts, relative to its folder. */
   readonly shimTarget: string | undefined
 }
 
-/** What regular files hold, read once for as long as they do not change. `undefined` for what cannot be read. */
+/** Contents of regular files, cached while they do not change. Undefined for a file that cannot be read. */
 export const makeFileContents = () => {
   const readings = new Readings<FileContent | undefined>()
 
@@ -80,8 +80,8 @@ export const makeFileContents = () => {
 export type FileContents = ReturnType<typeof makeFileContents>
 
 /**
- * The settings that Python reads before anything else: of a virtual environment, beside the program first, and the file
- * that replaces its search path.
+ * The settings that Python reads first: of a virtual environment (a file beside the program takes precedence), and the
+ * file that replaces its search path.
  */
 const besides = (program: string): ReadonlyArray<string> => {
   const folder = dirname(program)
@@ -90,28 +90,28 @@ const besides = (program: string): ReadonlyArray<string> => {
 
 const settingsName = "pyvenv.cfg"
 
-/** The end of a sentence about a place whose program is one. */
-const noProgram = "is a script, or no program of this system, and is never used"
+/** The end of a sentence about a place with such a program. */
+const noProgram = "is a script, or not a program of this system, and is never used"
 
 const realPath = (file: string) => attempt(() => Fs.realpathSync.native(file))
 
-/** The Pythons in a folder; no installation has more than a few. */
+/** The Python programs in a folder. No installation has more than a few. */
 const pythonsIn = (folder: string): ReadonlyArray<string> =>
   listFolder(folder).map(({ name }) => name).filter((name) => /^python[0-9.]*w?(?:\.exe)?$/i.test(name))
     .toSorted().slice(0, 16).map((name) => join(folder, name))
 
-/** What a place comes down to. */
+/** What a place resolves to. */
 export interface FoundProgram {
-  /** The program first, then what it reads before any code of a tool, or starts; none where nothing is there. */
+  /** The program first, then what it starts, or reads before any code of a tool. Empty if the place does not exist. */
   readonly files: ReadonlyArray<ProgramFile>
   /** Why no person can accept it, as the end of a sentence about the place. */
   readonly refused?: string
 }
 
 /**
- * The files that `place` of a project comes down to. `place` is relative to the project, with forward slashes. A file of
- * the checkout that cannot be read has the digest "", which is never accepted, and so has a place that is another one
- * for each process.
+ * The files that `place` of a project resolves to. `place` is relative to the project, with forward slashes. The digest
+ * is "", which is never accepted, for a file of the checkout that cannot be read, and for a path that differs between
+ * processes.
  */
 export const programFiles = Effect.fnUntraced(function*(
   at: ProjectPlace,
@@ -138,10 +138,10 @@ export const programFiles = Effect.fnUntraced(function*(
   const homes = settings.filter((file) => basename(file) === settingsName).flatMap((file) => homesOf(root, file) ?? [])
   const pythons = homes.filter((home) => isOurs(home) || isOurs(realPath(home) ?? home)).flatMap(pythonsIn)
   const contentIn = (path: string) => isOurs(path) ? contentOf(path) : Effect.undefined
-  // The script takes a backslash in its own path for a slash.
+  // The script treats a backslash in its own path as a slash.
   const mayBeShim = kind === "Node" && !named.includes("\\")
   const shimTarget = mayBeShim ? (yield* contentIn(program))?.shimTarget : undefined
-  // As the shell joins it: a link on the way is followed before `..` is.
+  // Joined as the shell does: links on the path are followed before `..` is resolved.
   const started = shimTarget === undefined ? [] : [`${dirname(named)}/${shimTarget}`]
   const files: Array<ProgramFile> = [yield* fileOf(program), ...homes.flatMap(ofProcess)]
   for (const path of new Set([...settings, ...pythons, ...started])) {

@@ -1,4 +1,4 @@
-// The script that pnpm 8 to 10 write as `node_modules/.bin/node`, to the byte. pnpm 11 and npm write a link.
+// Recognizes the exact script that pnpm 8 to 10 write as `node_modules/.bin/node`. pnpm 11 and npm write a link.
 
 const cygwinNow = `    *CYGWIN*|*MINGW*|*MSYS*)
         if command -v cygpath > /dev/null 2>&1; then
@@ -29,7 +29,7 @@ ${nodePath}"$basedir/${target}"   "$@"
 exit $?
 `
 
-/** The path that it starts, from the folder that it lies in; `undefined` if the text differs in anything else. */
+/** The path that it starts, relative to its own folder. Undefined if the text differs anywhere else. */
 export const pnpmShimTarget = (text: string): string | undefined => {
   const target = /\n"\$basedir\/([^"$`\\\n]+)" {3}"\$@"\n/.exec(text)?.[1]
   const folders = /\n {2}export NODE_PATH="([^"$`\\\n]+)"\n/.exec(text)?.[1]

@@ -1,15 +1,15 @@
-// Whether one program is a shim of a version manager: it starts another one, chosen by files of the folder that it is
-// started in. A whole folder of them on PATH is told by `shims.ts`.
+// Whether a single program is a shim of a version manager, which starts another program that files in its working
+// directory choose. `shims.ts` recognizes whole folders of shims on PATH.
 import type { posix } from "node:path"
 import type { HostFiles } from "../HostFiles.ts"
 
 type PathModule = Pick<typeof posix, "basename" | "dirname" | "join">
 
-/** Programs that stand for every program of their manager, by links. */
+/** Programs that act as every program of their manager, through links. */
 const sharedPrograms =
   /^(?:mise|rtx|asdf|volta-shim|proto-shim|rustup|rustup-init|elan|swiftly|aqua-proxy|bazelisk(?:-.*|\.[cm]?js)?)$/
 
-/** Managers whose shims may lie beside them without being links: copies, hard links and scripts. */
+/** Managers whose shims may be beside them without being links: copies, hard links and scripts. */
 const shimsBeside: ReadonlyArray<readonly [manager: string, shims: RegExp]> = [
   ["rustup", /^(?:cargo(?:-.+)?|rustc|rustdoc|rustfmt|rls|clippy-driver|rust-(?:analyzer|gdb|gdbgui|lldb))$/],
   ["elan", /^(?:lean|lake|leanc|leanmake|leanchecker|leanpkg)$/],
@@ -22,12 +22,12 @@ const shimsBeside: ReadonlyArray<readonly [manager: string, shims: RegExp]> = [
   ["bazelisk", /^bazel$/]
 ]
 
-/** Where corepack's `yarn` and `pnpm` really lie. */
+/** Where corepack's `yarn` and `pnpm` really are. */
 const isCorepack = (path: PathModule, name: string, folder: string) =>
   path.basename(folder) === "dist" && path.basename(path.dirname(folder)) === "corepack" &&
   path.basename(name) !== "corepack"
 
-/** Whether a program, links followed, is a shim, under whatever name it was found. */
+/** Whether a program, with links followed, is a shim, whatever name it was found under. */
 export const isShim = (
   files: Pick<HostFiles, "executable" | "realPath">,
   path: PathModule,

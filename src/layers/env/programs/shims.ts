@@ -1,8 +1,8 @@
-// Shims of version managers on PATH: programs that start another one, chosen by files of the folder they are started
-// in. A clone's `.python-version` or `.tool-versions` would choose what a tool of the user's runs with, down to a path
-// in the clone. So a folder of shims is replaced by the folders of the versions that its manager has for everywhere.
-// It is told by its form: `shims` beside `versions` (pyenv, rbenv and their kin) or `installs` (asdf, mise), or volta's.
-// rustup's folder has other programs too: what they choose comes before it, and the shims in it are told one by one.
+// Shims of version managers on PATH: programs that start another one, which files in their working directory choose. A
+// clone's `.python-version` or `.tool-versions` could choose what runs a user's tool, even by a path inside the clone.
+// So a folder of shims is replaced by the folders of its manager's global versions. It is recognized by its structure:
+// `shims` beside `versions` (pyenv, rbenv and similar) or `installs` (asdf, mise), or volta's. rustup's folder also has
+// other programs: the folders of the global versions precede it, and its shims are recognized one by one.
 import { Option, Schema } from "effect"
 import { isVersion, linesOf, pickVersion, tomlValue } from "../../../services/env/versionText.ts"
 import { isInside } from "../../files/isInside.ts"
@@ -13,9 +13,9 @@ export interface ShimHost {
   readonly files: HostFiles
   readonly path: PathModule
   readonly userHome: string
-  /** Text of a small file, remembered until the file changes. */
+  /** Text of a small file, cached until the file changes. */
   readonly text: (path: string) => string | undefined
-  /** Names in a folder, remembered until it changes. */
+  /** Names in a folder, cached until it changes. */
   readonly list: (path: string) => ReadonlyArray<string>
 }
 
@@ -26,7 +26,7 @@ const decodeVolta = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Stru
   yarn: Schema.optionalKey(Schema.NullOr(Schema.String))
 })))
 
-/** `PATH` with every folder of shims replaced; `replaced` names those. */
+/** `PATH` with every folder of shims replaced. `replaced`: those folders. */
 export const makeShims = ({ files, list, path, text, userHome }: ShimHost) => {
   const installed = (folder: string, wanted: ReadonlyArray<string>): ReadonlyArray<string> => {
     const there = list(folder)

@@ -1,7 +1,7 @@
-// Whether a file is a program that this system itself runs. What only begins like one is handed to a shell instead.
+// Whether a file is an executable of this system. A file that only begins like one would be run by a shell instead.
 import { arch, platform } from "node:os"
 
-/** As ELF numbers them; those of `narrow` are 32 bits wide. */
+/** ELF's machine numbers. Those in `narrow` are 32 bits wide. */
 const machines: Partial<Record<NodeJS.Architecture, ReadonlyArray<number>>> = {
   arm: [40],
   arm64: [183, 40],
@@ -15,10 +15,10 @@ const machines: Partial<Record<NodeJS.Architecture, ReadonlyArray<number>>> = {
 
 const narrow: ReadonlySet<number> = new Set([3, 40])
 
-/** Linux takes no larger table of segments. */
+/** The largest segment table that Linux accepts, in bytes. */
 const mostSegmentBytes = 65_536
 
-/** The header of an executable for this machine, with its table of segments inside the file. */
+/** The header of an executable for this machine, with its segment table inside the file. */
 const isElf = (start: Buffer, size: bigint): boolean => {
   if (start.length < 64 || start.toString("latin1", 0, 4) !== "\x7fELF" || start[6] !== 1) return false
   const [is64, isLittle] = [start[4] === 2, start[5] === 1]
@@ -34,7 +34,7 @@ const isElf = (start: Buffer, size: bigint): boolean => {
     segments + BigInt(each * count) <= size
 }
 
-/** One architecture: 32 or 64 bits, an executable or a library; or a list of at most some. */
+/** A single architecture (32 or 64 bits, executable or library), or a list of a limited number. */
 const isMachO = (start: Buffer): boolean => {
   if (start.length < 32) return false
   const magic = start.toString("hex", 0, 4)

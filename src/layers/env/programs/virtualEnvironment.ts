@@ -1,4 +1,4 @@
-// What `pyvenv.cfg` says of the Python that a virtual environment was made from.
+// Reads from `pyvenv.cfg` which Python a virtual environment was made from.
 import { Result } from "effect"
 import { dirname, isAbsolute, resolve } from "node:path"
 import { readRegular } from "../../files/readRegular.ts"
@@ -6,13 +6,16 @@ import { readRegular } from "../../files/readRegular.ts"
 /** A file of a few lines. */
 const maxBytes = 1024 * 1024
 
-/** Where a line may end. What Python starts with reads bytes up to `\n`; `site.py` reads text, and others more ends. */
+/**
+ * The possible line ends. Python's startup code splits bytes at `\n`; `site.py` reads text, which has further line
+ * ends.
+ */
 const lineEnds = [/\n/, /\r\n|[\n\r]/, /\r\n|[\p{Cc}\u2028\u2029]/u]
 
-/** Blanks of Python and of JavaScript, and more. */
+/** Strips the whitespace of Python and of JavaScript, and control characters. */
 const strip = (text: string): string => text.replace(/^[\s\p{Cc}]+/u, "").replace(/[\s\p{Cc}]+$/u, "")
 
-/** Every value of `home` in any reading: one part of Python takes the first, another the last. */
+/** The values of `home` in every interpretation: one part of Python uses the first, another the last. */
 const homeValues = (text: string): ReadonlyArray<string> =>
   lineEnds.flatMap((end) => text.split(end)).flatMap((line) => {
     const at = line.indexOf("=")
@@ -21,9 +24,9 @@ const homeValues = (text: string): ReadonlyArray<string> =>
   }).filter((value) => value !== "")
 
 /**
- * The folders that `home` may mean: Python takes its library from there, and on some systems is started from there. A
- * relative one counts from the folder of the process, which is the project's for most tools. `undefined` where the file
- * is there and cannot be read.
+ * The folders that `home` may mean. Python takes its library from there, and on some systems is started from there. A
+ * relative one is relative to the working directory, which is the project's for most tools. Undefined if the file
+ * exists but cannot be read.
  */
 export const homesOf = (root: string, settings: string): ReadonlyArray<string> | undefined => {
   const read = readRegular(settings, { maxBytes, follow: true })

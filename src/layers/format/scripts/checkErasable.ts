@@ -1,4 +1,4 @@
-// TypeScript that Node cannot run: it takes types away and translates nothing.
+// Finds TypeScript that Node cannot run: Node only erases types and does not compile anything.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { problemAt } from "../../../services/format/Metadata.ts"
 import type { Problem } from "../../../services/format/Metadata.ts"
@@ -20,7 +20,7 @@ const typesOnly: ReadonlySet<string> = new Set([
   "InterfaceDeclaration"
 ])
 
-/** A namespace of types alone is taken away as they are. */
+/** A namespace with only types is erased too. */
 const holdsValues = (block: SyntaxNode | null): boolean => {
   for (let child = block?.firstChild ?? null; child !== null; child = child.nextSibling) {
     const inner = child.name === "ExportDeclaration" ? child.firstChild?.nextSibling ?? child : child
@@ -44,7 +44,7 @@ const remedy = (node: SyntaxNode, text: string): readonly [what: string, hint: s
       if (node.getChild("module") !== null) return ["the keyword module", "Write namespace in its place"]
       return isAmbient(node) || !holdsValues(node.getChild("Block"))
         ? undefined
-        : ["a namespace that holds values", "Write a module of its own, or an object"]
+        : ["a namespace with values", "Write a module of its own, or an object"]
     case "PropertyDeclaration":
       return node.getChild("accessor") === null || isAmbient(node)
         ? undefined
@@ -68,7 +68,7 @@ const remedy = (node: SyntaxNode, text: string): readonly [what: string, hint: s
 
 const importEquals = /^[ \t]*(?:export[ \t]+)?import[ \t]+(?!type[ \t])[\w$]+[ \t]*=/
 
-/** `firstError`: the first place that the grammar does not know, where there is one. */
+/** `firstError`: the first place that the grammar does not know, if any. */
 export const checkErasable = (tree: Tree, text: string, firstError: Problem | undefined): Problem | undefined => {
   if (firstError !== undefined && importEquals.test(firstError.found)) {
     return {

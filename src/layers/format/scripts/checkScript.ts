@@ -1,4 +1,5 @@
-// What stands in the way of running one file of code, beyond its syntax. For a single file and for each of a folder.
+// What prevents one file of code from running, apart from syntax errors. For a single file and for each file of a
+// folder.
 import { Effect, Result } from "effect"
 import type { Problem } from "../../../services/format/Metadata.ts"
 import type { Program } from "../../../services/format/parseProgram.ts"
@@ -40,7 +41,7 @@ const checkImports = Effect.fnUntraced(
     const extension = usualExtension(path, text)
     if (extension === ".py") {
       const parsed = yield* parsePython(text)
-      // Kiwi does not know its syntax, and Python does: nothing more can be said.
+      // Python's compiler accepts syntax that Kiwi does not know: nothing more can be said.
       return Result.isFailure(parsed)
         ? nothing
         : refused(yield* checkPythonImports(parsed.success.tree, text, path, place))
@@ -51,7 +52,7 @@ const checkImports = Effect.fnUntraced(
   }
 )
 
-/** `part`: whether the file is the one that runs, one that it imports, or just lies beside it. */
+/** `part`: whether the file is the one that runs, one that it imports, or neither. */
 export const checkScript = Effect.fnUntraced(function*(
   tool: Tool,
   path: string,

@@ -1,4 +1,4 @@
-// Which language a file is in, for every check of code.
+// Determines the language of a file, for every check of code.
 
 const otherExtensions: Readonly<Record<string, string>> = {
   ".pyw": ".py",
@@ -9,7 +9,7 @@ const otherExtensions: Readonly<Record<string, string>> = {
 
 const shebang = /^#![^\n]*?\b(?:(python)|(node)|(?:ba)?sh)[\d.]*(?:\s|$)/
 
-/** The extension that code of this kind usually has: by its own, in whatever case, or by its `#!` line. */
+/** The usual extension of the file's language: from its own, in any case, or from its `#!` line. */
 export const usualExtension = (path: string, text: string): string => {
   const name = path.slice(path.lastIndexOf("/") + 1)
   const dot = name.lastIndexOf(".")

@@ -1,20 +1,20 @@
-// Where copies of the private key lie, and what it means for signing that one cannot be read.
+// Where copies of the private key are stored, and the errors for a copy that cannot be read.
 import { Schema } from "effect"
 import { KeyUnavailable } from "../../../services/identity/Identity.ts"
 import { isInKeychain } from "../../../services/vault/VaultPlace.ts"
 import type { Slot, ValueUnavailable, Where } from "../../vault/slots.ts"
 
-/** A copy of the key. Each has a name of its own, so that a new one never overwrites the one that counts. */
+/** A copy of the key. Each has its own name, so that a new copy never overwrites the current one. */
 export const KeyPlace = Schema.Struct({
   storedIn: Schema.Literals(["keychain", "keychain (encrypted)", "key file (encrypted)", "key file (0600)"]),
-  /** The first has no number. */
+  /** The first copy has no number. */
   copy: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })))
 })
 export type KeyPlace = typeof KeyPlace.Type
 
 export const whereOf = ({ storedIn }: KeyPlace): Where => isInKeychain(storedIn) ? "keychain" : "file"
 
-/** How the same kind of place is called with a passphrase, or without one. */
+/** The name of a kind of place with a passphrase, or without one. */
 export const storedAs = (where: Where, isEncrypted: boolean): KeyPlace["storedIn"] =>
   where === "keychain"
     ? isEncrypted ? "keychain (encrypted)" : "keychain"

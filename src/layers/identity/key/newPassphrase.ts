@@ -1,4 +1,4 @@
-// KIWI_PASSPHRASE, as what a new key is encrypted by.
+// Checks KIWI_PASSPHRASE before a new key is encrypted with it.
 import { Effect, Option, Redacted } from "effect"
 import { KeyUnavailable } from "../../../services/identity/Identity.ts"
 import { passphraseIssue } from "../../../services/identity/passphrase.ts"
@@ -9,7 +9,7 @@ export const givenPassphrase = Effect.map(
   (given) => Option.getOrUndefined(Option.map(given, Redacted.make))
 )
 
-/** Fails where no key can be made with it. */
+/** Fails if no key can be made with it. */
 export const checkNewPassphrase = (passphrase: Redacted.Redacted | undefined): Effect.Effect<void, KeyUnavailable> => {
   const issue = passphrase === undefined ? undefined : passphraseIssue(Redacted.value(passphrase))
   return issue === undefined ? Effect.void : Effect.fail(

@@ -1,4 +1,4 @@
-// What a person agrees to before the passphrase of their signing key changes, and whether a change may be made at all.
+// What a person agrees to before the passphrase of their signing key changes, and whether the change is allowed.
 import { Effect, Redacted } from "effect"
 import type { PassphraseChange } from "../../../services/identity/Identity.ts"
 import { passphraseIssue, PassphraseRefused } from "../../../services/identity/passphrase.ts"
@@ -11,13 +11,13 @@ export const passphraseRequest = (what: "encrypt" | "decrypt", keyId: string): H
     ? `Encrypt your signing key ${keyId} by a passphrase`
     : `Remove the passphrase from your signing key ${keyId}`,
   details: what === "encrypt"
-    ? "Signing asks for the passphrase from then on. Nobody can bring it back if you forget it."
+    ? "Signing asks for the passphrase from then on. Nobody can recover it if you forget it."
     : "Whatever runs as you can sign as you from then on.",
   digest: sha256(JSON.stringify(["identity", what, keyId])),
   command: `kiwi identity ${what}`
 })
 
-/** Fails unless the act was given for this change of this key, and the new passphrase may be one. Else its command. */
+/** Fails unless the act is for this change of this key and the new passphrase is acceptable. Returns the command. */
 export const checkChange = Effect.fnUntraced(function*({ to }: PassphraseChange, act: HumanAct, keyId: string) {
   const request = passphraseRequest(to === undefined ? "decrypt" : "encrypt", keyId)
   yield* requireAct(request, act)

@@ -1,5 +1,5 @@
 // System items of an embedding program: a named source of the system tier. They come from the program's own memory, so
-// they are what they were when the kernel was opened, and are believed as the program is.
+// they do not change while the kernel is open, and are trusted as the program is.
 import { Effect, Layer, Result, Stream } from "effect"
 import type { ItemLocation } from "../../../services/item/Item.ts"
 import { SystemItemRefused } from "../../../services/item/ItemErrors.ts"
@@ -15,7 +15,10 @@ export type SystemItems = Readonly<Record<string, string | Uint8Array>>
 
 const types: Readonly<Record<string, ItemType>> = { tools: "tool", directives: "directive", knowledge: "knowledge" }
 
-/** `tool subprocess`: what an item of this path is called; "" for a part of a folder tool, `undefined` for no item. */
+/**
+ * `tool subprocess`: the type and name of the item at this path; "" for a part of a folder tool, undefined if it is not
+ * an item.
+ */
 const nameOf = (path: string): string | undefined => {
   const [folder = "", ...rest] = path.split("/")
   const type = Object.hasOwn(types, folder) ? types[folder] : undefined
@@ -30,7 +33,7 @@ const nameOf = (path: string): string | undefined => {
 
 const maxItem = 1024 * 1024
 
-/** Every file, in copies that nobody else holds. */
+/** Checks every file and copies its bytes, so that nobody else can change them. */
 const checked = Effect.fnUntraced(function*(items: SystemItems) {
   const { systemTier } = yield* Effect.promise(() => import("./systemTier.generated.ts"))
   const encoder = new TextEncoder()
@@ -47,7 +50,7 @@ const checked = Effect.fnUntraced(function*(items: SystemItems) {
     const issue = name === undefined
       ? "it is not the path of an item, like tools/acme/greet.yaml"
       : own.has(name)
-      ? "Kiwi has an item there itself, or one of that name"
+      ? "Kiwi itself has an item there, or one with that name"
       : bytes.length > maxItem
       ? "it has more than 1 MiB"
       : undefined
@@ -57,7 +60,7 @@ const checked = Effect.fnUntraced(function*(items: SystemItems) {
   return all
 })
 
-/** What is listed is read at once, since a location says the digest of its content. */
+/** Every item is read at the start, since its location includes the digest of its content. */
 const make = Effect.fnUntraced(function*(items: SystemItems): Effect.fn.Return<NamedSource, SystemItemRefused> {
   const system = yield* checked(items)
   const digests = [...system].map(([path, bytes]) => [path, sha256(bytes)]).toSorted()
@@ -92,7 +95,7 @@ const make = Effect.fnUntraced(function*(items: SystemItems): Effect.fn.Return<N
   }
 })
 
-/** These items, and what else there is of named sources. */
+/** These items in addition to the other named sources. */
 export const layerOver = <E, R>(items: SystemItems, others: Layer.Layer<ItemSources, E, R>) =>
   Layer.effect(
     ItemSources,

@@ -1,4 +1,4 @@
-// The folder of the system tier: the package's own where it is there, else one in $KIWI_HOME that is written from the
+// The folder of the system tier: the package's own if it exists, otherwise one in $KIWI_HOME that is written from the
 // program itself, since a bundle has no package around it.
 import { Effect, Layer, Order } from "effect"
 import { existsSync } from "node:fs"
@@ -39,7 +39,7 @@ const write = Effect.fnUntraced(function*(home: string) {
   return join(home, folder)
 })
 
-/** KiwiHome with a folder that holds Kiwi's items. Without room for one there are none, which is logged. */
+/** KiwiHome with a folder of Kiwi's items. If it cannot be written there are no system items, which is logged. */
 export const layer = Layer.effect(
   KiwiHome,
   Effect.gen(function*() {

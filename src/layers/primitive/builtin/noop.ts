@@ -1,4 +1,4 @@
-// Answers with nothing at all: what a call costs without what it does.
+// Does nothing: measures the cost of a call itself.
 import { Effect } from "effect"
 import type { BuiltinHandlers } from "../../../services/primitive/Builtins.ts"
 

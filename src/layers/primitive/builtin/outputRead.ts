@@ -1,4 +1,5 @@
-// A range of a kept output, as text or as it is. A character that a range splits is a replacement character in both.
+// Reads a range of a kept output, as text or base64. A character that the range splits becomes a replacement character
+// in text.
 import { Effect, Schema } from "effect"
 import { decodeParameters } from "../../../services/primitive/Builtins.ts"
 import type { BuiltinHandler } from "../../../services/primitive/Builtins.ts"

@@ -1,4 +1,4 @@
-// The config with parameters and variables put in, and what the schemas of the links say of it.
+// The config with parameters and variables inserted, validated by the links' schemas.
 import type { Schema } from "effect"
 import { Effect, Redacted, Result } from "effect"
 import type { Chain, ChainLink } from "../../../services/chain/Chain.ts"
@@ -14,7 +14,7 @@ import * as Template from "../../../services/template/Template.ts"
 import { blame, setterOf } from "../../call/blame.ts"
 import type { Facts } from "../../call/Step.ts"
 
-/** What `${VAR}` in config may name: what the chain declares, and the verified file. */
+/** The variables that `${VAR}` in the config may name: those that the chain declares, and the verified file. */
 const variablesOf = (
   { env, toolFile }: Facts<"env" | "toolFile">
 ): ReadonlyMap<string, { readonly value: Redacted.Redacted<string> }> =>
@@ -23,7 +23,7 @@ const variablesOf = (
     : new Map<string, { readonly value: Redacted.Redacted<string> }>(env.declared)
       .set("TOOL_FILE", { value: Redacted.make(toolFile) })
 
-/** Whether a tool's config_schema is what its call parameters are validated against, for want of an input_schema. */
+/** Whether a tool without an input_schema validates its call parameters with its config_schema. */
 const isForParameters = ({ configSchema, parameters }: Tool): boolean =>
   configSchema === parameters || JSON.stringify({ type: "object", ...configSchema }) === JSON.stringify(parameters)
 
@@ -68,7 +68,7 @@ export const renderConfig = Effect.sync(() => {
 export const validateConfig = Effect.gen(function*() {
   const schemas = yield* SchemaValidator
 
-  /** Links before the primitive that say what config they take, each with the config from it down to the leaf. */
+  /** Links above the primitive with a config schema, each with the config from it down to the leaf. */
   const asking = new WeakMap<
     Chain,
     ReadonlyArray<{ readonly link: ChainLink; readonly template: Template.CompiledTemplate }>
@@ -88,7 +88,7 @@ export const validateConfig = Effect.gen(function*() {
     return found
   }
 
-  /** What a link's own schema says of a config, and the config with the schema's defaults. */
+  /** Validates a config with a link's own schema, and adds the schema's defaults. */
   const validateAgainst = Effect.fnUntraced(
     function*(facts: Facts<"chain">, link: ChainLink, config: Schema.JsonObject) {
       const { tool } = link

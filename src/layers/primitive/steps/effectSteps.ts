@@ -1,4 +1,4 @@
-// The effect itself, and what of its outcome goes back to the caller. Nothing leaves here with a secret in it.
+// Runs the primitive, and shapes the result for the caller. No secret leaves here.
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../../services/audit/redaction.ts"
 import { CallEvents } from "../../../services/call/CallEvents.ts"
@@ -16,7 +16,7 @@ import type { Secrets } from "../../call/secrets.ts"
 import type { Done, Facts, Prepared } from "../../call/Step.ts"
 import { redactedEvents } from "./redactedEvents.ts"
 
-/** How much of stderr goes into a result. */
+/** How much of stderr a result includes, in bytes. */
 const stderrTail = 4_096
 
 const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secrets) =>
@@ -28,7 +28,10 @@ export const runPrimitive = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const workspace = yield* Workspace
 
-  /** Time has passed since the environment was resolved: in a queue, or while packages were looked at. */
+  /**
+   * Checked again, since time has passed since the environment was resolved: in a queue, or while packages were
+   * checked.
+   */
   const confirmOf = ({ env }: Prepared): PrimitiveInput["confirm"] => {
     const place = env.interpreter?.place
     return place === undefined ? undefined : Effect.map(
@@ -55,7 +58,7 @@ export const runPrimitive = Effect.gen(function*() {
     emit
   })
 
-  /** Every check sees the real config; what is shown is made from one in which secrets are only named. */
+  /** Every check uses the real config. What is shown comes from one that only names secrets. */
   const planPrimitive = Effect.fnUntraced(
     function*({ shownConfig }: Facts<"shownConfig">, id: string, input: PrimitiveInput) {
       const plan = yield* primitives.plan(id, input)

@@ -1,4 +1,4 @@
-// The level of isolation that a call needs, and whether something here gives it.
+// The level of isolation that a call needs, and whether this kernel has it.
 import { Effect } from "effect"
 import type { Chain } from "../../../services/chain/Chain.ts"
 import { callerChoice } from "../../../services/primitive/callerChoice.ts"
@@ -29,7 +29,8 @@ export const isolate = Effect.gen(function*() {
     const { leaf, primitive } = facts.chain
     const field = choiceIn(facts.chain)
     const level = levelOf(facts, field)
-    // Only programs have engines. A request whose address a caller chooses would need grants of hosts: nobody has any yet.
+    // Only programs have engines. A request whose address the caller chooses would need grants of hosts, which do not
+    // exist yet.
     const isThere = primitive.tool.location.id === "subprocess" ? children.levels.has(level) : field === undefined
     if (isThere) return { isolation: level }
     const tool = leaf.tool.location.id

@@ -1,4 +1,4 @@
-// The call's parameters against the tool's own schema, and against the arguments that they become.
+// Validates the call's parameters with the tool's own schema, and the arguments that they become.
 import { Effect } from "effect"
 import type { Chain } from "../../../services/chain/Chain.ts"
 import type { ArgumentPlace, Shift } from "../../../services/primitive/argumentPlaces.ts"
@@ -13,7 +13,7 @@ const shiftIssue = ({ next, option, parameter }: Shift) => ({
   field: parameter,
   error: option === undefined
     ? `is missing, and ${shownPlace(next)} would take its place`
-    : `is missing, and ${option.text} before it would take ${shownPlace(next)} for its value`
+    : `is missing, and ${option.text} before it would read ${shownPlace(next)} as its value`
 })
 
 const shownPlace = (place: ArgumentPlace | undefined): string =>

@@ -1,5 +1,5 @@
-// What a call reports while it runs, without its secrets. A chunk may end within one: what may still become a secret
-// waits for the next chunk of the same channel, or for the end.
+// Removes secrets from what a call reports while it runs. A chunk may end within a secret: text that may still become
+// one waits for the next chunk of the same channel, or for the end.
 import { Effect } from "effect"
 import { makeRedactor, patternsOf, redactText } from "../../../services/audit/redaction.ts"
 import type { Redactor } from "../../../services/audit/redaction.ts"
@@ -8,12 +8,12 @@ import type { Secrets } from "../../call/secrets.ts"
 
 type Channel = Extract<PrimitiveEvent, { _tag: "Chunk" }>["channel"]
 
-/** Milliseconds. A listener that hangs does not hold a call that is over. */
+/** In milliseconds. A listener that hangs does not delay the end of a call. */
 const patience = 1_000
 
 interface RedactedEvents {
   readonly emit: PrimitiveInput["emit"]
-  /** The same effect; at its end, what was held back is reported. */
+  /** The same effect. At its end, text held back is reported. */
   readonly finishing: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 

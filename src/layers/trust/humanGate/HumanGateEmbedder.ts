@@ -1,5 +1,5 @@
-// The program that embeds Kiwi asks its person, where there can be one: a coding agent's shell and a tool's call can start
-// such a program too. Only a plain `true` is a yes; a callback that fails has asked nobody.
+// The program that embeds Kiwi asks its person, if there can be one: a coding agent's shell and a tool's call can start
+// such a program too. Only a plain `true` is agreement. A callback that fails has asked nobody.
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Identity } from "../../../services/identity/Identity.ts"
 import type { Variables } from "../../../services/presence/codingAgents.ts"
@@ -21,7 +21,7 @@ export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Varia
   const identity = yield* Identity
   const lineage = yield* Lineage
 
-  /** Why this act is nobody's, whatever the program answers. A key with a passphrase takes it for every act. */
+  /** Why no person can answer, whatever the program returns. A key with a passphrase needs it in every act. */
   const whyNobody = Effect.gen(function*() {
     const above = yield* lineage.read
     const call = callSeen(env, above)
@@ -50,7 +50,7 @@ export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Varia
   return HumanGate.of({ ask })
 })
 
-/** With other variables and ancestors than this process has, as a test states them. */
+/** With variables and ancestors that a test provides instead of this process's own. */
 export const layerWith = (askPerson: AskPerson, env: Variables) => Layer.effect(HumanGate, make(askPerson, env))
 
 /** Takes the kernel's Identity: `HumanGateEmbedder.layer(askPerson).pipe(Layer.provideMerge(kernel))`. */

@@ -1,4 +1,4 @@
-// Nobody can be asked: every human act is named, with the command to type.
+// For surfaces where nobody can be asked: every human act fails with the command to type.
 import { Effect, Layer } from "effect"
 import { HumanGate, HumanRequired } from "../../../services/trust/HumanAct.ts"
 

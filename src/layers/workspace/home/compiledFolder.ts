@@ -1,6 +1,6 @@
-// Where compiled code of the program is kept. What lies there runs as Kiwi, before any check, so there is such a folder
-// only where nobody but this user could have put something into it, and no repository either. Anything doubtful costs
-// some milliseconds at each start, and nothing else.
+// Where the program's compiled code is cached. Code there runs as Kiwi, before any check. So the cache is used only in
+// a folder that nobody but this user could have written to, and that is not part of a repository. If in doubt there is
+// no cache, which costs some milliseconds at each start.
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { isInside } from "../../files/isInside.ts"
@@ -9,7 +9,7 @@ import { homeFolders, type HomeVariables, isProject, listedHome } from "./homeFo
 const everyFolderOf = (path: string): ReadonlyArray<string> =>
   dirname(path) === path ? [path] : [...everyFolderOf(dirname(path)), path]
 
-/** The system may lead to a home folder by a link; from there on, and anywhere else, there is none. */
+/** The system may have links on the way to a home folder. Below it, and anywhere else, a link is refused. */
 const withoutLinks = (path: string): string | undefined => {
   const listed = listedHome()
   const expected = listed !== undefined && existsSync(listed) && isInside(listed, path)
@@ -18,7 +18,7 @@ const withoutLinks = (path: string): string | undefined => {
   return realpathSync.native(path) === expected ? expected : undefined
 }
 
-/** With the sticky bit others can add to a folder, and cannot replace what is in it. */
+/** With the sticky bit others can add to a folder but cannot replace its entries. */
 const isSafeAbove = (folder: string, uid: number | undefined): boolean => {
   const { mode, uid: owner } = lstatSync(folder)
   return uid === undefined || ((owner === uid || owner === 0) && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0))
@@ -35,7 +35,7 @@ const choose = (variables: HomeVariables, uid: number | undefined): string | und
   const home = withoutLinks(folders.home)
   if (home === undefined || !isOurs(home, uid)) return undefined
   const listed = listedHome()
-  // Your own home folder may hold `.ai`, the user tier, and be kept in a repository of your own.
+  // Your own home folder may have an `.ai`, the user tier, and be a repository of your own.
   const own = listed === undefined || !existsSync(listed) ? undefined : realpathSync.native(listed)
   const cache = join(home, "cache")
   const folder = join(cache, "compiled")
@@ -46,8 +46,8 @@ const choose = (variables: HomeVariables, uid: number | undefined): string | und
 }
 
 /**
- * `undefined` where anything in the way to it is not this user's or the system's alone, is a link, or belongs to a
- * project; and where Kiwi's home does not exist, which is not made here. `uid` is `undefined` where there are none.
+ * Undefined if any component of the path is not owned by this user or the system alone, is a link, or belongs to a
+ * project, or if Kiwi's home does not exist (it is not created here). `uid`: undefined on systems without user ids.
  */
 export const compiledFolder = (variables: HomeVariables, uid: number | undefined): string | undefined => {
   try {

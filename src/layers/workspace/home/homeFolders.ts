@@ -1,6 +1,6 @@
-// Where Kiwi's folders are, from three variables: the one place that decides it, for the library and for the program
-// before it has loaded anything. `~` and relative paths count from the home folder and never from the working directory,
-// which may be a repository that brings such a folder along. Plain functions: nothing here may cost time at a start.
+// Decides where Kiwi's folders are, from three variables, for the library and for the program before it has loaded
+// anything. `~` and relative paths are relative to the home folder and never to the working directory, which may be a
+// repository with such a folder. Plain functions: nothing here may delay the start.
 import { existsSync, realpathSync } from "node:fs"
 import { userInfo } from "node:os"
 import { dirname, isAbsolute, join, resolve, sep } from "node:path"
@@ -9,10 +9,10 @@ import { errorCode } from "../../process/errorCode.ts"
 
 const projectMarks = [".ai", ".git", ".hg", ".jj", ".svn", ".bzr"]
 
-/** Whether a folder is one that came from elsewhere, as a whole: a project, or a checkout of any version control. */
+/** Whether a folder came from elsewhere as a whole: a project, or a checkout of any version control. */
 export const isProject = (folder: string): boolean => projectMarks.some((mark) => existsSync(join(folder, mark)))
 
-/** As the environment or an embedder gives them; blank is the same as absent. */
+/** As the environment or an embedder gives them. A blank value counts as absent. */
 export interface HomeVariables {
   readonly HOME?: string | undefined
   readonly KIWI_HOME?: string | undefined
@@ -22,19 +22,19 @@ export interface HomeVariables {
 export type HomeFolders =
   | {
     readonly _tag: "Found"
-    /** All absolute, and as they are named: links are not followed yet. */
+    /** All absolute. Links are not followed yet. */
     readonly userHome: string
     readonly home: string
     readonly userSpace: string
   }
   | { readonly _tag: "Refused"; readonly variable: keyof HomeVariables; readonly issue: string }
 
-/** More than any system takes. */
+/** Longer than any system's path limit. */
 const longest = 32_767
 
 const blankIsAbsent = (value: string | undefined): string | undefined => value?.trim() === "" ? undefined : value
 
-/** What the system's list of users says, whatever HOME says; `undefined` for a user that it does not know. */
+/** The home folder in the system's list of users, whatever HOME is. Undefined for an unknown user. */
 export const listedHome = (): string | undefined => {
   try {
     const { homedir } = userInfo()
@@ -45,11 +45,11 @@ export const listedHome = (): string | undefined => {
 }
 
 const issueOf = (path: string): string | undefined => {
-  if (/\p{Cc}/u.test(path)) return "has a control character in it"
+  if (/\p{Cc}/u.test(path)) return "contains a control character"
   if (/^[\s\p{Quotation_Mark}`]|[\s\p{Quotation_Mark}`]$/u.test(path)) {
-    return "begins or ends with a blank or a quote, which a shell would have taken away"
+    return "begins or ends with a blank or a quote, which a shell would have removed"
   }
-  if (path.length > longest) return "is longer than any path may be"
+  if (path.length > longest) return "is longer than a path may be"
   if (path.startsWith("~") && path.length > 1 && path[1] !== "/" && path[1] !== sep) {
     return "begins with ~ and a name, and Kiwi does not look up other users' folders"
   }
@@ -59,13 +59,13 @@ const issueOf = (path: string): string | undefined => {
 const below = (userHome: string, path: string): string =>
   /^~(?:$|[/\\])/.test(path) ? join(userHome, path.slice(1)) : resolve(userHome, path)
 
-/** Whether Kiwi's own folders would lie among the person's, or the system's. */
+/** Whether Kiwi's own folders would be among the person's or the system's files. */
 const holdsHome = (path: string, userHome: string): boolean => {
   const real = realOrPlanned(path)
   return [userHome, listedHome()].some((home) => home !== undefined && isInside(real, realOrPlanned(home)))
 }
 
-/** A HOME that is not absolute says nothing: it would be the folder that Kiwi was started in. */
+/** A HOME that is not absolute is ignored: it would be relative to the folder in which Kiwi was started. */
 export const homeFolders = (variables: HomeVariables): HomeFolders => {
   const given = blankIsAbsent(variables.HOME)
   const userHome = given !== undefined && isAbsolute(given) ? resolve(given) : listedHome()
@@ -85,13 +85,16 @@ export const homeFolders = (variables: HomeVariables): HomeFolders => {
     if (issue !== undefined) return { _tag: "Refused", variable, issue }
     found[folder] = below(userHome, path)
     if (holdsHome(found[folder], userHome)) {
-      return { _tag: "Refused", variable, issue: "is your home folder itself, or one that it lies in" }
+      return { _tag: "Refused", variable, issue: "is your home folder itself, or a folder that contains it" }
     }
   }
   return { _tag: "Found", userHome, ...found }
 }
 
-/** Real as far as it exists: the rest is appended as it stands. A loop or an unreadable parent is left as it stands. */
+/**
+ * The real path of the part that exists, followed by the rest as given. The path is returned unchanged if it has a loop
+ * or an unreadable parent.
+ */
 export const realOrPlanned = (path: string): string => {
   const absent: Array<string> = []
   let current = path

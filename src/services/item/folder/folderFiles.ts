@@ -1,11 +1,11 @@
-// What of a folder is the tool. File managers, editors and interpreters leave files of their own anywhere, and some file
-// systems keep no mode bits: neither is a change of the tool. That is safe since neither reaches the verified copy, which
-// is all that a running tool has.
+// Which files of a folder belong to the tool. File managers, editors and interpreters leave their own files anywhere,
+// and some file systems keep no mode bits: neither counts as a change of the tool. That is safe, since neither gets
+// into the verified copy, which is all that a running tool has.
 
 /**
- * Files and folders that programs leave in folders of other people, in lower case. Whatever an interpreter reads by itself
- * (`.pth`, `sitecustomize.py`, `conftest.py`, `.pyc` beside a source, `node_modules`, `package.json`) has no place here:
- * a tool that was signed without it is not the tool that a person looked at with it.
+ * Files and folders that programs leave in other people's folders, in lower case. A file that an interpreter loads by
+ * itself (`.pth`, `sitecustomize.py`, `conftest.py`, `.pyc` beside a source, `node_modules`, `package.json`) must not
+ * be listed: a tool signed without it is not the tool that a person tested with it.
  */
 const leftBehind: ReadonlySet<string> = new Set([
   // File managers and disks.
@@ -19,7 +19,7 @@ const leftBehind: ReadonlySet<string> = new Set([
   "ehthumbs.db",
   "icon\r",
   "thumbs.db",
-  // Version control, to keep a folder that is empty.
+  // Version control, to keep an empty folder.
   ".gitkeep",
   ".keep",
   // Editors.
@@ -28,7 +28,7 @@ const leftBehind: ReadonlySet<string> = new Set([
   ".vs",
   ".vscode",
   ".zed",
-  // Interpreters, and what checks their code.
+  // Interpreters, linters and type checkers.
   ".hypothesis",
   ".ipynb_checkpoints",
   ".mypy_cache",
@@ -38,7 +38,7 @@ const leftBehind: ReadonlySet<string> = new Set([
   "__pycache__"
 ])
 
-/** Files beside the one that is edited, and what is left of one that was deleted while it was open (NFS, FUSE). */
+/** Temporary files beside an edited file, and remains of a file deleted while open (NFS, FUSE). */
 const besideOthers: ReadonlyArray<RegExp> = [
   /^\._/,
   /^\.#/,
@@ -51,8 +51,8 @@ const besideOthers: ReadonlyArray<RegExp> = [
 ]
 
 /**
- * Whether files and folders of this name are neither signed nor copied, whatever they are. In any case of letters: on
- * many disks Python would find its `__pycache__` in any.
+ * Whether files and folders of this name are neither signed nor copied. Ignores case: on many disks Python finds its
+ * `__pycache__` in any case.
  */
 export const isLeftOut = (name: string): boolean => {
   const lower = name.toLowerCase()
@@ -62,7 +62,7 @@ export const isLeftOut = (name: string): boolean => {
 const startsWith = (bytes: Uint8Array, start: ReadonlyArray<number>): boolean =>
   start.every((byte, index) => bytes[index] === byte)
 
-/** `#!`, ELF, and Mach-O in both orders, of 32 and 64 bits and for several processors. */
+/** `#!`, ELF, and Mach-O in both byte orders, 32 and 64 bits, and universal binaries. */
 const programStarts: ReadonlyArray<ReadonlyArray<number>> = [
   [0x23, 0x21],
   [0x7f, 0x45, 0x4c, 0x46],

@@ -1,12 +1,12 @@
-// Which files of a tool have to be text, and what text is then: UTF-8 that every reader takes for what a person is
-// shown. The same for a tool of one file and for each file of a folder. What is left may be data, which nobody is
-// shown; an interpreter must not take it for code by its name, its first line or what it says about its encoding.
+// Which files of a tool must be text, and what counts as text: UTF-8 that every program reads as a person sees it. The
+// same for a one-file tool and for each file of a folder. Other files may be data, which nobody is shown. So an
+// interpreter must not read such a file as code because of its name, its first line or its encoding declaration.
 import { Result } from "effect"
 import { mergeConflict } from "../../text/mergeConflict.ts"
 import { normalize } from "../SignatureLine.ts"
 import type { TextIssue } from "../SignatureLine.ts"
 
-/** Names of what interpreters, installers and Kiwi read as text, in small letters. */
+/** Extensions of files that interpreters, installers and Kiwi read as text, in lower case. */
 const textExtensions: ReadonlySet<string> = new Set(
   ("py pyw pyi pyx pth js mjs cjs jsx ts mts cts tsx sh bash zsh ksh dash fish rb pl pm php lua tcl awk sed r jl " +
     "groovy ps1 psm1 bat cmd vbs yaml yml json jsonc json5 toml ini cfg conf env properties txt lock in md")
@@ -26,7 +26,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1).t
 
 const extensionOf = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 
-/** A NUL, as git decides it, or more than three bytes in ten that no ASCII text has, as Perl does. */
+/** A NUL, as git decides, or more than 30 % bytes that ASCII text does not have, as Perl does. */
 const looksBinary = (bytes: Uint8Array): boolean => {
   const head = bytes.subarray(0, 8_000)
   const odd = head.reduce(
@@ -36,18 +36,18 @@ const looksBinary = (bytes: Uint8Array): boolean => {
   return head.includes(0) || odd > head.length * 0.3
 }
 
-/** Text in a script of which ASCII has no letter is text all the same. */
+/** Valid UTF-8 without any ASCII letter is text too. */
 const isText = (bytes: Uint8Array): boolean => Result.isSuccess(normalize(bytes))
 
-/** Every byte as a character, so that what is not UTF-8 can be searched too. */
+/** Every byte as one character, so that text that is not UTF-8 can be searched too. */
 const headOf = (bytes: Uint8Array): string => new TextDecoder("latin1").decode(bytes.subarray(0, 8_000))
 
-/** What Python (PEP 263), Ruby and pip read of the first two lines, and Emacs and Vim write there. */
+/** The encoding declaration of Python (PEP 263), Ruby and pip in the first two lines, as Emacs and Vim write it. */
 const coding = /^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)/
 
 const harmless: ReadonlySet<string> = new Set(["utf-8", "utf8", "ascii", "us-ascii"])
 
-/** The line, counted from 1, by which a program would read the text as something else than UTF-8. */
+/** The line, 1-based, by which a program would read the text in another encoding than UTF-8. */
 const foreignCoding = (text: string, counts: (name: string) => boolean = () => true): number | undefined => {
   const lines = text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").split(/\r\n|\r|\n/, 2)
   const at = lines.findIndex((line) => {
@@ -57,7 +57,7 @@ const foreignCoding = (text: string, counts: (name: string) => boolean = () => t
   return at === -1 ? undefined : at + 1
 }
 
-/** Names of Python's codecs that have no digit, without their separators; every other one has. */
+/** Names of Python's codecs without a digit, without their separators. */
 const wordyCodecs: ReadonlySet<string> = new Set(
   ("ansi arabic charmap chinese cpgr cpis csisolatinarabic csisolatincyrillic csisolatingreek " +
     "csisolatinhebrew csshiftjis cyrillic cyrillicasian dbcs ebcdiccpbe ebcdiccpca ebcdiccpch ebcdiccphe " +
@@ -70,7 +70,7 @@ const wordyCodecs: ReadonlySet<string> = new Set(
     .split(" ")
 )
 
-/** Prose says "coding: a guide" too. */
+/** Excludes prose such as "coding: a guide". */
 const isCodec = (name: string): boolean => /\d/.test(name) || wordyCodecs.has(name.replaceAll(/[-_.]/g, ""))
 
 const codingIssue = (text: string, isProse: boolean): TextIssue | undefined => {
@@ -92,7 +92,7 @@ const mustBeText = (path: string, bytes: Uint8Array): boolean => {
     foreignCoding(headOf(bytes)) !== undefined || isText(bytes) || !looksBinary(bytes)
 }
 
-/** Headings of Markdown start with the character of a comment. */
+/** In Markdown, headings start with a comment character. */
 const isMarkdown = (path: string): boolean => /\.(?:md|markdown)$/i.test(path)
 
 export const conflictIssue = (text: string, path: string): TextIssue | undefined => {
@@ -100,23 +100,23 @@ export const conflictIssue = (text: string, path: string): TextIssue | undefined
   return line === undefined ? undefined : {
     line,
     column: 1,
-    issue: `holds a merge conflict, line ${line}`,
+    issue: `has a merge conflict in line ${line}`,
     hint: "Finish the merge: keep what should stay, and delete the lines that begin with <<<<<<<, ======= and >>>>>>>"
   }
 }
 
 /**
- * Why a file of a tool cannot be believed to be what a person is shown of it; data has no issue. `runs`: it is the
- * tool's entrypoint.
+ * Why a file of a tool may not be what a person is shown of it. Data has no issue. `runs`: it is the tool's entrypoint.
  */
 export const toolFileIssue = (path: string, bytes: Uint8Array, runs = false): TextIssue | undefined => {
   if (!runs && !mustBeText(path, bytes)) return undefined
   const text = normalize(bytes)
   if (Result.isFailure(text)) return text.failure
-  // Prose may show a conflict in many ways; what names an encoding can be handed to Python, whatever its file is called.
+  // Prose may show a conflict in many ways. A file that declares an encoding can be passed to Python, whatever its
+  // name.
   const isProse = !runs && isMarkdown(path)
   return (isProse ? undefined : conflictIssue(text.success, path)) ?? codingIssue(text.success, isProse)
 }
 
-/** Whether nobody is shown it. */
+/** Whether the file is data, which nobody is shown. */
 export const isData = (path: string, bytes: Uint8Array): boolean => !mustBeText(path, bytes)

@@ -283,8 +283,8 @@ print(json.dumps(vars(p.parse_args())))
 const refused: Readonly<Record<string, readonly [body: string, line: number, issue: string, hint: string]>> = {
   bool: ["p.add_argument('--a')\np.add_argument('--on', type=bool)", 7, "type=bool", "BooleanOptionalAction"],
   bool_default: ["p.add_argument('--on', type=bool, default=True)", 6, "type=bool", "store_true"],
-  remainder: ["p.add_argument('rest', nargs=argparse.REMAINDER)", 6, "whatever is left", "nargs=\"*\""],
-  remainder_text: ["p.add_argument('rest', nargs='...')", 6, "whatever is left", "nargs=\"*\""],
+  remainder: ["p.add_argument('rest', nargs=argparse.REMAINDER)", 6, "all remaining", "nargs=\"*\""],
+  remainder_text: ["p.add_argument('rest', nargs='...')", 6, "all remaining", "nargs=\"*\""],
   computed_nargs: ["p.add_argument('--n', nargs=len(sys.argv))", 6, "computed", "nargs"],
   computed_name: ["for n in 'ab':\n    p.add_argument(f'--{n}')", 7, "computed", "INPUT_SCHEMA"],
   variable_name: ["N = '--n'\np.add_argument(N)", 7, "computed", "INPUT_SCHEMA"],

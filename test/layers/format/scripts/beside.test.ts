@@ -267,7 +267,7 @@ describeWith(["python3"], "a single file that looks beside itself", () => {
         const folder = join(yield* temporary, "copy")
         write(folder, { "a.py": code, ...beside })
         assert.notStrictEqual(run(folder, "a.py"), 0, code)
-        assert.include((yield* invalid(check("a.py", code))).issue, "data of its package", code)
+        assert.include((yield* invalid(check("a.py", code))).issue, "package data", code)
       }
     }), 60_000)
 })
@@ -358,7 +358,7 @@ describe("a file that is sourced by a path from the working directory", () => {
           const { items, refused: found } = yield* (yield* Signatures).plan({ id: "**", tier: "project" })
           assert.sameMembers(found.map(({ item }) => basename(item).replace(".sh", "")), ["one", "two", "three", "f"])
           const effects = items.find(({ location }) => location.id === "own")?.effects.join("; ") ?? ""
-          assert.include(effects, "sources ./ours.sh of the folder that it runs in (line 5), which no signature covers")
+          assert.include(effects, "sources ./ours.sh from its working directory (line 5), which no signature covers")
         }).pipe(Effect.provide(kernelOf(project)))
         for (const path of Object.keys(refused)) Fs.rmSync(join(project.project, path))
         yield* Effect.gen(function*() {

@@ -46,7 +46,7 @@ const refused: ReadonlyArray<readonly [text: string, issue: string]> = [
   [`CONFIG = {"limits": {}, "retries": 3}\n`, "CONFIG has limits"],
   [`DEPENDENCIES = {"a": 1}\n`, "DEPENDENCIES is not a list"],
   [`DEPENDENCIES = ["a"] + more\n`, ""],
-  [`CONFIG = {"args": "x"}\n`, "config.args is not what"],
+  [`CONFIG = {"args": "x"}\n`, "config.args is not valid"],
   [`REQUIRES = {"environment": ["A"], "other": 1}\n`, "unknown member"]
 ]
 

@@ -103,7 +103,7 @@ const refused: Readonly<Record<string, readonly [text: string, line: number, iss
   list_once: [
     script(declared({ a: list }), printed(`{ options: { a: { type: "string" } } }`)),
     6,
-    "keeps the last alone",
+    "keeps only the last",
     "multiple: true"
   ],
   list_words: [
@@ -112,7 +112,7 @@ const refused: Readonly<Record<string, readonly [text: string, line: number, iss
       printed(`{ allowPositionals: true, options: { a: { type: "string", multiple: true } } }`)
     ),
     6,
-    "takes the first alone",
+    "takes only the first",
     "as: words out"
   ],
   on_off: [

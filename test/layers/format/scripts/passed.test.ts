@@ -274,7 +274,7 @@ describe("a parameter that the script never gets", () => {
         const item = yield* checkFiles(
           Object.fromEntries(Object.entries(files).map(([path, text]) => [`tools/${path}`, text]))
         )
-        assert.include(item._tag === "tool" ? item.unsure?.join() : "", "declares a, and nothing seen in it")
+        assert.include(item._tag === "tool" ? item.unsure?.join() : "", "declares a, and no visible code")
       }
     }))
 })

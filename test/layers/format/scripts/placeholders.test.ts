@@ -58,7 +58,7 @@ const said: Readonly<Record<string, readonly [files: Readonly<Record<string, str
   private: [http({ url: "https://192.168.1.2/a" }), `private_hosts: ["192.168.1.2:443"]`],
   six: [http({ url: "http://[::1]:1/a" }), `private_hosts: ["[::1]:1"]`],
   number: [http({ url: "http://2130706433/a" }), `private_hosts: ["127.0.0.1:80"]`],
-  link_local: [http({ url: "http://169.254.169.254/a" }), "169.254.169.254:80, which is no public address"]
+  link_local: [http({ url: "http://169.254.169.254/a" }), "169.254.169.254:80, which is not a public address"]
 }
 
 const silent: ReadonlyArray<Readonly<Record<string, string>>> = [

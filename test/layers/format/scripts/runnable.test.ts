@@ -332,7 +332,7 @@ describe("a Python file", () => {
       }))
       const main = yield* invalid(checkFiles(folder({ "tools/f/src/main.py": "\nfrom .lib import a\n" })))
       assert.deepInclude(main, { line: 2 })
-      assert.include(main.issue, "this file is no part of a package")
+      assert.include(main.issue, "this file is not part of a package")
       const left = yield* invalid(checkFiles(folder({ "tools/f/src/lib/a.py": "from .. import b\n" })))
       assert.include(left.issue, "the import leaves the folder")
       assert.strictEqual(left.item, "project:tools/f/src/lib/a.py")

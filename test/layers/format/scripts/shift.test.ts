@@ -216,8 +216,8 @@ const positional = { as: "positional" }
 const calls: Readonly<
   Record<string, readonly [config: Schema.JsonObject, given: Schema.JsonObject, needs: string, next: string]>
 > = {
-  option: [{ args: ["-o", "{a}", "{b}"] }, { b: "1" }, "a", `-o before it would take "b" for its value`],
-  option_alone: [{ args: ["-o", "{a}"] }, {}, "a", "-o before it would take what follows"],
+  option: [{ args: ["-o", "{a}", "{b}"] }, { b: "1" }, "a", `-o before it would read "b" as its value`],
+  option_alone: [{ args: ["-o", "{a}"] }, {}, "a", "-o before it would read what follows"],
   place: [{ args: ["{a}", "{b}"] }, { b: "1" }, "a", `"b" would take its place`],
   gap: [{ args: ["{a}", "{b}", "{c}"] }, { a: "1", c: "2" }, "b", `"c" would take its place`],
   literal: [{ args: ["{a}", "to"] }, {}, "a", `"to" would take its place`],
@@ -311,7 +311,7 @@ describeWith(["python3"], "arguments that cannot shift", () => {
         }
         assert.deepStrictEqual(wrong, [])
         // What a runtime of one's own places is seen when it is called, before anything runs.
-        assert.include(yield* run("own", { file: "in.txt" }), `out: is missing, and -o before it would take "file"`)
+        assert.include(yield* run("own", { file: "in.txt" }), `out: is missing, and -o before it would read "file"`)
         assert.strictEqual(fs.readFileSync(join(project.project, "in.txt"), "utf8"), "b\na\n")
         for (const item of ["mine", "declared"]) {
           assert.include(yield* run(item, { size: "3" }), `name: is missing, and "size" needs it`, item)

@@ -1,18 +1,17 @@
-// How the config hands over the parameters of a script that uses argparse: `options` for those that are not
-// `--name=value`.
+// How a config passes the parameters of a script that uses argparse: `options` for those that are not `--name=value`.
 import type { Schema } from "effect"
 import type { ArgumentForm } from "../../../../services/primitive/argumentForms.ts"
 import { isJsonObject } from "../../../../services/schema/json.ts"
 import type { Argparse } from "./readArgparse.ts"
 import type { ScriptArgument } from "./readArgument.ts"
 
-/** What the config says of the parameters that argparse wants in a form of its own. */
+/** The config's `options` for parameters that argparse needs in another form. */
 export const argparseOptions = (argparse: Argparse): Readonly<Record<string, ArgumentForm>> =>
   Object.fromEntries(argparse.arguments.flatMap(({ form, name }) => form === undefined ? [] : [[name, form]]))
 
 const bareName = (name: string): string => name.replaceAll("_", "-")
 
-/** The script's arguments in their order, with the declared parameter that is each one's by any of its names. */
+/** The script's arguments in order, each with the declared parameter that matches one of its names. */
 export const declaredArguments = (
   argparse: Argparse,
   properties: Schema.Json | undefined
@@ -29,7 +28,7 @@ export const declaredArguments = (
   )
 }
 
-/** The same for a script whose parameters have a schema of their own. */
+/** The same for a script that declares its own parameter schema. */
 export const optionsFor = (
   argparse: Argparse,
   properties: Schema.JsonObject
@@ -46,14 +45,14 @@ export const optionsFor = (
     const form: ArgumentForm = {
       ...(isPositional || argument.name === name ? {} : { option: `--${argument.name}` }),
       ...rest,
-      // Text that a script reads as JSON is JSON already; a list for an option that takes one value is JSON there.
+      // A text that the script parses as JSON is JSON already. A list for an option with one value is passed as JSON.
       ...(as === undefined || (as === "json" && type === "string")
         ? takesOne && (type === "array" || type === "object") ? { as: "json" } : {}
         : { as })
     }
     if (Object.keys(form).length > 0) forms[name] = form
   }
-  // Positionals in the order in which the script has them.
+  // Positionals in the script's order.
   for (const [argument, name] of declaredArguments(argparse, properties)) {
     if (name !== undefined) place(name, argument)
   }

@@ -1,4 +1,4 @@
-// Whether a script's parser reads the arguments that the script is started with, and all of them.
+// Whether a script's parser reads the arguments that the script is started with, all of them.
 import type { SyntaxNode } from "@lezer/common"
 import type { Call } from "./pythonCalls.ts"
 import { sourceOf } from "./pythonCalls.ts"
@@ -23,7 +23,7 @@ const makeIsAll = (text: string, names: PythonNames) => {
     const place = `${node.from}:${node.to}`
     const before = known.get(place)
     if (before !== undefined) return before
-    // What leads back to itself is not known by that.
+    // Breaks cycles: a variable that refers to itself is not known by that.
     known.set(place, false)
     steps++
     const all = judge(node)
@@ -48,7 +48,7 @@ const makeIsAll = (text: string, names: PythonNames) => {
       case "VariableName": {
         const name = sourceOf(text, node)
         const found = names.parameterOf(node, name)
-        // `argv = argv or sys.argv[1:]` says nothing about the `argv` in it.
+        // In `argv = argv or sys.argv[1:]`, the inner `argv` adds nothing.
         const assigned = names.values(name).filter((value) =>
           value === "computed"
             ? found === undefined
@@ -66,7 +66,7 @@ const makeIsAll = (text: string, names: PythonNames) => {
   return follow
 }
 
-/** What a call of `parse_args` is given in place of the script's own arguments. */
+/** The argument of a `parse_args` call that replaces the script's own arguments. */
 export const makeOtherArguments = (text: string, names: PythonNames) => {
   const isAll = makeIsAll(text, names)
   return ({ arguments: { named, positional, unpacked }, node }: Call): SyntaxNode | undefined => {

@@ -1,4 +1,4 @@
-// The tool that a Python script without metadata makes, and how argparse wants the parameters of one that has some.
+// Makes a tool from a Python script without metadata, and adds argparse's argument forms to one with metadata.
 import { Result } from "effect"
 import type { Schema } from "effect"
 import { cut, fieldProblem, isVersion } from "../../../../services/format/Metadata.ts"
@@ -12,7 +12,7 @@ import { hasRightKinds } from "../config/checkValues.ts"
 import { argparseOptions, declaredArguments, optionsFor } from "./argumentForms.ts"
 import { type Argparse, readArgparse } from "./readArgparse.ts"
 
-/** A script that does not use argparse is given nothing: one that reads arguments is not signed. */
+/** For a script that does not use argparse: one that reads arguments in another way is not signed. */
 const noParameters: Schema.JsonObject = { type: "object", properties: {} }
 
 const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Schema.JsonObject =>
@@ -20,7 +20,7 @@ const withOptions = (config: Schema.JsonObject, options: Schema.JsonObject): Sch
     ? config
     : { ...config, options: { ...options, ...(isJsonObject(config["options"]) ? config["options"] : {}) } }
 
-/** A schema in which positional arguments that argparse fills from the left need those before them. */
+/** Adds to a schema that positional arguments, which argparse fills from the left, require those before them. */
 const withDependent = (schema: Schema.JsonObject, argparse: Argparse): Schema.JsonObject => {
   const flexible = declaredArguments(argparse, propertiesIn(schema)).flatMap(([argument, name]) =>
     argument.flexible === "no" || name === undefined ? [] : [name]
@@ -35,8 +35,8 @@ const withDependent = (schema: Schema.JsonObject, argparse: Argparse): Schema.Js
 }
 
 /**
- * The tool with the forms that its own argparse calls show, and with their parameters where it declares none. What its
- * config says of a parameter wins.
+ * The tool with the argument forms from its own argparse calls, and with their parameters if it declares none. The
+ * tool's own config takes precedence.
  */
 export const withArgparse = (tool: Tool, argparse: Argparse): Tool => ({
   ...tool,
@@ -51,7 +51,7 @@ export const withArgparse = (tool: Tool, argparse: Argparse): Tool => ({
 
 const says = new Set(["args", "runtime_args", "options", "limits", "input_data"])
 
-/** Whether a CONFIG is Kiwi's. A script without marks may well have settings of its own by that name. */
+/** Whether a CONFIG is Kiwi's. A script without marks may have settings of its own under that name. */
 const readConfig = (field: Field): boolean | Problem => {
   const { value } = field
   if (!isJsonObject(value)) return false
@@ -66,7 +66,7 @@ const readConfig = (field: Field): boolean | Problem => {
   )
 }
 
-/** Constants that are metadata without any mark: nothing else has such a value by such a name. */
+/** Constants that are metadata without any mark: nothing else has such a value under such a name. */
 const counts: Readonly<Record<string, (field: Field) => boolean | Problem>> = {
   version: ({ value }) => typeof value === "string" && isVersion(value),
   input_schema: ({ value }) => isJsonObject(value) && value["type"] === "object",
@@ -76,7 +76,7 @@ const counts: Readonly<Record<string, (field: Field) => boolean | Problem>> = {
   config: readConfig
 }
 
-/** A Python script that names no executor: it is run by `python_runtime`. */
+/** A Python script that names no executor: `python_runtime` runs it. */
 export const toLegacyTool = (
   snapshot: ItemSnapshot,
   text: string,

@@ -1,11 +1,11 @@
-// Which objects of a Python file are parsers of argparse. `add_argument` is a method of others too: of a browser's
-// options, of a class of the script's own.
+// Which objects of a Python file are argparse parsers. Other objects also have a method `add_argument`: a browser's
+// options, or a class of the script itself.
 import type { SyntaxNode } from "@lezer/common"
 import type { Call } from "./pythonCalls.ts"
 import { members, nodesIn, readCall, sourceOf } from "./pythonCalls.ts"
 import type { PythonNames, ScriptFunction } from "./pythonNames.ts"
 
-/** `unknown`: nobody can tell without running the script. */
+/** `unknown`: it cannot be determined without running the script. */
 export type Kind = "parser" | "other" | "unknown"
 
 const makers: ReadonlySet<string> = new Set(["add_argument_group", "add_mutually_exclusive_group", "add_parser"])
@@ -18,10 +18,10 @@ const agree = (kinds: ReadonlyArray<Kind>): Kind => {
 }
 
 export interface Parsers {
-  /** Whether calling this makes a parser: `ArgumentParser`, by whatever name, or a class of the file's that is one. */
+  /** Whether calling this makes a parser: `ArgumentParser`, under any name, or a subclass in the file. */
   readonly makes: (method: string) => boolean
   readonly kindOf: (node: SyntaxNode | undefined) => Kind
-  /** The function whose parameter the object is, where it is one. */
+  /** The function whose parameter the object is, if it is one. */
   readonly handedTo: (node: SyntaxNode | undefined) => ScriptFunction | undefined
 }
 
@@ -60,7 +60,7 @@ export const makeParsers = (text: string, names: PythonNames): Parsers => {
     const key = `${owner}:${sourceOf(text, node)}`
     const before = known.get(key)
     if (before !== undefined) return before
-    // What leads back to itself is not known by that.
+    // Breaks cycles: a name that refers to itself is not known by that.
     known.set(key, "unknown")
     const kind = judge(node, steps)
     known.set(key, kind)

@@ -1,4 +1,4 @@
-// Calls of a Python file and what they are given, from its syntax tree.
+// Calls in a Python file and their arguments, from its syntax tree.
 import type { SyntaxNode, Tree } from "@lezer/common"
 
 export interface Arguments {
@@ -10,9 +10,9 @@ export interface Arguments {
 
 export interface Call {
   readonly node: SyntaxNode
-  /** The last name of what is called: `add_argument` of `group.add_argument`. */
+  /** The last name of the callee: `add_argument` of `group.add_argument`. */
   readonly method: string
-  /** What it is called on: `group`. */
+  /** The object of the call: `group`. */
   readonly on: SyntaxNode | undefined
   readonly arguments: Arguments
 }

@@ -1,4 +1,4 @@
-// What a name of a Python file stands for, as far as its assignments, functions and calls say.
+// What a name in a Python file refers to, according to its assignments, functions and calls.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import type { Call } from "./pythonCalls.ts"
 import { members, nodesOf, sourceOf } from "./pythonCalls.ts"
@@ -14,7 +14,7 @@ export interface ScriptFunction {
   readonly node: SyntaxNode
   readonly name: string
   readonly parameters: ReadonlyArray<Parameter>
-  /** The class that it is a method of. */
+  /** The class whose method it is. */
   readonly owner: SyntaxNode | undefined
 }
 
@@ -40,30 +40,30 @@ const readFunction = (node: SyntaxNode, text: string): ScriptFunction => {
   }
 }
 
-/** A target of several, a loop's variable: something is assigned, and not by `name = value`. */
+/** "computed": assigned in another way than by `name = value`, such as a tuple target or a loop variable. */
 type Value = SyntaxNode | "computed"
 
-/** Nobody writes more by hand; what is made to be slow is not followed. */
+/** Nobody writes more by hand; code that is made to be slow to analyse is not followed. */
 const few = <A>(all: ReadonlyArray<A>): ReadonlyArray<A | "computed"> => all.length > 100 ? ["computed"] : all
 
 export interface PythonNames {
   readonly functions: ReadonlyArray<ScriptFunction>
   readonly classes: ReadonlyMap<string, SyntaxNode>
-  /** By the source of the target: `p`, `self.parser`. */
+  /** By the source text of the target: `p`, `self.parser`. */
   readonly values: (target: string) => ReadonlyArray<Value>
-  /** The function around a node whose parameter this name is. */
+  /** The function around a node that has this name as a parameter. */
   readonly parameterOf: (
     at: SyntaxNode,
     name: string
   ) => { readonly of: ScriptFunction; readonly parameter: Parameter } | undefined
-  /** What the calls of the file pass for a parameter: its default where a call leaves it out. */
+  /** The values that the file's calls pass for a parameter: its default if a call omits it. */
   readonly passed: (of: ScriptFunction, parameter: Parameter) => ReadonlyArray<Value>
   readonly callsOf: (of: ScriptFunction) => ReadonlyArray<Call>
-  /** Whether anything but its own definition names it. */
+  /** Whether anything besides its own definition names it. */
   readonly isNamed: (name: string) => boolean
-  /** How often it stands in the file, its definition as a function aside. */
+  /** How often it occurs in the file, not counting its definition as a function. */
   readonly uses: (name: string) => number
-  /** Where a block is left by a `return` or its like: nothing of it runs that stands behind. */
+  /** Where a block is left by `return` or a similar statement: nothing after it in the block runs. */
   readonly endOf: (block: SyntaxNode) => number
 }
 

@@ -1,11 +1,11 @@
-// Whether a line of a Python script runs whenever the script does.
+// Whether a line of a Python script runs in every run of the script.
 import type { SyntaxNode } from "@lezer/common"
 import { sourceOf } from "./pythonCalls.ts"
 import type { PythonNames } from "./pythonNames.ts"
 
 export type Reachability =
   | { readonly _tag: "Runs" }
-  /** `if False:`, or behind a `return`. */
+  /** `if False:`, or after a `return`. */
   | { readonly _tag: "Dead" }
   | { readonly _tag: "Unsure"; readonly why: string }
 
@@ -16,7 +16,7 @@ const unsure = (why: string): Reachability => ({ _tag: "Unsure", why })
 const never = /^\(?(?:False|0|None|""|''|(?:\w+\.)?TYPE_CHECKING)\)?$/
 const always = /^\(?(?:True|1|__name__\s*==\s*["']__main__["']|["']__main__["']\s*==\s*__name__)\)?$/
 
-/** What an `if` says of each of its blocks, by where they begin. */
+/** Whether each block of an `if` runs, by the block's start. */
 const readBranches = (branches: SyntaxNode, text: string): ReadonlyMap<number, Reachability> => {
   const found = new Map<number, Reachability>()
   let before: Reachability = dead
@@ -40,7 +40,7 @@ const clauseOf = (block: SyntaxNode): string => {
   return ""
 }
 
-/** Conditions around a node, up to the outermost function or the file; a function that nothing calls is dead too. */
+/** Conditions around a node, up to the outermost function or the file. A function that is never called is dead too. */
 export const makeReachability = (text: string, names: PythonNames) => {
   const known = new Map<number, ReadonlyMap<number, Reachability>>()
   const inBranch = (branches: SyntaxNode, block: SyntaxNode): Reachability => {

@@ -1,6 +1,6 @@
 // What a Python script expects on its command line, from its literal argparse calls: a schema for its parameters, and
-// for each the form in which argparse wants it. A call that cannot be read, or that no parameters can reach, is a
-// problem with its line: a script with one is not signed, unless it declares its parameters itself.
+// the form that argparse needs for each. A call that cannot be read, or that parameters cannot fill, is a problem with
+// its line: such a script is not signed unless it declares its parameters itself.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import type { Schema } from "effect"
 import { problemAt } from "../../../../services/format/Metadata.ts"
@@ -24,15 +24,15 @@ import { type FindMisplaced, readSubcommands } from "./subcommands.ts"
 export interface Argparse {
   readonly arguments: ReadonlyArray<ScriptArgument>
   readonly schema: Schema.JsonObject
-  /** The first thing that stands in the way of a call. */
+  /** The first problem that prevents a call. */
   readonly problem: Problem | undefined
-  /** The variable that holds the arguments that the parser does not know, where the script uses it; else "". */
+  /** The variable with the arguments that the parser does not know, if the script uses it; else "". */
   readonly rest: string
-  /** Whether arguments that it does not know are no error: `parse_known_args`. */
+  /** Whether unknown arguments are allowed: `parse_known_args`. */
   readonly knownOnly: boolean
-  /** Where the parser is made. */
+  /** Where the parser is created. */
   readonly at: number
-  /** Absent where the script has no subcommands, or nobody can tell what they take. */
+  /** Absent if the script has no subcommands, or if their arguments are not known. */
   readonly misplaced?: FindMisplaced | undefined
 }
 
@@ -42,7 +42,7 @@ interface AddArgument {
   readonly arguments: Arguments
 }
 
-/** What reaches into a parser, so that its `add_argument` calls no longer say what it takes. */
+/** Names of argparse internals: a script that uses them can change what its `add_argument` calls accept. */
 const reachesInto: ReadonlySet<string> = new Set([
   "_actions",
   "_option_string_actions",
@@ -57,7 +57,7 @@ const mayBeSet = /^(?:completer)$/
 
 const computed = "so Kiwi cannot read which arguments the script takes"
 
-/** Whether what `add_argument` gives back is changed afterwards. */
+/** Whether the return value of `add_argument` is changed afterwards. */
 const isChanged = (call: SyntaxNode, text: string, changed: ReadonlySet<string>): boolean => {
   const { parent } = call
   switch (parent?.name) {
@@ -87,7 +87,7 @@ const readChanged = (tree: Tree, text: string, calls: ReadonlyArray<Call>): Read
     ...calls.filter(({ method }) => method === "setattr").map((call) => sourceOf(text, call.arguments.positional[0]))
   ])
 
-/** Calls of `add_argument`, by whatever name it goes, and where it is mentioned otherwise. */
+/** Calls of `add_argument`, under any name, and other mentions of it. */
 const readAdded = (tree: Tree, text: string, calls: ReadonlyArray<Call>, names: PythonNames, parsers: Parsers) => {
   const aliases = new Map<string, SyntaxNode>()
   const mentions: Array<SyntaxNode> = []
@@ -115,7 +115,7 @@ const readAdded = (tree: Tree, text: string, calls: ReadonlyArray<Call>, names: 
   return { added, mentions }
 }
 
-/** Lines that Kiwi's grammar does not know may hold anything; those that name the parser cannot be passed over. */
+/** Lines that Kiwi's grammar does not know may contain anything. One that names the parser cannot be skipped. */
 export const unreadMention = (tree: Tree, text: string, word: RegExp): number | undefined => {
   for (const match of text.matchAll(word)) {
     if (tree.resolveInner(match.index, 1).name === "Script") return match.index
@@ -125,7 +125,7 @@ export const unreadMention = (tree: Tree, text: string, word: RegExp): number | 
 
 const argparseWords = /\b(?:add_argument|ArgumentParser|add_subparsers|parse_(?:known_)?(?:intermixed_)?args)\b/g
 
-/** Where what is left over by `parse_known_args` is used. */
+/** The variable in which the remaining arguments of `parse_known_args` are used. */
 const restOf = ({ node }: Call, text: string, names: PythonNames): string => {
   const parts = node.parent?.name === "AssignStatement" ? node.parent : undefined
   const [, rest] = parts === undefined ? [] : parts.getChildren("VariableName")
@@ -153,7 +153,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const literal = makeReadLiteral(text)
   const calls = readCalls(tree, text)
   const own = readNames(tree, text, calls)
-  // Other files may call whatever this one has.
+  // Other files may call everything in this one.
   const names = isEntry ? own : { ...own, isNamed: () => true }
   const parsers = makeParsers(text, names)
   const made = calls.filter(({ method }) => parsers.makes(method))
@@ -171,14 +171,14 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   }
 
   const { added, mentions } = readAdded(tree, text, calls, names, parsers)
-  for (const mention of mentions) refuse(mention, `add_argument is handed on here, ${computed}`)
+  for (const mention of mentions) refuse(mention, `add_argument is passed on here, ${computed}`)
   for (const node of nodesOf(tree, "PropertyName")) {
     if (reachesInto.has(sourceOf(text, node))) refuse(node, `the parser is changed from within, ${computed}`)
   }
 
   const reachabilityOf = makeReachability(text, names)
   const called = new Map<number, Reachability>()
-  /** A helper that gets the parser adds its arguments where it is called. */
+  /** A helper function that is passed the parser adds its arguments where it is called. */
   const reachabilityIn = (node: SyntaxNode, on: SyntaxNode | undefined): Reachability => {
     const here = reachabilityOf(node)
     const helper = here._tag === "Runs" ? parsers.handedTo(on) : undefined
@@ -196,7 +196,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
   const readArgument = makeReadArgument(text, readSettings(made, calls, literal))
   const changed = readChanged(tree, text, calls)
   const found: Array<ScriptArgument> = []
-  /** Members of the mutually exclusive group that a variable holds. */
+  /** Members of the mutually exclusive group in a variable. */
   const groups = new Map<string, Array<string>>()
   const requiredGroups: Array<ReadonlyArray<string>> = []
   const taken = new Set<string>()
@@ -225,14 +225,14 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     taken.add(key)
     group?.push(argument.name)
     if (argument.flexible !== "no" && found.some(({ flexible }) => flexible === "many")) {
-      refuse(node, "nobody can tell where the list before this argument ends", "Make one an option")
+      refuse(node, "it is unclear where the list before this argument ends", "Make one an option")
     }
     if (argument.form?.as === "positional") {
       const around = functionAround(node)
       if (block !== undefined && block !== around) {
         refuse(
           node,
-          "the order of the positional arguments is that in which functions are called",
+          "the order of the positional arguments depends on the order of function calls",
           "Make one an option"
         )
       }
@@ -251,7 +251,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     if (method === "add_subparsers") {
       refuse(
         node,
-        "the script has subcommands, and the parameters of each are its own",
+        "the script has subcommands, each with its own parameters",
         `${byHand}, and the subcommand as CONFIG = {"args": ["NAME"]}: a tool for each`
       )
     }
@@ -268,7 +268,7 @@ const readScript = (tree: Tree, text: string, isEntry: boolean): Argparse | unde
     if (other !== undefined) {
       refuse(
         other,
-        "the script has its parser read other arguments than those that it is started with",
+        "the script's parser reads other arguments than those that the script is started with",
         `Write parse_args() without an argument. ${byHand} otherwise`
       )
     }
@@ -313,8 +313,8 @@ const functionAround = (node: SyntaxNode): number => {
 const importsArgparse = /^[ \t]*(?:import\b.*\bargparse\b|from[ \t]+argparse[ \t]+import\b)/m
 
 /**
- * `undefined` where the file has nothing to do with argparse. `isEntry`: whether it is the file that runs, and not one
- * that it imports.
+ * Undefined if the file does not use argparse. `isEntry`: whether it is the file that runs, and not one that it
+ * imports.
  */
 export const readArgparse = (tree: Tree, text: string, isEntry = true): Argparse | undefined =>
   importsArgparse.test(text) ? readScript(tree, text, isEntry) : undefined

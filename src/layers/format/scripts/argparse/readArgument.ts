@@ -1,8 +1,8 @@
-// One `add_argument` call as a parameter: its schema, and the form in which argparse wants it.
+// One `add_argument` call as a parameter: its schema, and the form in which argparse needs it.
 //
-// Gotchas: argparse takes a word that begins with a prefix character for an option, wherever `nargs` takes several;
-// only `--option=value` and what stands behind `--` are safe. Before Python 3.13 a value that is exactly `--` is lost
-// wherever it stands. The schema excludes both.
+// Gotchas: if `nargs` takes several words, argparse reads a word that begins with a prefix character as an option; only
+// `--option=value` and words after `--` are safe. Before Python 3.13 a value that is exactly `--` is dropped
+// everywhere. The schema excludes both.
 import type { SyntaxNode } from "@lezer/common"
 import { Result } from "effect"
 import type { Schema } from "effect"
@@ -11,7 +11,7 @@ import { makeLiterals } from "../../readPython.ts"
 import type { Arguments } from "./pythonCalls.ts"
 import { readCall, sourceOf } from "./pythonCalls.ts"
 
-/** What stands in the way of a call, at an offset: a line is looked up for the first of them alone. */
+/** What prevents a call, at an offset. The line is computed only for the first refusal. */
 export interface Refusal {
   readonly from: number
   readonly issue: string
@@ -20,15 +20,15 @@ export interface Refusal {
 
 /** One parameter that argparse takes. */
 export interface ScriptArgument {
-  /** The long option without its dashes, else the short one; of a positional, its `dest`. */
+  /** The long option without its dashes, else the short one; for a positional, its `dest`. */
   readonly name: string
-  /** Everything else that it goes by. */
+  /** Its other names. */
   readonly aliases: ReadonlyArray<string>
   readonly schema: Schema.JsonObject
   readonly required: boolean
-  /** `undefined`: `--name=value`, or `--name` for a switch. */
+  /** Undefined: `--name=value`, or `--name` for a switch. */
   readonly form: ArgumentForm | undefined
-  /** Whether a positional takes none or one, or any number of values. */
+  /** Whether a positional takes zero or one value, or any number. */
   readonly flexible: "no" | "one" | "many"
 }
 
@@ -39,7 +39,7 @@ const types: Readonly<Record<string, string>> = { int: "integer", float: "number
 
 export const byHand = "Write INPUT_SCHEMA = {…} and __executor_id__ = \"python_runtime\" at the left margin"
 
-/** A default that may be handed over in place of the script's own. */
+/** Whether a default fits the schema, so that it may be passed instead of the script's own. */
 const fits = (value: Schema.Json, { enum: choices, maximum, minimum, type }: Schema.JsonObject) =>
   (type === "integer"
     ? Number.isSafeInteger(value)
@@ -49,10 +49,10 @@ const fits = (value: Schema.Json, { enum: choices, maximum, minimum, type }: Sch
   (!Array.isArray(choices) || choices.includes(value)) &&
   (typeof minimum !== "number" || Number(value) >= minimum) && (typeof maximum !== "number" || Number(value) <= maximum)
 
-/** A longer range is given by its ends. */
+/** A longer range is described by its bounds. */
 const mostChoices = 50
 
-/** The numbers of `range(start, stop, step)` as a schema says them; `undefined`: there is none, or it cannot say so. */
+/** The numbers of `range(start, stop, step)` as a schema. Undefined if a schema cannot express them. */
 const rangeSchema = (numbers: ReadonlyArray<Schema.Json | undefined>): Schema.JsonObject | undefined => {
   if (numbers.length === 0 || numbers.length > 3 || !numbers.every((one) => Number.isSafeInteger(one))) return undefined
   const [first, second, step = 1] = numbers as ReadonlyArray<number>
@@ -73,9 +73,9 @@ export const makeReadLiteral = (text: string) => {
 export interface ParserSettings {
   /** Characters that begin an option, in any of the file's parsers. */
   readonly prefixes: string
-  /** Characters that name a file of arguments. */
+  /** Characters that begin the name of an arguments file. */
   readonly fromFile: string
-  /** Whether a parser changes defaults later, so that none of them may be handed over. */
+  /** Whether a parser changes defaults later, so that none may be passed. */
   readonly changesDefaults: boolean
 }
 
@@ -84,7 +84,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
   const source = (node: SyntaxNode | undefined): string => sourceOf(text, node)
   const refuse = (at: SyntaxNode, issue: string, hint = byHand): Refusal => ({ from: at.from, issue, hint })
 
-  /** No value that argparse would take for an option or for a file of arguments. */
+  /** Excludes values that argparse would read as an option or an arguments file. */
   const aWord = (schema: Schema.JsonObject, first: string): Schema.JsonObject => {
     if (schema["type"] !== "string" || schema["enum"] !== undefined || first === "") return schema
     return { ...schema, pattern: `^(?:[^${first.replace(/[\\\]^-]/g, "\\$&")}]|$)` }
@@ -107,7 +107,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     if (name === "bool") {
       return refuse(
         type!,
-        "type=bool takes every text but an empty one for True, \"False\" too",
+        "type=bool reads every text but an empty one as True, \"False\" too",
         "Write action=\"store_true\", or action=argparse.BooleanOptionalAction, in place of type=bool"
       )
     }
@@ -121,7 +121,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     if (isText && (range !== undefined || choices?.every((one) => typeof one === "number") === true)) {
       return refuse(
         node!,
-        "argparse compares text with these choices, which are numbers: it takes no value",
+        "argparse compares text with these choices, which are numbers: it accepts no value",
         "Add type=int, or write the choices as text"
       )
     }
@@ -151,7 +151,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     }
   }
 
-  /** `undefined`: it takes no parameter (`--help`, `--version`). `alone`: no exclusive group has it. */
+  /** Undefined: it takes no parameter (`--help`, `--version`). `alone`: it is not in an exclusive group. */
   return (
     call: SyntaxNode,
     { named, positional, unpacked }: Arguments,
@@ -237,7 +237,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
     if (nargs !== null && nargs !== "?" && !isMany) {
       return refuse(
         nargsNode!,
-        "nargs that takes whatever is left, or is computed, cannot be filled by parameters",
+        "nargs that takes all remaining arguments, or is computed, cannot be filled by parameters",
         `Write nargs="*" or nargs="+"`
       )
     }
@@ -259,7 +259,7 @@ export const makeReadArgument = (text: string, { changesDefaults, fromFile, pref
       }
     }
     if (action === "extend" && !isMany) {
-      return refuse(call, "action=\"extend\" without nargs takes text apart, letter by letter", `Write nargs="+"`)
+      return refuse(call, "action=\"extend\" without nargs splits text into letters", `Write nargs="+"`)
     }
     const words: Schema.JsonObject = {
       type: "array",

@@ -1,4 +1,4 @@
-// Which parser of a script with subcommands takes an option: behind the subcommand, only the subcommand's own does.
+// Which parser of a script with subcommands accepts an option: after the subcommand, only the subcommand's own.
 import type { SyntaxNode } from "@lezer/common"
 import type { Arguments, Call } from "./pythonCalls.ts"
 import { members, readCall, sourceOf } from "./pythonCalls.ts"
@@ -9,11 +9,11 @@ export interface Misplaced {
   /** Where the option is added. */
   readonly from: number
   readonly subcommand: string
-  /** The other subcommand that takes the option; "" where it is an option of the script's own parser. */
+  /** The other subcommand that accepts the option; "" if it is an option of the script's own parser. */
   readonly owner: string
 }
 
-/** An option that is passed behind these words, one of which is a subcommand; `undefined`: it is taken, or nobody knows. */
+/** Finds an option passed after these words, one of which is a subcommand. Undefined: it is accepted, or not known. */
 export type FindMisplaced = (words: ReadonlyArray<string>, option: string) => Misplaced | undefined
 
 interface AddArgument {
@@ -25,7 +25,7 @@ interface AddArgument {
 const groups: ReadonlySet<string> = new Set(["add_argument_group", "add_mutually_exclusive_group"])
 const maxSteps = 6
 
-/** `undefined` where the script has no subcommands, or subcommands of subcommands. */
+/** Undefined if the script has no subcommands, or nested ones. */
 export const readSubcommands = (
   text: string,
   calls: ReadonlyArray<Call>,
@@ -37,7 +37,7 @@ export const readSubcommands = (
   if (split === undefined || another !== undefined) return undefined
   const main = sourceOf(text, split.on)
 
-  /** The first name of a subcommand, "" for the script's own parser. */
+  /** The first name of a subcommand; "" for the script's own parser. */
   const ownerOf = (on: SyntaxNode | undefined, steps = 0): string | undefined => {
     if (on === undefined || steps > maxSteps) return undefined
     if (on.name === "CallExpression") {
@@ -67,7 +67,7 @@ export const readSubcommands = (
       unsure.add(name)
     }
   }
-  // A function of another file may add any argument to the parser that it is handed.
+  // A function of another file may add any argument to a parser that it is passed.
   for (const { arguments: { named, positional }, method } of calls) {
     if (names.functions.some((one) => one.name === method)) continue
     for (const given of [...positional, ...named.values()]) {

@@ -1,24 +1,24 @@
-// Where a bash script reads its positional parameters, and which KIWI_PARAM_ variables it reads. A scan over words, quotes
-// and functions, and no grammar: `bash -n` has the last word about syntax.
+// Where a bash script reads its positional parameters, and which KIWI_PARAM_ variables it reads. Scans words, quotes
+// and functions without a grammar: `bash -n` decides about syntax.
 import { guardedInBash, hasDefaultInBash } from "./optionalReads.ts"
 import type { Reading } from "./pythonArguments.ts"
 
 interface Use {
   readonly at: number
   readonly by: string
-  /** The function that it stands in; "" outside of all. */
+  /** The function around it; "" outside of functions. */
   readonly within: string
-  /** The first word of the command that "$@" is handed to. */
+  /** The first word of the command that "$@" is passed to. */
   readonly command: string
 }
 
 export interface BashReading {
   readonly positional: Reading | undefined
-  /** What is read at all, outside of functions and in those that are handed it: `$1`, `$@`, `getopts`, `shift`. */
+  /** What is read outside of functions, and in functions that are passed it: `$1`, `$@`, `getopts`, `shift`. */
   readonly uses: ReadonlyArray<string>
-  /** The letters that getopts is given; "" where they are not written out, or it is not used. */
+  /** The option letters of getopts; "" if they are not literal, or getopts is not used. */
   readonly getopts: string
-  /** Names of variables, and where the first use of each stands. */
+  /** Names of variables, and the offset of the first use of each. */
   readonly parameters: ReadonlyMap<string, number>
 }
 
@@ -39,8 +39,8 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
 }
 
 /**
- * The same text with comments, single-quoted text and quoted here-documents blanked out, and the plain text in double
- * quotes unless `keepsPlain`.
+ * The same text with comments, single-quoted text and quoted here-documents blanked out. Also plain text in double
+ * quotes, unless `keepsPlain`.
  */
 export const withoutQuoted = (text: string, keepsPlain = false): string => {
   let out = ""
@@ -117,7 +117,7 @@ const commandAt = (code: string, offset: number): string => {
   ) ?? ""
 }
 
-/** `for x; do` goes through the arguments. */
+/** `for x; do` iterates over the arguments. */
 const bareWord =
   /^(?:getopts|shift)\b|^for[ \t]+\w+(?=[ \t]*(?:;|\n)\s*do\b|[ \t]+do\b)|^set[ \t]+--[ \t]+(?!["']?\$[@*])/
 
@@ -152,7 +152,7 @@ const readUses = (code: string) => {
       const variable = matchAt(parameter, code, i)?.[1]
       if (variable !== undefined && !parameters.has(variable)) parameters.set(variable, i)
       if (code[i + 1] === "{") {
-        // A brace of its own, which closes with it.
+        // A nested brace, with its own closing brace.
         depth++
         i++
       }
@@ -172,7 +172,7 @@ const readUses = (code: string) => {
   return { uses, parameters, functions }
 }
 
-/** Where text that is run later may read arguments, or a name that is put together may be one of theirs. */
+/** Where dynamically evaluated text may read arguments, or a computed name may refer to one. */
 export const mayReadArguments = (text: string): string | undefined => {
   const code = withoutQuoted(text, true)
   for (const { 0: line, index } of text.matchAll(/^.*$/gm)) {
@@ -183,7 +183,7 @@ export const mayReadArguments = (text: string): string | undefined => {
   return /\$\{![A-Za-z_]\w*\}/.exec(code)?.[0]
 }
 
-/** Whether stdin is read where nothing is handed to it: a guess by lines. */
+/** Whether stdin is read without a redirection: a guess by lines. */
 export const readsBashStdin = (text: string): boolean => {
   const code = withoutQuoted(text)
   if (/\bexec\s+<|\bexec\s+0</.test(code)) return false
@@ -192,7 +192,7 @@ export const readsBashStdin = (text: string): boolean => {
     const [before, loop] =
       /^(?:|.*?(?:[;&({]|\b(?:then|do|else|if|(while|until)|!))\s*)(?:\w+=\S*\s+)*read(?=\s)(?!\s+-u)/.exec(line) ?? []
     if (before === undefined || line.includes("|") || /\|\s*$|\\\s*$/.test(code.slice(0, index).trimEnd())) return false
-    // A here-document is blanked out of the code.
+    // Here-documents are already blanked out of the code.
     return !text.slice(index + before.length, index + line.length).includes("<") && !(loop !== undefined && isFed)
   })
 }
@@ -203,7 +203,7 @@ export interface LoopOption {
   readonly form: "flag" | "words" | "value"
 }
 
-/** Long options that are the labels of a `case "$1" in`, in the order of the script. */
+/** Long options that are labels of a `case "$1" in`, in the script's order. */
 export const readLoopOptions = (text: string): ReadonlyArray<LoopOption> => {
   const code = withoutQuoted(text, true)
   const start = /\bcase[ \t]+"?\$\{?1\b[^\n]*?[ \t]in\b/.exec(code)
@@ -228,14 +228,14 @@ export const readBashArguments = (text: string): BashReading => {
   const { functions, parameters, uses } = readUses(code)
   const guarded = guardedInBash(code, text)
   const isOptional = ({ at }: Use) => hasDefaultInBash(code, at) || guarded.some(([from, to]) => from <= at && at < to)
-  // `main "$@"` reads what the body of main reads.
+  // `main "$@"` reads what main's body reads.
   const isHandedOn = ({ by, command }: Use) => (by === "$@" || by === "$*") && functions.has(command)
   const handedTo = Map.groupBy(uses.filter(isHandedOn), ({ command }) => command)
   const reading = new Set(uses.filter((use) => !isHandedOn(use)).map(({ within }) => within))
   for (const name of reading) for (const { within } of handedTo.get(name) ?? []) reading.add(within)
   const isRead = (use: Use): boolean => !isHandedOn(use) || reading.has(use.command)
   const outside = uses.filter((use) => use.within === "" && isRead(use))
-  // What `main "$@"` reads is not looked at any closer.
+  // What `main "$@"` reads is not analysed further.
   const needed = outside.find((use) => isHandedOn(use) || !isOptional(use))
   const first = needed ?? outside[0]
   const entered = new Set(["", ...[...functions].filter((name) => handedTo.has(name))])

@@ -1,5 +1,5 @@
-// Whether the parameters of a tool reach the code that runs: a script that reads arguments of which nothing is declared
-// would never get one, and one that looks for them elsewhere would not find them.
+// Checks that a tool's parameters reach its code: a script that reads arguments without declaring any never gets one,
+// and one that reads them elsewhere does not find them.
 import { Effect, Result } from "effect"
 import { cut, problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
@@ -29,7 +29,7 @@ import {
 
 export interface Found {
   readonly problem: Problem | undefined
-  /** What cannot be known: sentences without a subject. */
+  /** What is not known: sentences without a subject. */
   readonly unsure: ReadonlyArray<string>
 }
 
@@ -41,21 +41,21 @@ interface Asked {
   readonly tool: Tool
   readonly text: string
   readonly input: Input
-  /** Whether the config itself has arguments, which the script may as well be reading. */
+  /** Whether the config itself has arguments, which may be what the script reads. */
   readonly hasArguments: boolean
   readonly isEntry: boolean
 }
 
-/** Whether every parameter that the tool may be given is named in its schema. */
+/** Whether the schema names every parameter that the tool accepts. */
 export const isClosed = ({ parameters }: Tool): boolean =>
   !Object.keys(parameters).some((key) =>
     /^(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|propertyNames)$/.test(key)
   ) &&
   (parameters["additionalProperties"] ?? false) === false
 
-/** How a tool says that a parameter is an argument without an option. */
+/** How to declare in the config that a parameter is an argument without an option. */
 const config = (tool: Tool, by: string): string => {
-  // What takes arguments by their number would take the `--` for one that goes before positional ones.
+  // Code that reads arguments by number would take the `--` before positional arguments for one of them.
   const isNumbered = /argv|^\$|^shift$/.test(by)
   if (tool.location.kind === "folder") {
     return `config: ${isNumbered ? `{args: ["{file}"]}` : "{options: {file: {as: positional}}}"}`
@@ -68,7 +68,7 @@ const inManifest =
 const schema = `INPUT_SCHEMA = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}`
 const behind = "and for what the script takes without an option"
 
-/** How a tool says that it needs a package, unless it does already. */
+/** How to declare a package, unless the tool declares it already. */
 const dependency = (tool: Tool, name: string | undefined): string =>
   name === undefined || tool.dependencies.length > 0
     ? ""
@@ -83,7 +83,7 @@ const howTo = {
       : `Write at the left margin __executor_id__ = "python_runtime", ${schema}, ${dependency(tool, needs)}${behind}, ${
         config(tool, by)
       }`,
-  /** `by`: "" where it takes nothing without an option. */
+  /** `by`: "" if it takes nothing without an option. */
   node: (tool: Tool, by: string, declared: "const" | "export const") =>
     isFolder(tool)
       ? `${inManifest}${by === "" ? "" : `, ${behind}, ${config(tool, by)}`}`
@@ -101,7 +101,7 @@ const howTo = {
     }, and read "$KIWI_PARAM_FILE" in the script, or add config: {args: ["{file}"]}`
 }
 
-/** How a tool says that it takes no parameters. */
+/** How to declare that the tool has no parameters. */
 const none = (tool: Tool, extension: string, declared: string = ""): string =>
   `; if it needs none: ${
     isFolder(tool)
@@ -111,11 +111,11 @@ const none = (tool: Tool, extension: string, declared: string = ""): string =>
       : `${declared}INPUT_SCHEMA = {"type": "object", "properties": {}}`
   }`
 
-/** A script that may take arguments, and goes on without. `placed`: how its language declares one, in a line. */
+/** A script that may read arguments but also runs without. `placed`: how its language declares one, on one line. */
 const mayTake = ({ by, optional }: Reading, placed: string): ReadonlyArray<string> =>
-  optional === true ? [`may take arguments (${by}), and is given none: to pass one, write ${placed}`] : []
+  optional === true ? [`may take arguments (${by}), but gets none: to pass one, write ${placed}`] : []
 
-/** A parameter that may be left out, as an argument without an option. */
+/** How to declare an optional parameter as an argument without an option. */
 const onePlaced = (tool: Tool, extension: string, entry = ""): string => {
   const placed = `{"args": ["{file}"]}`
   if (isFolder(tool)) {
@@ -131,13 +131,13 @@ const onePlaced = (tool: Tool, extension: string, entry = ""): string => {
 const undeclared = (text: string, at: number, by: string, hint: string): Problem =>
   problemAt(text, at, `the script reads its arguments by ${by}, and the tool declares no parameters`, hint)
 
-/** A script that reads stdin waits for nothing: it is empty unless the config fills it. */
+/** Stdin is empty unless the config fills it, so a script that reads it gets nothing. */
 const emptyStdin = ({ input, tool }: Asked, by: string | undefined): ReadonlyArray<string> =>
   by === undefined || input === "stdin" || tool.config["input_data"] !== undefined
     ? []
     : [`reads ${by}, which is empty: its config has neither input_data nor input: stdin`]
 
-/** A variable of another way of handing over, which is not there. */
+/** A variable of another input mode, which is not set. */
 const wrongVariable = ({ input, text, tool }: Asked): Problem | undefined => {
   const [match] = text.matchAll(/["'.`]KIWI_PARAM_[A-Za-z0-9_]*/g)
   if (match === undefined || (input === "env" && tool.undeclared !== true)) return undefined
@@ -156,7 +156,7 @@ const argvWords = /\bsys\s*\.\s*argv\b/g
 const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<Found> {
   const { hasArguments, input, isEntry, text, tool } = asked
   const parsed = yield* parsePython(text)
-  // Kiwi does not know its syntax, and Python does: nothing more can be said.
+  // Python's compiler accepts syntax that Kiwi does not know: nothing more can be said.
   if (Result.isFailure(parsed)) return nothing
   const { tree } = parsed.success
   const variable = wrongVariable(asked)
@@ -196,7 +196,7 @@ const checkPython = Effect.fnUntraced(function*(asked: Asked): Effect.fn.Return<
     problem: undefined,
     unsure: [
       ...optional,
-      ...(reached === undefined ? [] : [`uses ${reached.by}, so what it does with its arguments cannot be known`]),
+      ...(reached === undefined ? [] : [`uses ${reached.by}, so its use of arguments is unknown`]),
       ...(argparse === undefined || argparse.rest === ""
         ? []
         : [`uses arguments that its argparse does not know (${argparse.rest}): no parameter passes any`]),
@@ -210,7 +210,7 @@ const dashed = (name: string): string => name.replaceAll("_", "-")
 const isFor = (name: string) => ({ aliases, name: own }: ScriptArgument): boolean =>
   [own, ...aliases].some((one) => dashed(one).startsWith(dashed(name)))
 
-/** Whether a parameter of another name is handed over as this argument. */
+/** Whether a parameter with another name is passed as this argument. */
 const suppliesOf =
   ({ config: { options } }: Tool, argparse: Argparse, asked: ScriptArgument) => (name: string): boolean => {
     const form = isJsonObject(options) && isJsonObject(options[name]) ? options[name] : {}
@@ -220,7 +220,7 @@ const suppliesOf =
     return /^.[A-Za-z0-9]$/.test(form["option"]) || isFor(form["option"].replace(/^\W+/, ""))(asked)
   }
 
-/** A positional argument that would get the place of one before it, which is not declared. */
+/** A positional argument that would take the position of an undeclared one before it. */
 const gapIn = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const places = declaredArguments(argparse, tool.parameters["properties"])
     .filter(([{ flexible, form }]) => flexible !== "no" && form?.as === "positional")
@@ -234,7 +234,7 @@ const gapIn = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: s
   ]
 }
 
-/** A declared parameter that argparse would refuse, or one that it asks for and that is not declared. */
+/** A declared parameter that argparse would refuse, or a required argument that is not declared. */
 const differs = (tool: Tool, argparse: Argparse): readonly [issue: string, hint: string] | undefined => {
   const options = tool.config["options"]
   const placed = compile(tool.config, []).parameters
@@ -295,7 +295,7 @@ const checkNode = Effect.fnUntraced(function*(asked: Asked, extension: string): 
   ))
 })
 
-/** How a tool declares the options that a loop over `case "$1"` knows; `undefined` where there are none. */
+/** How to declare the options of a loop over `case "$1"`. Undefined if there are none. */
 const optionLoop = (tool: Tool, text: string): string | undefined => {
   const options = readLoopOptions(text)
   if (options.length === 0) return undefined
@@ -335,7 +335,7 @@ const checkBash = (asked: Asked): Found => {
     ? mayReadArguments(text)
     : undefined
   const unsure = [
-    ...(later === undefined ? [] : [`uses ${later}, so what it does with its arguments cannot be known`]),
+    ...(later === undefined ? [] : [`uses ${later}, so its use of arguments is unknown`]),
     ...emptyStdin(asked, readsBashStdin(text) ? "stdin (read)" : undefined)
   ]
   if (positional === undefined || hasArguments || input === "args" && tool.undeclared !== true) {
@@ -358,8 +358,8 @@ const checkBash = (asked: Asked): Found => {
 }
 
 /**
- * `isEntry`: whether this is the file that runs, and not one that it imports. Only where a runtime of Kiwi's runs it:
- * another one may pass what it likes.
+ * Only for tools run by one of Kiwi's runtimes, since others may pass arguments differently. `isEntry`: whether this is
+ * the file that runs, and not one that it imports.
  */
 export const checkArguments = (
   tool: Tool,

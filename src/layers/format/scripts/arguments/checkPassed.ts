@@ -1,5 +1,5 @@
-// Whether each declared parameter reaches code that reads it. One that does not is lost without a word: a dry run would
-// do its work. Only where a runtime of Kiwi's runs the code, and for programs that are handed nothing at all.
+// Checks that each declared parameter is read by the code. One that is not would be lost silently: a dry run would do
+// its work. Only for code run by one of Kiwi's runtimes, and for programs that are passed nothing at all.
 import type { Schema } from "effect"
 import { isBuiltin } from "node:module"
 import { cut, positionAt, problem } from "../../../../services/format/Metadata.ts"
@@ -13,9 +13,9 @@ import { type BashReading, readBashArguments, withoutQuoted } from "./bashArgume
 import { inputOf, isFolder, propertiesOf } from "./declared.ts"
 import { isReader } from "./pythonArguments.ts"
 
-/** The code of a tool: of its entrypoint, and of all files that are signed with it. */
+/** The code of a tool: its entrypoint, and all files signed with it. */
 export interface Code {
-  /** `.py`, `.sh`, …; "" where no file of the tool's own runs. */
+  /** `.py`, `.sh`, …; "" if no file of the tool itself runs. */
   readonly extension: string
   readonly entry: string
   readonly all: ReadonlyArray<string>
@@ -35,7 +35,7 @@ const argumentsIn = ({ config }: Tool): ReadonlyArray<unknown> => Array.isArray(
 
 const quote = (value: unknown): string => JSON.stringify(value)
 
-/** How the config of a tool is written, in the tool's own language. */
+/** How to write a tool's config in its own language. */
 export const configAs = (
   tool: Tool,
   { entry, extension }: Pick<Code, "entry" | "extension">,
@@ -52,19 +52,19 @@ export const configAs = (
   return extension === ".py" ? `CONFIG = ${json}` : `${declares(extension, entry)} CONFIG = ${json}`
 }
 
-/** Lines that are comments, and no text of a here-document. */
+/** The text without comment lines; here-documents are kept. */
 const withoutComments = (text: string, extension: string): string => {
   if (extension !== ".sh") return text.replaceAll(/^[ \t]*(?:#|\/\/).*$/gm, "")
   const code = withoutQuoted(text, true).split("\n")
   return text.split("\n").filter((line, at) => !/^[ \t]*#/.test(line) || (code[at] ?? "").trim() !== "").join("\n")
 }
 
-/** Variables that are read by a name that is put together, or all at once. */
+/** Variables that are read under a computed name, or all at once. */
 const anyVariable = /KIWI_PARAM(?:_(?![A-Za-z0-9])|(?!_))/
 
 const variableOf = (name: string): string => `KIWI_PARAM_${name.toUpperCase().replaceAll("-", "_")}`
 
-/** The options of a script that uses getopts, as far as they can be told; "" where it uses none. */
+/** The options of a script that uses getopts, as far as they are known. Empty if it does not use it. */
 const optionsOf = ({ getopts }: BashReading, names: ReadonlyArray<string>): Readonly<Record<string, object>> => {
   const letters = [...getopts.matchAll(/[A-Za-z0-9]/g)].map(([letter]) => letter)
   return Object.fromEntries(names.map((name) => {
@@ -115,7 +115,7 @@ const lostOption = (tool: Tool, name: string, code: Code): Lost | undefined => {
   }
 }
 
-/** How many arguments are read by their number, where nothing reads them in another way. */
+/** How many arguments are read by number, if no code reads them in another way. */
 const numbered = ({ all, extension }: Code): number | undefined => {
   const text = all.map((one) => withoutComments(one, extension)).join("\n")
   if (extension === ".sh") {
@@ -128,11 +128,11 @@ const numbered = ({ all, extension }: Code): number | undefined => {
   return Math.max(...mentions.map(([, number]) => Number(number))) - (extension === ".py" ? 0 : 1)
 }
 
-/** Modules of Python's own that read no arguments. */
+/** Modules of Python's own library that read no arguments. */
 const quiet =
   /^(?:__future__|abc|ast|asyncio|base64|bisect|calendar|collections|concurrent|contextlib|copy|csv|dataclasses|datetime|decimal|difflib|email|enum|errno|fnmatch|fractions|functools|glob|gzip|hashlib|heapq|hmac|html|http|inspect|io|ipaddress|itertools|json|locale|logging|math|mimetypes|operator|os|pathlib|pickle|platform|pprint|queue|random|re|secrets|shlex|shutil|signal|socket|sqlite3|ssl|stat|statistics|string|struct|subprocess|sys|tarfile|tempfile|textwrap|threading|time|tomllib|traceback|types|typing|unicodedata|urllib|uuid|warnings|weakref|xml|zipfile|zlib|zoneinfo)$/
 
-/** Whether code reads its arguments: "maybe" where what it imports might. */
+/** Whether code reads its arguments; "maybe" if what it imports might. */
 const readsArguments = ({ all, extension }: Code): boolean | "maybe" => {
   const text = all.map((one) => withoutComments(one, extension)).join("\n")
   if (extension === ".sh") {
@@ -172,7 +172,7 @@ const lostArgument = (tool: Tool, name: string, code: Code): Lost | "maybe" | un
   }
 }
 
-/** Where a parameter is declared in the item's text, by a guess. */
+/** Where a parameter is declared in the item's text: a guess. */
 export const declaredAt = (
   text: string,
   name: string
@@ -182,7 +182,7 @@ export const declaredAt = (
   return found === -1 ? undefined : positionAt(text, start + found)
 }
 
-/** `text`: the item's own, in which its parameters are declared. */
+/** `text`: the item's own, which declares its parameters. */
 export const checkPassed = (tool: Tool, text: string, code: Code): Passed => {
   const input = inputOf(tool)
   const nothing: Passed = { problem: undefined, unsure: [] }
@@ -193,7 +193,7 @@ export const checkPassed = (tool: Tool, text: string, code: Code): Passed => {
     if (placed.has(name)) continue
     const lost = input === "none"
       ? {
-        issue: `the parameter ${cut(name, 40)} is handed over by input: none, and the config places it nowhere`,
+        issue: `the parameter ${cut(name, 40)} is not passed, since the config has input: none and does not use it`,
         hint: `Place it: ${place(tool, name, code)}, or leave input: none out`
       }
       : code.extension === ""
@@ -210,6 +210,6 @@ export const checkPassed = (tool: Tool, text: string, code: Code): Passed => {
   }
   return unsure.length === 0 ? nothing : {
     ...nothing,
-    unsure: [`declares ${cut(unsure.join(", "), 80)}, and nothing seen in it reads its arguments`]
+    unsure: [`declares ${cut(unsure.join(", "), 80)}, and no visible code reads its arguments`]
   }
 }

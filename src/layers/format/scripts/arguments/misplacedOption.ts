@@ -1,4 +1,4 @@
-// Options of a script with subcommands that are passed where only another parser than the subcommand's takes them.
+// Options of a script with subcommands that are passed where the subcommand's parser does not accept them.
 import { cut, problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
@@ -8,7 +8,7 @@ import type { FindMisplaced } from "../argparse/subcommands.ts"
 import { configAs } from "./checkPassed.ts"
 import { propertiesOf } from "./declared.ts"
 
-/** An option that is passed behind a subcommand, whose parser does not take it. */
+/** An option that is passed after a subcommand whose parser does not accept it. */
 export const misplacedOption = (
   tool: Tool,
   misplaced: FindMisplaced | undefined,

@@ -4,7 +4,7 @@ import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptionalInNode } from "./optionalReads.ts"
 import { first, type Reading } from "./pythonArguments.ts"
 
-/** Packages that exist to read the command line. */
+/** Packages for reading the command line. */
 const packages: ReadonlySet<string> = new Set([
   "commander",
   "yargs",
@@ -33,7 +33,7 @@ const packages: ReadonlySet<string> = new Set([
   "@commander-js/extra-typings"
 ])
 
-/** `argv[0]` and `argv[1]` are Node and the file: no arguments. */
+/** `argv[0]` and `argv[1]` are Node and the file, not arguments. */
 const ownNames = /^\s*(?:\?\.)?\[\s*[01]\s*\]/
 
 const isSpecifier = (node: SyntaxNode): boolean =>
@@ -43,7 +43,7 @@ const isSpecifier = (node: SyntaxNode): boolean =>
 const isImported = (node: SyntaxNode, text: string): boolean =>
   isSpecifier(node) && (node.parent!.name !== "ArgList" || /^require\b/.test(sourceOf(text, node.parent!.parent)))
 
-/** What `process` is called here. */
+/** The names of `process` in the file. */
 const processName =
   /\b(?:const|let|var)\s+(\w+)\s*=\s*(?:(?:globalThis|global)\.)?(?:process\s*(?:[;\n]|$)|require\(\s*["'](?:node:)?process["']\s*\))|\bimport\s+(?:\*\s+as\s+)?(\w+)\s+from\s+["'](?:node:)?process["']/g
 

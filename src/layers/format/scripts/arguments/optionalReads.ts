@@ -1,11 +1,11 @@
-// Reads of the command line that go on without arguments: with a default, or where a count or a value was looked at.
+// Reads of the command line that also work without arguments: with a default, or after a check of a count or value.
 import type { SyntaxNode } from "@lezer/common"
 import { sourceOf } from "../argparse/pythonCalls.ts"
 
 const pythonCount = /^len\s*\(\s*(?:sys\s*\.\s*)?argv\s*\)\s*(?:>\s*[1-9]|>=\s*[2-9]|==\s*[2-9])/
 const pythonMember = /^(?:not\s+)?["'][^"'\n]*["']\s+in\s+(?:sys\s*\.\s*)?argv\b/
 
-/** The condition of an `if`, a `while`, or an `x if y else z` that a node stands in, and whether it is in the condition. */
+/** Whether a node is in, or depends on, the condition of an `if`, a `while` or an `x if y else z`. */
 const pythonCondition = (node: SyntaxNode, text: string): boolean => {
   for (let at: SyntaxNode = node; at.parent !== null; at = at.parent) {
     const { parent } = at
@@ -30,7 +30,7 @@ const pythonCondition = (node: SyntaxNode, text: string): boolean => {
   return false
 }
 
-/** `node`: `sys.argv`, or the name that it was imported by. */
+/** `node`: `sys.argv`, or the name that it was imported under. */
 export const isOptionalInPython = (node: SyntaxNode, text: string): boolean => {
   const rest = text.slice(node.to, node.to + 60)
   const test = node.parent
@@ -72,7 +72,7 @@ export const isOptionalInNode = (node: SyntaxNode, text: string): boolean => {
 const bashCount =
   /(?:\(\(\s*\$#\s*(?:>\s*\d+\s*|>=\s*[1-9]\d*\s*)?\)\)|\[\[?\s+"?\$(?:#|\{#\})"?\s+(?:-gt\s+\d+|-ge\s+[1-9]\d*)\s+\]\]?|\[\[?\s+(?:-n\s+)?"?\$(?:[1-9]|\{[1-9](?::?-\s*)?\})"?\s+(?:==?\s[^\]]*)?\]\]?)/g
 
-/** Where a condition that looks at the arguments ends to hold: at the end of its line, or of its block. */
+/** Where a condition on the arguments stops applying: at the end of its line, or of its block. */
 const heldTo = (code: string, from: number, to: number): number => {
   const before = /(?:^|[\n;&|])[ \t]*(if|elif|while)[ \t]*$/.exec(code.slice(Math.max(0, from - 40), from))?.[1]
   const rest = code.slice(to, to + 20_000)
@@ -92,11 +92,11 @@ const heldTo = (code: string, from: number, to: number): number => {
   return to
 }
 
-/** `while (($#))`: a loop over the arguments is there to read them. */
+/** `while (($#))`: a loop that reads the arguments. */
 const isLoop = (code: string, at: number): boolean =>
   /(?:^|[\n;&|])[ \t]*while[ \t]*$/.test(code.slice(Math.max(0, at - 40), at))
 
-/** Ranges of a bash script in which it has arguments, and the conditions that say so. */
+/** Ranges of a bash script in which it has arguments, by conditions on them. */
 export const guardedInBash = (code: string, text: string): ReadonlyArray<readonly [from: number, to: number]> => {
   // A condition on "$1" itself is an error under set -u.
   const strict = /\bset\s+-[a-z]*u|\bnounset\b/.test(text)

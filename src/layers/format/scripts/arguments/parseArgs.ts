@@ -1,5 +1,5 @@
-// Whether `parseArgs` of node:util takes what the tool's parameters are passed as. Only for a single call whose config
-// is written out in the file, and which is strict.
+// Checks whether `parseArgs` of node:util accepts the tool's parameters as they are passed. Only for a single, strict
+// call whose config is literal in the file.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import type { Schema } from "effect"
 import { cut, problemAt } from "../../../../services/format/Metadata.ts"
@@ -20,7 +20,7 @@ interface ParsedOption {
 
 export interface ParseArgs {
   readonly at: number
-  /** By the long name, without its dashes. */
+  /** By long name, without dashes. */
   readonly options: ReadonlyMap<string, ParsedOption>
   readonly allowPositionals: boolean
   readonly allowNegative: boolean
@@ -38,7 +38,7 @@ const imported = /\{[^{}]*\bparseArgs\b(?!\s+as\b|\s*:)[^{}]*\}\s*(?:from\s*|=\s
 const wholeModule =
   /(?:\bimport\s+(?:\*\s+as\s+)?(\w+)\s+from\s*|\b(?:const|let|var)\s+(\w+)\s*=\s*require\(\s*)["'](?:node:)?util["']/
 
-/** Names of its options that are written as text or as a name. */
+/** The name of a property, written as text or as an identifier. */
 const nameOf = (node: SyntaxNode, text: string): string | undefined =>
   node.name === "PropertyDefinition"
     ? sourceOf(text, node)
@@ -46,7 +46,7 @@ const nameOf = (node: SyntaxNode, text: string): string | undefined =>
     ? sourceOf(text, node).slice(1, -1)
     : undefined
 
-/** `undefined`: there is no such call, or nobody can tell what it takes without running it. */
+/** Undefined: there is no such call, or what it accepts is not known without running it. */
 export const readParseArgs = (tree: Tree, text: string): ParseArgs | undefined => {
   const [, ...modules] = wholeModule.exec(text) ?? []
   const isCallee = (source: string) =>
@@ -136,7 +136,7 @@ const usual: Readonly<Record<string, string>> = {
   object: "value"
 }
 
-/** What a parameter is passed as: `--x`, `--x=a`, `--x=a --x=b`, `--x a b`, `--x --x`, `--no-x`. */
+/** How a parameter is passed: `--x`, `--x=a`, `--x=a --x=b`, `--x a b`, `--x --x`, `--no-x`. */
 const sent = (as: Schema.Json | undefined, type: string): string | undefined => {
   switch (as) {
     case undefined:
@@ -171,9 +171,9 @@ const misfit = (
       case "values":
         return multiple
           ? undefined
-          : [`one ${option} for each of its values, and parseArgs keeps the last alone`, "Write multiple: true for it"]
+          : [`one ${option} for each of its values, and parseArgs keeps only the last`, "Write multiple: true for it"]
       case "words":
-        return [`${option} and its values behind it, and parseArgs takes the first alone`, "Leave as: words out"]
+        return [`${option} and its values after it, and parseArgs takes only the first`, "Leave as: words out"]
     }
     return undefined
   }
@@ -188,7 +188,7 @@ const misfit = (
 const schemaFor = ({ multiple, type }: ParsedOption): Schema.JsonObject =>
   multiple ? { type: "array", items: { type } } : { type }
 
-/** What the parameters of a tool would be that declares none, as JSON. */
+/** The parameter schema for a tool that declares none, as JSON. */
 export const schemaOf = ({ allowPositionals, options }: ParseArgs): string =>
   JSON.stringify({
     type: "object",
@@ -200,7 +200,7 @@ export const schemaOf = ({ allowPositionals, options }: ParseArgs): string =>
 
 const bare = (name: string): string => name.replaceAll(/[-_]/g, "").toLowerCase()
 
-/** `entry`: the text of the file that calls it, with its extension. */
+/** `entry`: the text of the file with the call, with its extension. */
 export const checkParseArgs = (
   tool: Tool,
   { allowNegative, allowPositionals, at, options }: ParseArgs,

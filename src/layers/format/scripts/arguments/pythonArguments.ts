@@ -1,9 +1,9 @@
-// Where a Python script reads its command line or its stdin by other means than argparse.
+// Where a Python script reads its command line or its stdin, other than with argparse.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { nodesOf, sourceOf } from "../argparse/pythonCalls.ts"
 import { isOptionalInPython } from "./optionalReads.ts"
 
-/** Packages that read the command line, and by what of theirs; "" for all that they have. */
+/** Packages that read the command line, and which of their names do so; "" for all of them. */
 const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   optparse: ["OptionParser"],
   getopt: ["getopt", "gnu_getopt"],
@@ -28,12 +28,12 @@ const readers: Readonly<Record<string, ReadonlyArray<string>>> = {
   fileinput: ["input", "FileInput"]
 }
 
-/** Whether a module's name is one that reads the command line. */
+/** Whether the module reads the command line. */
 export const isReader = (module: string): boolean => module === "argparse" || Object.hasOwn(readers, module)
 
 const standard: ReadonlySet<string> = new Set(["optparse", "getopt", "fileinput"])
 
-/** Packages that are installed by another name than they are imported by. */
+/** Packages whose distribution has another name than the import. */
 const distributions: Readonly<Record<string, string>> = {
   absl: "absl-py",
   hydra: "hydra-core",
@@ -44,21 +44,21 @@ const distributions: Readonly<Record<string, string>> = {
 const packageOf = (module: string): string | undefined =>
   standard.has(module) ? undefined : Object.hasOwn(distributions, module) ? distributions[module] : module
 
-/** Longer than any name that is looked for. */
+/** Longer than any name that is searched for. */
 const maxName = 200
 
 export interface Reading {
   /** Offset in the text. */
   readonly at: number
-  /** As it is written: `sys.argv`, `click.command`. */
+  /** As written: `sys.argv`, `click.command`. */
   readonly by: string
-  /** What has to be installed for it. */
+  /** The package to install for it. */
   readonly package?: string | undefined
-  /** Whether the script goes on where there are no arguments. */
+  /** Whether the script also runs without arguments. */
   readonly optional?: boolean
 }
 
-/** The names that a statement imports of a module, and what they are called here. */
+/** The names that a statement imports from a module, and their local names. */
 const importedIn = (statement: string): ReadonlyArray<readonly [module: string, name: string, as: string]> => {
   const [, from, list] = /^from\s+([\w.]+)\s+import\s+([^]*)$/.exec(statement) ?? []
   return (list ?? statement.replace(/^import\s+/, "")).replace(/[()\\]/g, " ").replace(/#.*$/gm, "").split(",").flatMap(
@@ -76,16 +76,16 @@ const isTried = (node: SyntaxNode, text: string): boolean => {
   return false
 }
 
-/** The first that is not optional, else the first. */
+/** The first that is not optional, or else the first. */
 export const first = (found: ReadonlyArray<Reading>): Reading | undefined =>
   found.toSorted((a, b) => Number(a.optional ?? false) - Number(b.optional ?? false) || a.at - b.at)[0]
 
-/** `sys.argv[0]` is the script's own name; behind `argparse` everything else is a look at what it reads as well. */
+/** `sys.argv[0]` is the script's own name. With argparse, every other use also reads what it reads. */
 const isOwnName = (node: SyntaxNode, text: string): boolean =>
   /^\s*\[\s*0\s*\]/.test(text.slice(node.to, node.to + 20)) ||
   /^\s*\[\s*:\s*1\s*\]/.test(text.slice(node.to, node.to + 20))
 
-/** Whether a node stands in `if __name__ == "__main__":`, which an import does not run. */
+/** Whether a node is in `if __name__ == "__main__":`, which does not run on import. */
 const inMainGuard = (node: SyntaxNode, text: string): boolean => {
   for (let at: SyntaxNode = node; at.parent !== null; at = at.parent) {
     if (at.name === "Body" && /^if\s*\(?\s*__name__\s*==/.test(text.slice(at.parent.from, at.from))) return true
@@ -97,7 +97,7 @@ const inMainGuard = (node: SyntaxNode, text: string): boolean => {
 export const readsCommandLine = (tree: Tree, text: string, isEntry = true): Reading | undefined => {
   const found: Array<Reading> = []
   const local = new Map<string, ReadonlyArray<string>>()
-  /** What `sys` is called here. */
+  /** The names of `sys` in the file. */
   const systems = new Set(["sys", "__import__('sys')", "__import__(\"sys\")"])
   const packages = new Map<string, string | undefined>()
   for (const node of nodesOf(tree, "ImportStatement")) {
@@ -163,7 +163,7 @@ export const mayReachCommandLine = (tree: Tree, text: string): Reading | undefin
     })
   )
 
-/** `sys.argv` is set or taken apart before a parser reads it. */
+/** Code that sets or slices `sys.argv` before a parser reads it. */
 export const changesCommandLine = (tree: Tree, text: string): Reading | undefined =>
   first(
     nodesOf(tree, "MemberExpression").flatMap((node) => {

@@ -1,15 +1,15 @@
-// Paths that a bash script makes from `$0` and `BASH_SOURCE`, and files that it sources from the folder that it runs in.
+// Paths that a bash script makes from `$0` and `BASH_SOURCE`, and files that it sources from its working directory.
 //
-// Expressions that stand for the script's own place are written over by one private character and padded, so that
-// offsets stay: `${0%/*}` by `place(0)`, the folder above it by `place(1)`.
+// Expressions for the script's own location are replaced by one private character with a level, padded to keep offsets:
+// `${0%/*}` by `place(0)`, the folder above it by `place(1)`.
 import { withoutQuoted } from "../arguments/bashArguments.ts"
 import { below, type OwnPath, parentOf, type Use } from "./ownPath.ts"
 
 const pad = "\uE0FF"
 const file = "\uE0FE"
-/** Folders upwards, and passes over the text. */
+/** The limit of parent folders, and of passes over the text. */
 const most = 8
-/** Variables that are followed in one pass. */
+/** The limit of variables that one pass follows. */
 const mostVariables = 50
 
 const place = (up: number): string => String.fromCharCode(0xe000 + up)
@@ -21,7 +21,7 @@ const silent = String.raw`(?:[ \t]*[12&]?>[ \t]*(?:/dev/null|&1))*`
 
 const substituted = (command: string) => String.raw`(?:\$\([ \t]*${command}[ \t]*\)|${"`"}${command}${"`"})`
 
-/** Each rule makes the script's file or folder of an expression. */
+/** Each rule turns an expression into the script's file or folder. */
 const rules: ReadonlyArray<readonly [pattern: RegExp, made: (match: string) => string]> = [
   [/\$\{(?:0|BASH_SOURCE(?:\[0\])?)%\/\*\}/g, () => place(0)],
   [/\$(?:0(?![\w])|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(?:\[0\])?(?::-\$0|:-\$\{0\})?\})/g, () => file],
@@ -91,7 +91,7 @@ const changesTo = new RegExp(
   "g"
 )
 
-/** Commands that fail without the file that they are given. */
+/** Commands that fail if the file they are given is missing. */
 const needing =
   /(?:^|[\n;&|({]|\b(?:then|do|else|if|exec))[ \t]*(?:source|\.|cat|(?:ba)?sh|python3?|node|exec)[ \t]+(?:--[ \t]+)?["']?$/
 const asCommand = /(?:^|[\n;&|({]|\b(?:then|do|else|exec))[ \t]*["']?$/
@@ -101,7 +101,7 @@ const mayFail = /^["']?[^\n;|]*(?:\|\||[ \t]2>[ \t]*\/dev\/null)/
 
 export interface BashUses {
   readonly uses: ReadonlyArray<Use>
-  /** Files that it sources by a path from the folder that it runs in. */
+  /** Files that it sources by a path relative to its working directory. */
   readonly sourced: ReadonlyArray<{ readonly at: number; readonly path: string }>
 }
 

@@ -1,5 +1,5 @@
-// Files that a program looks for beside itself. A single file runs as a copy of its own, a folder as a copy of the folder,
-// and both in the project's folder, where a relative path leads.
+// Finds files that a program expects beside itself. A single file runs as a copy of its own, a folder as a copy of the
+// folder; both run in the project's folder, where a relative path leads.
 import { Effect, Result } from "effect"
 import { cut, positionAt, problemAt } from "../../../../services/format/Metadata.ts"
 import { parseJavascript } from "../../readJavascript.ts"
@@ -13,7 +13,7 @@ import { nodeUses } from "./nodePaths.ts"
 import { below, namesFile, type OwnPath, showPath, type Use } from "./ownPath.ts"
 import { packageData, pythonUses } from "./pythonPaths.ts"
 
-/** Lines of one kind that are named, and places that are looked up for them. */
+/** The limit of lines of one kind in a message, and of paths looked up for them. */
 const most = 5
 const mostPlaces = 100
 
@@ -25,7 +25,7 @@ const onLines = (text: string, offsets: ReadonlyArray<number>): string => {
 
 const alike = (path: OwnPath) => (other: OwnPath): boolean => showPath(path) === showPath(other)
 
-/** Where in a folder tool it is: `undefined` outside of it. */
+/** The path inside a folder tool. Undefined if it is outside. */
 const inFolder = (own: OwnPath, from: string): string | undefined => {
   const path = own.reduce<OwnPath | undefined>(
     (at, part) => at === undefined ? undefined : below(at, part),
@@ -58,7 +58,7 @@ const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, layout:
         ? problemAt(
           text,
           first.at,
-          `the file runs alone, and needs ${shown}, which lies beside it${also}`,
+          `the file runs alone, and needs ${shown}, which is beside it${also}`,
           asFolder(stem(path), "needs")
         )
         : target === undefined
@@ -82,13 +82,13 @@ const checkUses = (uses: ReadonlyArray<Use>, text: string, path: string, layout:
     problem: undefined,
     unsure: [
       layout._tag === "Alone"
-        ? `uses the folder that its file lies in (${where}), and runs as a copy without anything beside it`
+        ? `uses its file's folder (${where}), but runs as a copy without other files`
         : `uses paths beside its file that the folder does not have (${where})`
     ]
   }
 }
 
-/** `source ./lib.sh` is looked for in the folder that the script runs in. */
+/** `source ./lib.sh` is resolved in the script's working directory. */
 const checkSourced = Effect.fnUntraced(function*(
   sourced: ReturnType<typeof bashUses>["sourced"],
   text: string,
@@ -107,7 +107,7 @@ const checkSourced = Effect.fnUntraced(function*(
         ? problemAt(
           text,
           file.at,
-          `the file runs alone, in the project's folder, and sources ${shown}, which lies beside it`,
+          `the file runs alone, in the project's folder, and sources ${shown}, which is beside it`,
           `${asFolder(stem(path), "needs")}. ${hint}`
         )
         : problemAt(text, file.at, `${shown} is looked for in the project's folder, where the tool runs`, hint)
@@ -117,7 +117,7 @@ const checkSourced = Effect.fnUntraced(function*(
   return first === undefined ? nothing : {
     problem: undefined,
     unsure: [
-      `sources ${cut(first.path, 80)} of the folder that it runs in (${
+      `sources ${cut(first.path, 80)} from its working directory (${
         onLines(text, sourced.map(({ at }) => at))
       }), which no signature covers`
     ]
@@ -141,7 +141,7 @@ export const checkBeside = Effect.fnUntraced(function*(
         problem: problemAt(
           text,
           data,
-          "the file runs alone and is no part of a package, so there is no data of its package",
+          "the file runs alone and is not part of a package, so it has no package data",
           asFolder(stem(path), "needs")
         )
       }

@@ -25,7 +25,7 @@ const literalOf = (node: SyntaxNode | undefined, text: string): string | undefin
     ? /^(["'`])([^"'`\\]*)\1$/.exec(sourceOf(text, node))?.[2]
     : undefined
 
-/** What names are given once, by `const`, in the whole file. */
+/** Names that `const` defines exactly once in the whole file. */
 const readConstants = (tree: Tree, text: string): ReadonlyMap<string, SyntaxNode> => {
   const values = new Map<string, SyntaxNode | undefined>()
   for (const node of nodesOf(tree, "VariableDefinition")) {
@@ -97,7 +97,7 @@ export const nodeUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
           if (source(node.firstChild?.nextSibling) !== "URL" || list === null) return undefined
           const [relative, base] = members(list)
           const literal = literalOf(relative, text)
-          // What it names otherwise is an import, and looked at as one.
+          // Any other literal is an import, and checked as one.
           if (literal === undefined || !/(?:^|\/)\.{0,2}$/.test(literal)) return undefined
           const path = follow(base)
           return path === undefined ? undefined : below(isOwnFile(path) ? parentOf(path) : path, literal)

@@ -1,7 +1,7 @@
-// Paths that a program makes from the place of its own file.
+// Paths that a program makes from its own file's location.
 import type { SyntaxNode, Tree } from "@lezer/common"
 
-/** Segments from the folder that the file lies in; `..` only in front. */
+/** Segments relative to the file's folder; `..` only at the start. */
 export type OwnPath = ReadonlyArray<string>
 
 /** The segment that stands for the file itself. */
@@ -17,7 +17,7 @@ const maxLength = 64
 export const parentOf = (path: OwnPath): OwnPath =>
   path.length > 0 && path.at(-1) !== ".." ? path.slice(0, -1) : [...path, ".."]
 
-/** `undefined`: the text is absolute, and leads elsewhere. */
+/** Undefined: the text is an absolute path. */
 export const below = (path: OwnPath, relative: string): OwnPath | undefined => {
   if (/^(?:[/~]|[A-Za-z]:)/.test(relative)) return undefined
   let at = path
@@ -27,7 +27,7 @@ export const below = (path: OwnPath, relative: string): OwnPath | undefined => {
   return at.length > maxLength ? undefined : at
 }
 
-/** `undefined` too where a part is no literal. */
+/** Also undefined if a part is not a literal. */
 export const joined = (
   path: OwnPath | undefined,
   parts: ReadonlyArray<string | undefined>
@@ -37,7 +37,7 @@ export const joined = (
     path
   )
 
-/** `path + "/name"`: text behind a path. */
+/** `path + "/name"`: text appended to a path. */
 export const followedBy = (path: OwnPath, text: string): OwnPath | undefined =>
   text === "" ? path : text.startsWith("/") ? below(path, text.slice(1)) : undefined
 
@@ -50,7 +50,7 @@ export interface Use {
   /** Offset in the text. */
   readonly at: number
   readonly path: OwnPath
-  /** `needs`: fails where nothing is there. `tests`, `writes`: what comes later may find it. `mentions`: anything else. */
+  /** `needs`: fails if the file is missing. `tests`, `writes`: a later use may find it. `mentions`: any other use. */
   readonly how: "needs" | "tests" | "writes" | "mentions"
 }
 
@@ -58,16 +58,16 @@ export interface Use {
 const maxDepth = 40
 
 export interface Language {
-  /** `follow` evaluates what a part of the expression stands for. */
+  /** `follow` evaluates a part of the expression. */
   readonly evaluate: (
     node: SyntaxNode,
     follow: (node: SyntaxNode | null | undefined) => OwnPath | undefined
   ) => OwnPath | undefined
-  /** `undefined`: it is of no consequence. */
+  /** Undefined: the use has no effect. */
   readonly howUsed: (node: SyntaxNode) => Use["how"] | undefined
 }
 
-/** The largest expressions that are such paths, and what is done with each. */
+/** The largest expressions that are such paths, with the use of each. */
 export const findUses = (tree: Tree, { evaluate, howUsed }: Language): ReadonlyArray<Use> => {
   const uses: Array<Use> = []
   const known = new Map<string, OwnPath | undefined>()

@@ -4,7 +4,7 @@ import { members, nodesOf, readCall, sourceOf } from "../argparse/pythonCalls.ts
 import { isOptional } from "../imports/readImports.ts"
 import { below, findUses, followedBy, isOwnFile, joined, ownFile, parentOf, type Use } from "./ownPath.ts"
 
-/** Functions that give back the path that they are given. */
+/** Functions that return the path that they are given. */
 const same =
   /^(?:(?:pathlib\.)?(?:Pure)?(?:Posix)?Path|str|(?:os\.)?fspath|(?:os\.)?path\.(?:abspath|realpath|normpath)|abspath|realpath)$/
 const sameMethod = /^(?:resolve|absolute|as_posix|expanduser)$/
@@ -13,13 +13,13 @@ const opens = /^(?:open|(?:io|codecs)\.open|(?:runpy\.)?run_path|(?:os\.)?(?:lis
 const tests = /(?:^|\.)(?:exists|isfile|isdir|access|is_file|is_dir|glob|rglob)$/
 const writes = /(?:^|\.)(?:makedirs|mkdir|write_text|write_bytes|touch|unlink|remove|rmtree|rename|replace)$/
 const reads = /^(?:read_text|read_bytes|iterdir)$/
-/** Of a path without its folder, and of what only compares or shows it. */
+/** Parts of a path without its folder, and uses that only compare or print it. */
 const harmless = /^(?:name|stem|suffix|suffixes)$/
 
 const literalOf = (node: SyntaxNode | undefined, text: string): string | undefined =>
   node?.name === "String" ? /^[rRuU]?(["'])([^"'\\]*)\1$/.exec(sourceOf(text, node))?.[2] : undefined
 
-/** Names that have one value in the whole file. */
+/** Names with exactly one value in the whole file. */
 const readVariables = (tree: Tree, text: string): ReadonlyMap<string, SyntaxNode> => {
   const values = new Map<string, SyntaxNode | undefined>()
   for (const list of nodesOf(tree, "ParamList")) {
@@ -52,7 +52,7 @@ export const pythonUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
     return /[wax]/.test(mode) ? "writes" : mode === "" ? "mentions" : "needs"
   }
 
-  /** What a member of a path is asked for. */
+  /** What a member access does with a path. */
   const member = (node: SyntaxNode): Use["how"] | undefined => {
     const name = source(node.lastChild)
     if (harmless.test(name)) return undefined
@@ -162,7 +162,7 @@ export const pythonUses = (tree: Tree, text: string): ReadonlyArray<Use> => {
 const resources =
   /^(?:importlib\.)?(?:resources\.)?(?:files|open_text|open_binary|read_text|read_binary|path|contents|is_resource)$|^pkgutil\.get_data$/
 
-/** Where a file asks for data of the package that it belongs to. */
+/** Where a file reads data of its own package. */
 export const packageData = (tree: Tree, text: string): number | undefined =>
   /\b(?:importlib|pkgutil)\b/.test(text)
     ? nodesOf(tree, "CallExpression").find((node) => {

@@ -1,4 +1,4 @@
-// Everything that is wrong with a tool's config before any call, with its line in the item's text.
+// Everything that is wrong with a tool's config before any call, with the line in the item's text.
 import { positionAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
@@ -17,7 +17,7 @@ const primitiveOf: Readonly<Record<string, readonly [primitive: Primitive, isRun
 
 const escapeText = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
-/** Where a key stands in any of the formats that have one, looked for below the keys that lead to it. */
+/** Where a key is in the text, in any of the formats, searched below its parent keys. */
 const findKey = (text: string, path: ReadonlyArray<string>): number | undefined => {
   let at = Math.max(
     0,
@@ -41,7 +41,7 @@ const located = (text: string, { path, problem }: ValueProblem): Problem => {
   return at === undefined ? problem : { ...problem, ...positionAt(text, at) }
 }
 
-/** `text`: the item's own, in which its config stands. */
+/** `text`: the item's own, which contains the config. */
 export const checkConfig = (tool: Tool, text: string): Problem | undefined => {
   const known = primitiveOf[(tool.executorId ?? "").replace(/^(?:primitives|runtimes)\//, "")]
   const wrong = checkKeys(tool) ?? checkEndpoint(tool) ?? checkVariables(tool) ??

@@ -1,4 +1,4 @@
-// Whom an HTTP tool talks to: an address with a host, and a known way to say who asks.
+// Checks an HTTP tool's URL, which needs a host, and its kind of authentication.
 import type { Schema } from "effect"
 import { cut, problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
@@ -7,7 +7,7 @@ import type { ValueProblem } from "./checkValues.ts"
 
 const authTypes: ReadonlySet<Schema.Json> = new Set(["bearer", "api_key", "basic"])
 
-/** Scheme and host as written; a whole address from the environment (`${API_BASE}/v1`) is checked when it is used. */
+/** A literal scheme and host. A URL from the environment (`${API_BASE}/v1`) is checked when it is used. */
 const endpoint = /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:[/?#]|$)/
 const fromEnvironment = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
 

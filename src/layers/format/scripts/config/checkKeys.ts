@@ -1,5 +1,5 @@
-// Config that no call can get past its primitive: keys that nothing reads, and the one key that nothing runs without.
-// Known for tools that name a primitive or a runtime of Kiwi's; what is between is seen when the chain is resolved.
+// Finds config that the primitive would refuse in every call: unknown keys, and a missing required key. Only for tools
+// that name a primitive or runtime of Kiwi's; other links are checked when the chain is resolved.
 import { cut, problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
 import { HttpClientConfig } from "../../../../services/primitive/HttpClientConfig.ts"
@@ -22,7 +22,7 @@ const readBy: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
   ].flatMap(([id, keys]) => [[id, keys] as const, [id.slice(id.indexOf("/") + 1), keys] as const])
 )
 
-/** What other programs call the same thing. */
+/** Other programs' names for the same key. */
 const otherNames: Readonly<Record<string, string>> = {
   endpoint: "url",
   uri: "url",

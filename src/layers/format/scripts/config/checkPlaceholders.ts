@@ -1,4 +1,5 @@
-// Placeholders that no call can fill, and those that only some calls can: a tool with one is signed and never runs.
+// Finds placeholders that no call can fill, with which a tool would be signed but never run, and those that only some
+// calls can fill.
 import { Result } from "effect"
 import { cut, positionAt, problem } from "../../../../services/format/Metadata.ts"
 import type { Tool } from "../../../../services/item/Item.ts"
@@ -13,18 +14,18 @@ import { propertiesOf } from "../arguments/declared.ts"
 
 const refuse = (text: string, placeholder: string, hint: string): Found => {
   const at = text.indexOf(placeholder)
-  const issue = `no call can fill ${placeholder}, which stands in the tool's config`
+  const issue = `no call can fill ${placeholder} in the tool's config`
   return { ...nothing, problem: { ...problem(issue, hint), ...(at === -1 ? {} : positionAt(text, at)) } }
 }
 
 const hintFor = (name: string, known: ReadonlyArray<string>): string => {
   const near = nearest(name, known)
   return near === undefined
-    ? `Declare the parameter ${cut(name, 40)}; text in braces that is none is written {{${cut(name, 40)}}}`
+    ? `Declare the parameter ${cut(name, 40)}; if the braces are text, write {{${cut(name, 40)}}}`
     : `Write {${cut(near, 40)}}, or declare the parameter ${cut(name, 40)}`
 }
 
-/** Optional parameters that are a part of a text: without them there is no such text. */
+/** Optional parameters that are part of a text: without them the text cannot be rendered. */
 const partsOf = (tool: Tool): ReadonlyArray<string> => {
   const optional = optionalParameters(tool)
   return Object.entries(tool.config).flatMap(([key, value]) => {
@@ -46,7 +47,7 @@ const partsOf = (tool: Tool): ReadonlyArray<string> => {
   })
 }
 
-/** A literal address that is not public, and that the tool does not say it may reach. */
+/** Literal addresses that are not public and not in the tool's `private_hosts`. */
 const privateHost = ({ config, executorId }: Tool): ReadonlyArray<string> => {
   const { private_hosts: listed, url } = config
   if (!/^(?:primitives\/)?http_client$/.test(executorId ?? "") || typeof url !== "string") return []
@@ -59,11 +60,11 @@ const privateHost = ({ config, executorId }: Tool): ReadonlyArray<string> => {
   const place = `${hostname}:${read.port || (read.protocol === "https:" ? "443" : "80")}`
   const isListed = Array.isArray(listed) && listed.some((one) => typeof one === "string" && one.toLowerCase() === place)
   return isPrivate && !isListed
-    ? [`asks ${place}, which is no public address: it is refused without private_hosts: ["${place}"]`]
+    ? [`asks ${place}, which is not a public address: it is refused without private_hosts: ["${place}"]`]
     : []
 }
 
-/** `text`: the item's own. A runtime is filled by the parameters of the tools that it runs. */
+/** `text`: the item's own. A runtime's placeholders are filled with the parameters of the tools that it runs. */
 export const checkPlaceholders = (tool: Tool, text: string): Found => {
   if (/^(?:runtime|primitive)$/.test(tool.toolType) || tool.childSchemas !== undefined) return nothing
   const { parameters, variables } = compile(tool.config, [])

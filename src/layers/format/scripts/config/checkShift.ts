@@ -1,4 +1,4 @@
-// Arguments that a call could shift: a parameter that may be left out, with another one behind it.
+// Finds arguments that a call could shift: an optional parameter that is followed by another argument.
 import type { Schema } from "effect"
 import { cut, problem } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
@@ -20,8 +20,8 @@ const list = (names: ReadonlyArray<string>): string =>
 const isPlain = (text: string): boolean => parseTemplate(text).every((part) => typeof part === "string")
 
 /**
- * The same arguments with `options`, which leaves an option out together with its value. `undefined` where the places
- * mean more than that: a word between parameters, an option that `options` cannot spell, a parameter that is used twice.
+ * The same arguments as `options`, which omits an option together with its value. Undefined if the positions mean more
+ * than that: a word between parameters, an option that `options` cannot express, a parameter used twice.
  */
 const asOptions = (tool: Tool): Schema.JsonObject | undefined => {
   const args: Array<string> = []
@@ -79,8 +79,8 @@ const hintFor = (tool: Tool, shifts: ReadonlyArray<Shift>, code: Code): string =
 }
 
 /**
- * A tool with a call that would shift its arguments. What a runtime of one's own places is seen when it is called.
- * `text`: the item's own, in which its parameters are declared.
+ * Refuses a tool if a call could shift its arguments. Arguments that a user's own runtime adds are checked in the call.
+ * `text`: the item's own, which declares its parameters.
  */
 export const checkShift = (tool: Tool, text: string, code: Code): Problem | undefined => {
   if (tool.toolType === "runtime" || /(?:^|\/)http_client$/.test(tool.executorId ?? "")) return undefined

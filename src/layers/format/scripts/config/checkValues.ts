@@ -1,5 +1,5 @@
-// Values of a config that no call can get past its primitive, whatever the parameters are: of the wrong kind, a variable
-// that only system items set, a place where a caller would choose what runs.
+// Finds config values that the primitive would refuse in every call: of the wrong type, a variable that only system
+// items may set, a place where a caller would choose what runs.
 import { Result, Schema, SchemaIssue } from "effect"
 import { isDeniedVariable } from "../../../../services/env/variableNames.ts"
 import { cut, problem } from "../../../../services/format/Metadata.ts"
@@ -14,7 +14,7 @@ import { parseTemplate } from "../../../../services/template/templateText.ts"
 import { isClosed } from "../arguments/checkArguments.ts"
 import { propertiesOf } from "../arguments/declared.ts"
 
-/** A problem, and the keys that lead to the value: for its line. */
+/** A problem, and the path of keys to the value, for finding its line. */
 export interface ValueProblem {
   readonly path: ReadonlyArray<string>
   readonly problem: Problem
@@ -25,7 +25,7 @@ const wrong = (path: ReadonlyArray<string>, issue: string, hint: string, value: 
   problem: { ...problem(issue, hint), found: cut(JSON.stringify(value)) }
 })
 
-/** The value as it may be once its placeholders are filled in: by a text, or by a number. */
+/** The value with its placeholders replaced by a text or a number. */
 const filled = (value: Schema.Json, by: string | number): Schema.Json => {
   if (typeof value === "string") return parseTemplate(value).every((part) => typeof part === "string") ? value : by
   if (Array.isArray(value)) return value.map((one: Schema.Json) => filled(one, by))
@@ -64,7 +64,7 @@ const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem |
     const field = (issue?.path ?? [key]).map((part) => String(typeof part === "object" ? part.key : part))
     return wrong(
       field,
-      `config.${cut(field.join("."), 80)} is not what it has to be: ${cut(issue?.message ?? "", 120)}`,
+      `config.${cut(field.join("."), 80)} is not valid: ${cut(issue?.message ?? "", 120)}`,
       `config.${key} is described in the table of its primitive: load knowledge help/tools`,
       value
     )
@@ -72,7 +72,7 @@ const wrongKind = (config: Tool["config"], primitive: Primitive): ValueProblem |
   return undefined
 }
 
-/** Whether a primitive takes each value of a config. */
+/** Whether a primitive accepts the type of each value of a config. */
 export const hasRightKinds = (config: Tool["config"], primitive: Primitive): boolean =>
   wrongKind(config, primitive) === undefined
 
@@ -93,7 +93,7 @@ export const checkVariables = ({ config, envConfig, location }: Tool): ValueProb
   return undefined
 }
 
-/** What a runtime sets, as far as it decides which of its values a tool takes the place of. */
+/** A runtime's values, as far as it matters which of them a tool overrides. */
 const ofRuntime = { command: "${INTERPRETER}", runtime_args: ["${TOOL_FILE}"] }
 
 const chosen = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProblem | undefined => {
@@ -105,13 +105,13 @@ const chosen = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProb
   const path = field.split(/[.[\]]+/).filter((part) => part !== "")
   return wrong(
     path,
-    `config.${field} lets whoever calls choose what runs`,
+    `config.${field} lets its caller choose what runs`,
     "Write the program and its code in full, and pass parameters as arguments behind it: bash -c 'echo \"$1\"' _ {text}",
     config[path[0]!] ?? null
   )
 }
 
-/** A form for a parameter that no call can have. */
+/** An entry of `options` for a parameter that is not declared. */
 const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
   const { config: { options }, positionals, undeclared } = tool
   if (!isJsonObject(options) || !isClosed(tool) || (undeclared === true && positionals !== "argparse")) return undefined
@@ -122,7 +122,7 @@ const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
   const shown = cut(name, 40)
   return wrong(
     ["options", name],
-    `config.options says how the parameter ${shown} is passed, and the tool declares none of that name`,
+    `config.options says how the parameter ${shown} is passed, and the tool declares no such parameter`,
     `${
       near === undefined ? "Declare" : `Write ${cut(near, 40)} in its place, declare`
     } the parameter ${shown}, or leave it out`,
@@ -130,7 +130,7 @@ const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
   )
 }
 
-/** `isRuntime`: whether a runtime of Kiwi's stands between the tool and its primitive. */
+/** `isRuntime`: whether the tool runs on a runtime of Kiwi's and not directly on the primitive. */
 export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProblem | undefined => {
   const { config } = tool
   const kind = wrongKind(config, primitive)
@@ -139,9 +139,7 @@ export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean
   if (primitive === "subprocess" && config["options"] !== undefined && input !== "args") {
     return wrong(
       ["options"],
-      `config.options says how arguments are passed, and parameters are handed over by input: ${
-        cut(String(input), 20)
-      }`,
+      `config.options is about arguments, but parameters are passed by input: ${cut(String(input), 20)}`,
       "Write input: args beside it",
       config["options"]
     )

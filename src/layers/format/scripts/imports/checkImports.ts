@@ -1,6 +1,6 @@
-// Imports that a program will not find where it runs: a single file runs alone, as a copy of the bytes that were signed,
-// and a folder with its own files and nothing beside them. Packages of Python are not looked at: a project's environment may have
-// what the tool does not declare.
+// Finds imports that a program would not find where it runs: a single file runs alone, as a copy of the signed bytes,
+// and a folder runs with its own files only. Python packages are not checked: a project's environment may have packages
+// that the tool does not declare.
 import type { Tree } from "@lezer/common"
 import { Effect } from "effect"
 import type { Schema } from "effect"
@@ -8,14 +8,14 @@ import { problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
 import { javascriptImports, pythonImports } from "./readImports.ts"
 
-/** Where a file of a tool will stand when it runs. */
+/** Where a file of a tool is when it runs. */
 export type ScriptLayout =
   | Alone
-  /** Among the files of its folder: paths as they are signed. */
+  /** Among the files of its folder, by their signed paths. */
   | {
     readonly _tag: "Folder"
     readonly files: ReadonlySet<string>
-    /** The package.json that counts for a file of the folder. */
+    /** The package.json that applies to a file of the folder. */
     readonly packageOf: (path: string) => Schema.JsonObject
     readonly entrypoint: string | undefined
     readonly isInProject: IsInProject
@@ -23,14 +23,14 @@ export type ScriptLayout =
 
 interface Alone {
   readonly _tag: "Alone"
-  /** Whether a name is a module of the folder that the original lies in. */
+  /** Whether the original file's folder has a module with this name. */
   readonly has: (module: string) => Effect.Effect<boolean>
-  /** Whether a path leads to a file from that folder. */
+  /** Whether the path, relative to that folder, is a file. */
   readonly hasFile: (path: string) => Effect.Effect<boolean>
   readonly isInProject: IsInProject
 }
 
-/** Whether a path leads to a file from the project's folder, in which a tool runs; true where that is not known. */
+/** Whether the path, relative to the project's folder in which a tool runs, is a file. True if that is not known. */
 export type IsInProject = (path: string) => Effect.Effect<boolean>
 
 export const asFolder = (name: string, does: "imports" | "needs" = "imports"): string =>
@@ -40,7 +40,7 @@ export const stem = (path: string): string => path.slice(path.lastIndexOf("/") +
 
 export const folderOf = (path: string): ReadonlyArray<string> => path.split("/").slice(0, -1)
 
-/** The path that a relative one leads to; `undefined` where it leaves the folder. */
+/** Resolves a relative path. Undefined if it leaves the folder. */
 export const resolveIn = (from: string, relative: string): string | undefined => {
   const parts = [...folderOf(from)]
   for (const part of relative.split("/")) {
@@ -68,7 +68,7 @@ export const checkPythonImports = Effect.fnUntraced(function*(
           : problemAt(
             text,
             at,
-            `the file runs alone, and imports ${module} from the folder that it lies in`,
+            `the file runs alone, and imports ${module} from its own folder`,
             asFolder(stem(path))
           )
       }
@@ -94,7 +94,7 @@ export const checkPythonImports = Effect.fnUntraced(function*(
         ? problemAt(
           text,
           at,
-          "this file is no part of a package, so nothing can be imported from a dot",
+          "this file is not part of a package, so it cannot import from a dot",
           "Leave the dot out: from x import y"
         )
         : problemAt(text, at, "the import leaves the folder of the tool", "Put what it imports into the folder")
@@ -103,7 +103,7 @@ export const checkPythonImports = Effect.fnUntraced(function*(
   return undefined
 })
 
-/** What Node appends to what `require` is given, in this order. */
+/** The suffixes that Node appends to the argument of `require`, in this order. */
 export const tried = ["", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json"]
 
 export const checkJavascriptImports = (

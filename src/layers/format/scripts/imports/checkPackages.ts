@@ -1,5 +1,5 @@
-// Packages that a Node tool imports: the copy that runs finds those that the tool declares, and no others, wherever the
-// original lies. Where a runtime of the project's own runs it, that may be different, and nothing is said.
+// Checks packages that a Node tool imports: the copy that runs finds only the packages that the tool declares, wherever
+// the original is. Not checked if a project's own runtime runs the tool, since that may differ.
 import type { Tree } from "@lezer/common"
 import type { Schema } from "effect"
 import { isBuiltin } from "node:module"
@@ -18,7 +18,7 @@ const packageName = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(sp
 
 const keysOf = (value: Schema.Json | undefined): ReadonlyArray<string> => isJsonObject(value) ? Object.keys(value) : []
 
-/** `manifest`: the package.json that counts for the file; `has`: whether there is a folder in the tool's own. */
+/** `manifest`: the package.json that applies to the file. `has`: whether the tool has a folder with this name. */
 export const checkPackages = (
   tool: Tool,
   tree: Tree,

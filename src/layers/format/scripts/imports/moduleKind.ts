@@ -1,4 +1,5 @@
-// Whether Node takes a JavaScript or TypeScript file for a module or for CommonJS, and what of the other kind is in it.
+// Whether Node reads a JavaScript or TypeScript file as a module or as CommonJS, and any syntax of the other kind in
+// it.
 import type { SyntaxNode, Tree } from "@lezer/common"
 import { Option, Schema } from "effect"
 import { problemAt } from "../../../../services/format/Metadata.ts"
@@ -14,7 +15,7 @@ interface File {
 
 const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
-/** The package.json that counts for a file of a folder; `{}` where there is none, or none that can be read. */
+/** The package.json that applies to a file of a folder; `{}` if there is none, or it cannot be parsed. */
 export const packageOf = (path: string, files: ReadonlyArray<File>): Schema.JsonObject => {
   const parts = path.split("/").slice(0, -1)
   for (let depth = parts.length; depth >= 0; depth--) {
@@ -29,7 +30,7 @@ export const packageOf = (path: string, files: ReadonlyArray<File>): Schema.Json
 
 const erased = ["type", "TypeAliasDeclaration", "InterfaceDeclaration", "declare"]
 
-/** The first statement that only a module has, once the types are erased. */
+/** The first statement that only a module can have, after erasing types. */
 const statement = (tree: Tree): SyntaxNode | undefined =>
   nodesOf(tree, "ImportDeclaration", "ExportDeclaration").find((node) =>
     erased.every((name) => node.getChild(name) === null)
@@ -38,7 +39,7 @@ const statement = (tree: Tree): SyntaxNode | undefined =>
 const hasOwn =
   /\b(?:const|let|var|function)\s+(?:\{[^}]{0,200}\b)?(?:require|module|exports)\b|\btypeof\s+(?:require|module|exports)\b|\([\w\s,]{0,200}\b(?:require|module|exports)\b[\w\s,]{0,200}\)\s*(?:=>|\{)|\bimport\b[^;\n]{0,200}\b(?:require|module|exports)\b[^;\n]{0,200}\bfrom\b/
 
-/** The first expression that only CommonJS has. */
+/** The first expression that only CommonJS can have. */
 const expression = (tree: Tree, text: string): SyntaxNode | undefined =>
   hasOwn.test(text)
     ? undefined
@@ -49,7 +50,7 @@ const expression = (tree: Tree, text: string): SyntaxNode | undefined =>
 
 const firstLine = (text: string): string => text.split("\n", 1)[0]!.slice(0, 40)
 
-/** Whether the text has what only a module has, by a look at how its lines begin. */
+/** Whether the text has module-only syntax, judged by the starts of its lines. */
 export const hasModuleSyntax = (text: string): boolean =>
   /^[ \t]*(?:import[ \t]*["'{*]|import[ \t]+[\w$]|export\b)/m.test(text)
 
@@ -61,7 +62,7 @@ export const declares = (extension: string, text: string): "const" | "export con
     ? "const"
     : "export const"
 
-/** A file of both kinds never runs. `type`: that of its package.json. */
+/** A file with syntax of both kinds never runs. `type`: that of its package.json. */
 export const checkModuleKind = (tree: Tree, text: string, path: string, type: unknown): Problem | undefined => {
   const written = /\.([mc])[jt]s$/.exec(path)?.[1]
   const kind = written === "m" || type === "module" && written === undefined

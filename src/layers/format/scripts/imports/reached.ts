@@ -1,4 +1,4 @@
-// The files of a folder that its entrypoint imports, and those that they import.
+// The files of a folder that its entrypoint imports, directly or indirectly.
 import { Effect, Result } from "effect"
 import { parseJavascript } from "../../readJavascript.ts"
 import { parsePython } from "../../readPython.ts"

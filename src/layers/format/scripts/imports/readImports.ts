@@ -1,5 +1,5 @@
-// What a program imports from files beside it, from its syntax tree. What is imported inside `try`, or for types alone,
-// may be missing, and is left out.
+// What a program imports from files beside it, from its syntax tree. Imports inside `try`, and type-only imports, may
+// be missing and are skipped.
 import type { SyntaxNode, Tree } from "@lezer/common"
 
 export interface PythonImport {
@@ -11,7 +11,7 @@ export interface PythonImport {
   readonly module: string
 }
 
-/** Inside `try`, or for types alone. */
+/** Whether it is inside `try`, or a type-only import. */
 export const isOptional = (node: SyntaxNode, text: string): boolean => {
   for (let parent = node.parent; parent !== null; parent = parent.parent) {
     if (parent.name === "TryStatement") return true
@@ -64,32 +64,32 @@ export const pythonImports = (tree: Tree, text: string): ReadonlyArray<PythonImp
 
 export interface JavascriptImport {
   readonly at: number
-  /** As it is written, without its quotes. */
+  /** As written, without its quotes. */
   readonly specifier: string
   /** `require("./x")`, which tries extensions. */
   readonly required: boolean
-  /** Whether the program goes on without it: inside `try`, or with a `.catch`. */
+  /** Whether the program also runs without it: inside `try`, or with a `.catch`. */
   readonly optional: boolean
 }
 
-/** `import x from "./x.json" with { type: "json" }`: newer than the grammar. */
+/** `import x from "./x.json" with { type: "json" }`: newer syntax than the grammar. */
 const attributes = /(["'])([ \t]*)((?:with|assert)[ \t]*\{[^{}\n]*\})/g
 
-/** The same text, of the same length, as the grammar knows it. */
+/** The text without import attributes, padded to the same length, so that the grammar can parse it. */
 export const withoutAttributes = (text: string): string =>
   text.replace(
     attributes,
     (_, quote: string, blank: string, clause: string) => quote + blank + " ".repeat(clause.length)
   )
 
-/** A literal that names a file, be it in back quotes. */
+/** A literal that names a file, also in backquotes. */
 const stringIn = (node: SyntaxNode | null | undefined): SyntaxNode | undefined =>
   node?.getChild("String") ?? node?.getChildren("TemplateString").find(({ firstChild }) => firstChild === null)
 
 const resolvers = /^(?:require|require\.resolve|module\.require|import\.meta\.resolve|createRequire\(.*\))$/s
 const isRequire = /^(?:require|require\.resolve|module\.require|createRequire\(.*\))$/s
 
-/** What a node asks for by a name, and whether extensions are tried. */
+/** What a node imports, and whether extensions are tried. */
 const specifierIn = (
   node: SyntaxNode,
   text: string
@@ -108,7 +108,7 @@ const specifierIn = (
     case "NewExpression": {
       const isHere = list !== null && /,\s*import\.meta\.url\s*,?\s*\)$/.test(text.slice(list.from, list.to))
       const string = isHere && called === "URL" ? stringIn(list) : undefined
-      // A folder is a place to start from.
+      // A folder is only the start of a longer path.
       return string === undefined || /(?:^|\/)\.{0,2}$/.test(text.slice(string.from + 1, string.to - 1))
         ? undefined
         : { string, required: false }
@@ -127,7 +127,7 @@ const isCaught = (node: SyntaxNode, text: string): boolean => {
   return false
 }
 
-/** Also those that may fail; none of those for types alone. */
+/** Includes imports that may fail, but not type-only imports. */
 export const everyImport = (tree: Tree, text: string): ReadonlyArray<JavascriptImport> => {
   const found: Array<JavascriptImport> = []
   tree.iterate({

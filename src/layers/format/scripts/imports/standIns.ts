@@ -1,5 +1,5 @@
-// Files of a folder that nobody can read, and that an interpreter finds where a person reads the name of a source, or
-// that the code imports or runs. Code that is only named at run time is not found here.
+// Finds binary files of a folder that an interpreter would load where a person reads the name of a source file, or that
+// the code imports or runs. Code whose name is computed at run time is not found.
 import { Effect, Option, Result, Schema } from "effect"
 import { problem, problemAt } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
@@ -21,19 +21,19 @@ interface File {
 const isSource = (path: string): boolean =>
   /\.(?:pyw?|[cm]?[jt]sx?|json|(?:ba|z|k|da)?sh|p[lm]|rb|php|lua)$/i.test(path)
 
-/** What Python, Perl, Emacs and zsh prefer to the source beside it. */
+/** Compiled files that Python, Perl, Emacs and zsh prefer to the source beside them. */
 const compiled = /\.(?:py[co]|pmc|elc|zwc)$/i
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
 
-/** As an import names a library of machine code, with its folder; Python's has a tag: `fast.cpython-311-….so`. */
+/** The name that imports a native library, with its folder; Python's has a tag: `fast.cpython-311-….so`. */
 const libraryName = (path: string): string | undefined => {
   if (!/\.(?:so|pyd|dll|node)$/i.test(path)) return undefined
   const name = nameOf(path)
   return path.slice(0, path.length - name.length) + name.replace(/\.node$|\..*$/i, "")
 }
 
-/** The source that it is found in place of: `x` and `x.so` for `x.js` and `x.py`, `x.node` for the folder `x`. */
+/** The source that it would replace: `x` and `x.so` replace `x.js` and `x.py`, `x.node` replaces the folder `x`. */
 const replacedBy = (path: string, paths: ReadonlyArray<string>): string | undefined => {
   const library = libraryName(path)?.toLowerCase()
   return paths.find((other) => {
@@ -44,7 +44,7 @@ const replacedBy = (path: string, paths: ReadonlyArray<string>): string | undefi
   })
 }
 
-/** A program of this system, or of one that no interpreter takes for text. */
+/** An executable of this or another system, which no interpreter reads as text. */
 const isProgram = (bytes: Uint8Array): boolean => {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return start.toString("latin1", 0, 4) === "\x7fELF" || isSystemProgram(start, BigInt(bytes.length))
@@ -53,13 +53,13 @@ const isProgram = (bytes: Uint8Array): boolean => {
 const remedy = "Remove it, or give it a name that nothing imports"
 
 const inPlace = (path: string, of: string): Problem =>
-  problem(`${path} cannot be read by anybody, and is found in place of ${of}`, remedy)
+  problem(`${path} is not readable text, and would be loaded in place of ${of}`, remedy)
 
 const runsData = (file: File, text: string, at: number, path: string): Problem => ({
   ...problemAt(
     text,
     at,
-    `the file runs ${path}, which nobody can read`,
+    `the file runs ${path}, which is not readable text`,
     "Save that file as text in UTF-8, or do not run it"
   ),
   file: file.path
@@ -68,7 +68,7 @@ const runsData = (file: File, text: string, at: number, path: string): Problem =
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
-/** Where a package.json says that code lies. */
+/** Paths of code in a package.json. */
 const entriesOf = (text: string): ReadonlyArray<string> => {
   const manifest = Option.getOrUndefined(decodeJson(text))
   return isJsonObject(manifest)
@@ -76,7 +76,7 @@ const entriesOf = (text: string): ReadonlyArray<string> => {
     : []
 }
 
-/** Paths that Node would look at for a name, in its order. */
+/** Paths that Node tries for a specifier, in order. */
 const nodePlaces = (from: string, specifier: string): ReadonlyArray<string> => {
   const name = specifier.replace(/[?#].*$/, "")
   const folders = folderOf(from)
@@ -92,7 +92,7 @@ const shells = "(?:ba|da|z|k)?sh"
 const others = "python[0-9.]*|node|perl|ruby|php|lua"
 const quoted = `["'](?:${shells}|${others})["']`
 
-/** What stands before the name of a file that is run as code, by the extension of the file that says so. */
+/** What precedes the name of a file that is run as code, by the extension of the file that runs it. */
 const running: Readonly<Record<string, RegExp>> = {
   ".sh": new RegExp(
     String.raw`(?:^|[\s;&|({])(?:source|\.|${shells}|${others})\s+(?:-\S+\s+)*["']?[^\s;&|"']*["']?[^\s;&|"']*$`
@@ -112,11 +112,11 @@ const running: Readonly<Record<string, RegExp>> = {
 
 const javascript: ReadonlySet<string> = new Set([".ts", ".js", ".mjs", ".cjs"])
 
-/** `$(…)` of a shell, which may hold blanks and quotes, as one word of the same length. */
+/** Replaces `$(…)` of a shell, which may contain blanks and quotes, by one word of the same length. */
 const withoutSubstitutions = (text: string): string =>
   text.replace(/\$\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)/g, (all) => "_".repeat(all.length))
 
-/** Where the text runs a file of this name as code. */
+/** Where the text runs a file with this name as code. */
 const runsAt = (text: string, extension: string, name: string): number | undefined => {
   const before = running[javascript.has(extension) ? ".js" : extension === ".pm" ? ".pl" : extension]
   if (before === undefined) return undefined
@@ -128,11 +128,11 @@ const runsAt = (text: string, extension: string, name: string): number | undefin
   return undefined
 }
 
-/** With a directory of a zip file at its end, whatever it begins with. */
+/** Whether it ends with the directory of a zip file, whatever it begins with. */
 const isArchive = ({ bytes }: File): boolean =>
   new TextDecoder("latin1").decode(bytes.subarray(-66_000)).includes("PK\x05\x06")
 
-/** Whether Python code may mean it by a name on `sys.path`: one that it says, or makes of an ending. */
+/** Whether Python code may import the file by a name on `sys.path` that it mentions, or derives from an extension. */
 const mayImportFrom = (text: string, file: File): boolean =>
   isArchive(file) && (/\.(?:zip|egg|whl|pyzw?)$/i.test(file.path) || text.includes(nameOf(file.path)))
 
@@ -143,7 +143,7 @@ const importsName = (text: string, name: string): number =>
     new RegExp(String.raw`\bimport\b[^\n#]*\b${name}\b|\bfrom\s+[\w.]*\b${name}\b|import\w*\(\s*["'][\w.]*\b${name}\b`)
   )
 
-/** `isStandard`: whether Python itself has a module of this name. */
+/** `isStandard`: whether Python's own library has a module with this name. */
 export const checkStandIns = Effect.fnUntraced(function*(
   tool: Tool,
   files: ReadonlyArray<File>,
@@ -171,8 +171,8 @@ export const checkStandIns = Effect.fnUntraced(function*(
     if (!nameOf(path).includes(".") && !isProgram(bytes)) {
       return refused(
         problem(
-          `${path} has no ending, and nobody can read it: a script may run it as code`,
-          "Give it an ending: .bin, .dat"
+          `${path} has no extension and is not readable text: a script may run it as code`,
+          "Give it an extension: .bin, .dat"
         )
       )
     }
@@ -207,12 +207,12 @@ export const checkStandIns = Effect.fnUntraced(function*(
       const target = nodePlaces(file.path, specifier).find((place) => known.has(place))
       if (target === undefined || !dataPaths.has(target)) continue
       if (!/\.(?:node|wasm)$/i.test(target)) return refused(runsData(file, text, at, target))
-      unsure.add(`loads ${target}, which nobody can read (${file.path})`)
+      unsure.add(`loads ${target}, which is not readable text (${file.path})`)
     }
     for (const one of data) {
       const module = nameOf(libraryName(one.path) ?? "")
       if (extension === ".py" && /^\w+$/.test(module) && importsName(text, module) !== -1) {
-        unsure.add(`imports ${one.path}, which nobody can read (${file.path})`)
+        unsure.add(`imports ${one.path}, which is not readable text (${file.path})`)
         continue
       }
       const runs = runsAt(text, extension, nameOf(one.path))

@@ -1,5 +1,6 @@
-// Where sessions' files lie, and how they are opened: nothing on the way may be a link, since a repository can bring
-// `.ai/logs` as one, and what was opened is compared with what stands at its path before anything is written.
+// The folders with the sessions' files, and how the files are opened. No component of the path may be a link, since a
+// repository can contain `.ai/logs` as one. An opened file is compared with the file at its path before anything is
+// written.
 import { Option } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
@@ -20,23 +21,23 @@ export const unavailable = (where: string) => (error: unknown): AuditUnavailable
 export const refusedFolder = (error: WriteRefused): AuditUnavailable =>
   new AuditUnavailable({ detail: `${error.path}: ${error.detail}`, cause: error })
 
-export interface Place {
+export interface AuditFolder {
   readonly name: AuditHead["place"]
   /** Real path. */
   readonly root: string
-  /** Below `root`. */
+  /** Relative to `root`. */
   readonly path: string
-  /** For people. */
+  /** For messages. */
   readonly shown: string
 }
 
-export interface Places {
-  readonly project: Place | undefined
-  readonly home: Place
+export interface AuditFolders {
+  readonly project: AuditFolder | undefined
+  readonly home: AuditFolder
 }
 
-export const placesOf = (workspace: Workspace["Service"]): Places => ({
-  project: Option.getOrUndefined(Option.map(workspace.project, ({ root }): Place => ({
+export const auditFolders = (workspace: Workspace["Service"]): AuditFolders => ({
+  project: Option.getOrUndefined(Option.map(workspace.project, ({ root }): AuditFolder => ({
     name: "project",
     root,
     path: ".ai/logs/audit",
@@ -45,19 +46,19 @@ export const placesOf = (workspace: Workspace["Service"]): Places => ({
   home: { name: "home", root: workspace.state, path: "audit", shown: "the audit in Kiwi's own folder" }
 })
 
-/** A folder without `.ai` is not made a project by a call in it: its audit is kept with Kiwi's own state. */
-export const placeNow = ({ home, project }: Places): Place =>
+/** A call in a folder without `.ai` does not create one: its audit is kept with Kiwi's own state. */
+export const currentFolder = ({ home, project }: AuditFolders): AuditFolder =>
   project !== undefined && fs.lstatSync(join(project.root, ".ai"), { throwIfNoEntry: false }) !== undefined
     ? project
     : home
 
-/** `20261121T150405123Z-…`: begins with the time, so that a folder lists its sessions in order. */
+/** `20261121T150405123Z-…`: starts with the time, so that a listing is in order of time. */
 export const sessionId = (now: number, random: string): string =>
   `${new Date(now).toISOString().replace(/[-:.]/g, "")}-${random}`
 
 const sessionPattern = /^(\d{4})(\d{2})(\d{2})T\d{9}Z-[0-9a-f]{16}$/
 
-/** `2026-11-21/20261121T150405123Z-….jsonl`; `undefined` for what is no session. */
+/** `2026-11-21/20261121T150405123Z-….jsonl`. Undefined if the name is not a session's. */
 export const fileOf = (session: string): string | undefined => {
   const [, year, month, day] = sessionPattern.exec(session) ?? []
   return year === undefined ? undefined : `${year}-${month}-${day}/${session}.jsonl`
@@ -65,30 +66,30 @@ export const fileOf = (session: string): string | undefined => {
 
 export const sessionOf = (file: string): string => file.slice(file.indexOf("/") + 1, -".jsonl".length)
 
-const pathOf = (place: Place, file: string): string => join(place.root, place.path, file)
+const pathOf = (place: AuditFolder, file: string): string => join(place.root, place.path, file)
 
 const openWith = (path: string, flags?: number) => openRegular(path, { maxBytes: Infinity, follow: false }, flags)
 
-/** Its folder is there already. */
-export const createFile = (place: Place, file: string): number =>
+/** The parent folder must exist. */
+export const createFile = (place: AuditFolder, file: string): number =>
   openWith(pathOf(place, file), O_WRONLY | O_APPEND | O_CREAT | O_EXCL).descriptor
 
-export const openToSeal = (place: Place, file: string): number => {
+export const openToSeal = (place: AuditFolder, file: string): number => {
   const { descriptor, stat } = openWith(pathOf(place, file), O_RDWR | O_APPEND)
   if (stat.nlink === 1n) return descriptor
   fs.closeSync(descriptor)
-  throw new Refused("io", "the file has a second name")
+  throw new Refused("io", "the file has a hard link")
 }
 
-/** A file of this size is looked at more closely. */
+/** A file of at least this size is checked for its ratio of holes. */
 const large = 1_073_741_824n
 
-/** Larger than `most`, or almost nothing but holes: Kiwi appends line by line, and leaves none. */
+/** Whether a file is larger than `most` or nearly all holes. Kiwi appends line by line, which leaves no holes. */
 const isInflated = ({ blocks, size }: fs.BigIntStats, most: number): boolean =>
   size > most || (size > large && blocks * 512n < size / 64n)
 
-/** `undefined` when there is no such file. */
-export const openToRead = (place: Place, file: string, most = Infinity): number | undefined => {
+/** Undefined if there is no such file. */
+export const openToRead = (place: AuditFolder, file: string, most = Infinity): number | undefined => {
   try {
     const { descriptor, stat } = openWith(pathOf(place, file))
     if (!isInflated(stat, most)) return descriptor
@@ -99,19 +100,19 @@ export const openToRead = (place: Place, file: string, most = Infinity): number 
   }
   throw new Refused(
     "too-large",
-    "it is larger than its entries can be, and was not read: look at it, and move it away"
+    "it is larger than its entries can be, and was not read: inspect it, then move it away"
   )
 }
 
-export const removeFile = (place: Place, file: string): void => fs.rmSync(pathOf(place, file), { force: true })
+export const removeFile = (place: AuditFolder, file: string): void => fs.rmSync(pathOf(place, file), { force: true })
 
-/** Waits for the disk: the file's bytes, and the entry of its name. */
-export const syncWithFolder = (fd: number, place: Place, file: string): void => {
+/** Flushes the file's content and its directory entry to the disk. */
+export const syncWithFolder = (fd: number, place: AuditFolder, file: string): void => {
   fs.fsyncSync(fd)
   syncFolderAt(dirname(pathOf(place, file)))
 }
 
-/** Writes all of it, or nothing that stays: what a full disk still took in is cut off again. */
+/** Writes all bytes or none: after a partial write, as on a full disk, the file is truncated to its old size. */
 export const appendWhole = (fd: number, size: number, bytes: Uint8Array): void => {
   try {
     for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at)
@@ -121,7 +122,10 @@ export const appendWhole = (fd: number, size: number, bytes: Uint8Array): void =
   }
 }
 
-/** Whether the file ends at `size` now. Cuts off no more than `most` bytes: more would not be Kiwi's own. */
+/**
+ * Truncates the file to `size` if it is at most `most` bytes longer; more bytes would not be Kiwi's own. Returns
+ * whether the file ends at `size` now.
+ */
 export const cutBack = (fd: number, size: number, most: number): boolean => {
   try {
     const now = fs.fstatSync(fd).size
@@ -133,14 +137,14 @@ export const cutBack = (fd: number, size: number, most: number): boolean => {
 }
 
 export interface Listed {
-  /** Relative to the place. */
+  /** Relative to the folder. */
   readonly file: string
-  /** Neither a link nor anything else that stands for a file. */
+  /** Whether it is a regular file, and not a link, a folder or a device. */
   readonly regular: boolean
 }
 
-/** Everything in the place that is, or pretends to be, a session's file. */
-export const listFiles = (place: Place): ReadonlyArray<Listed> => {
+/** Everything in the folder with the name of a session's file, regular or not. */
+export const listFiles = (place: AuditFolder): ReadonlyArray<Listed> => {
   const root = join(place.root, place.path)
   try {
     if (fs.realpathSync.native(root) !== root) return [{ file: ".", regular: false }]
