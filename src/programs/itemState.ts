@@ -1,4 +1,4 @@
-// Whether an item can be believed and used right now, in one word: what search, load and explain show.
+// Whether an item's signature is trusted and the item can be used now, in one word for search, load and explain.
 import { Effect } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
@@ -10,18 +10,18 @@ import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
-/** `ok`: it can run or be followed now. */
+/** `ok` means that it can run or be followed now. */
 export type ItemState = "ok" | ReturnType<typeof stateOf>
 
 export interface Standing {
   readonly state: ItemState
   /** Why it is not `ok`. */
   readonly error: KiwiError | undefined
-  /** Whether the bytes are those of a signer who counts, in a project that may be believed. */
+  /** The verified signature, if a trusted signer signed the bytes and the project is not restricted. */
   readonly believed: Verified | undefined
 }
 
-/** Whether an item's words may be shown as they are: signed by somebody who counts, and not in a restricted project. */
+/** An item's text may be shown as it is only if a trusted signer signed it and its project is not restricted. */
 export const standingOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
   const verifier = yield* Verifier
   const trust = yield* ProjectTrust

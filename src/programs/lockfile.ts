@@ -1,4 +1,5 @@
-// What is done to locks on the surfaces that can reach a person: what loosens one is a person's act, and is recorded.
+// Actions on locks for surfaces that can ask a person. Replacing or weakening a lock is a person's act, and is
+// recorded.
 import { Effect } from "effect"
 import type { FreezeLocksInput, LockChange, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/lockUses.ts"
 import { planFreezeLocks, planPruneLocks, planUpdateLocks } from "../layers/lockfile/lockUses.ts"
@@ -7,7 +8,7 @@ import type { KiwiError } from "../services/error/KiwiError.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
-/** Asks the person behind the surface's HumanGate where one has to agree. */
+/** Asks the person behind the surface's HumanGate if a person has to agree. */
 export const performChange = <A, E>({ perform, request }: LockChange<A, E>, caller: Caller) =>
   request === undefined ? perform(undefined) : asHuman(request, caller, perform)
 

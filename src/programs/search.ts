@@ -1,4 +1,4 @@
-// Search: pointers from the index, and about each what may be said of it now.
+// Search: hits from the index, each with its present state and the text that may be shown.
 import { Effect } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
@@ -14,7 +14,7 @@ import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
 import { readinessOf } from "./itemState.ts"
 
-/** An item that is not believed carries id, place and state, and none of its own words. */
+/** An item without a trusted signature has id, place and state, and none of its own text. */
 export interface SearchHit {
   readonly id: string
   readonly type: ItemType
@@ -28,7 +28,7 @@ export interface SearchHit {
   readonly description?: string
   /** `add(a: number, b: number)`. */
   readonly call?: string
-  /** Places of the items that this one hides. */
+  /** Locations of the items that this one hides. */
   readonly hides?: ReadonlyArray<string>
 }
 
@@ -64,7 +64,7 @@ const describe = Effect.fnUntraced(
   }
 )
 
-/** Best first; at equal match, what is believed before what is not. Empty when nothing matches. */
+/** Best first; of equal matches, items with a trusted signature first. Empty if nothing matches. */
 export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) => {
   const { query: words, ...filters } = query
   return governRead(

@@ -1,4 +1,4 @@
-// Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
+// Signing, for every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect, Result } from "effect"
 import { planUnfinishedLocks } from "../layers/lockfile/lockUses.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
@@ -28,19 +28,19 @@ export interface SignInput {
   readonly type?: ItemType | undefined
   readonly tier?: Exclude<Tier, "system"> | undefined
   readonly category?: string | undefined
-  /** Leaves out what is already signed by you. */
+  /** Leaves out items that you have signed already. */
   readonly changedOnly?: boolean | undefined
-  /** Whether the chains of signed tools are locked as they are now. Default: true. */
+  /** Whether to lock the present chains of signed tools. Default: true. */
   readonly freeze?: boolean | undefined
 }
 
-/** What became of a signed tool's lockfile; signing stands either way. */
+/** The outcome for a signed tool's lockfile. The signature stays in any case. */
 export type SignedLockfile =
   | {
     readonly status: "generated" | "unchanged"
     readonly path: string
     readonly chain_length: number
-    /** How it differs from the lock before in more than what was signed with it. */
+    /** Its differences from the previous lock, except those that were signed with it. */
     readonly besides?: ReadonlyArray<string>
   }
   | { readonly status: "failed"; readonly error: ErrorObject }
@@ -57,7 +57,7 @@ export interface Signed {
     /** Of a tool. */
     readonly lockfile?: SignedLockfile
   }>
-  /** What an agent asked for and is signed by the person and locked as it is: nobody was asked. */
+  /** Items that an agent asked to sign, but that the person has signed and locked already. The person was not asked. */
   readonly already_signed?: ReadonlyArray<{
     readonly id: string
     readonly type: string
@@ -65,7 +65,10 @@ export interface Signed {
     readonly version: string
     readonly digest: string
   }>
-  /** What was signed before and goes back to an older version: it may run now. Its file and its lock are left alone. */
+  /**
+   * Items that went back to an older version with a signature of yours: that version may run now. File and lock are not
+   * changed.
+   */
   readonly went_back?: ReadonlyArray<{
     readonly id: string
     readonly type: string
@@ -74,9 +77,9 @@ export interface Signed {
     readonly version: string
     readonly digest: string
   }>
-  /** Paths of lockfiles that were missing, or of other bytes, for what is signed already. */
+  /** Lockfiles that were missing or different for items that were signed already. */
   readonly locked?: ReadonlyArray<string>
-  /** Lockfiles of other tools that were made anew, since a signed item is in their chain. */
+  /** Lockfiles of other tools that were made anew because a signed item is in their chain. */
   readonly refrozen: ReadonlyArray<string>
   /** Items of a glob that cannot be signed. */
   readonly refused: ReadonlyArray<{ readonly path: string; readonly error: string; readonly remediation?: string }>
@@ -122,7 +125,7 @@ const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
   return older.length === 0 ? {} : { went_back: older }
 }
 
-/** Whether a yes would change nothing: the person has signed all as they are, and the locks hold. */
+/** Whether signing would change nothing: the person has signed all items as they are, and the locks match. */
 const areDone = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
   const isSame = ({ change, goesBackFrom, hides }: PlannedSignature) =>
     change === "same" && goesBackFrom === undefined && hides.length === 0
@@ -145,7 +148,7 @@ const alreadySigned = ({ item, location, snapshot }: PlannedSignature) => ({
 
 type LockingNeeds = AuditLog | HumanGate | ItemStore | Lockfiles
 
-/** What signing that was cut off has not locked. Signing stands, whatever becomes of it. */
+/** Makes the locks that an interrupted signing did not make. The signatures stay, even if this fails. */
 const finishLocks = Effect.fnUntraced(function*(
   { request, signed }: SigningPlan,
   caller: Caller
@@ -178,12 +181,12 @@ const finishLocks = Effect.fnUntraced(function*(
 
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
-/** Only a terminal asks for a passphrase. */
+/** Only the terminal surface asks for a passphrase. */
 const answeredIn = { cli: undefined, mcp: "client", embed: "program" } as const
 
 /**
- * Asks the person behind the surface's HumanGate. A plan without items is not asked about, nor what an agent asks for and
- * the person has signed as it is.
+ * Asks the person behind the surface's HumanGate. The person is not asked if the plan has no items, or if an agent asks
+ * for items that the person has signed already.
  */
 export const sign = Effect.fn("sign")((input: SignInput, caller: Caller) => {
   const { id, tier, type, ...parameters } = input

@@ -1,5 +1,5 @@
-// `lockfile verify --frozen`: whether everything below `.ai` is signed by somebody who counts, locked and unchanged.
-// For a machine that has no key, trusts nothing and runs nothing: a fresh clone in CI. What it finds is its answer.
+// `lockfile verify --frozen`: whether everything below `.ai` is signed by a trusted signer, locked and unchanged. For a
+// fresh clone in CI, on a machine without a key and without trust decisions. Findings are its answer, not errors.
 import { Effect, Option, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
@@ -57,7 +57,7 @@ export interface FrozenProblem {
 export interface VerifiedFrozen {
   readonly ok: boolean
   readonly trust: {
-    /** Where the signers come from. `checkout`: then the answer proves that it is consistent, and no more. */
+    /** The origin of the signers. With `checkout` the answer only proves that the checkout is consistent. */
     readonly from: "file" | "checkout"
     readonly file?: string
     readonly signers: ReadonlyArray<{
@@ -68,19 +68,19 @@ export interface VerifiedFrozen {
   }
   readonly checked: Readonly<Record<ItemType | "lock", number>>
   readonly problems: ReadonlyArray<FrozenProblem>
-  /** What is no reason to refuse: a lock without its tool, what is no item. */
+  /** Findings that do not make the check fail: a lock without its tool, a file that is not an item. */
   readonly warnings: ReadonlyArray<FrozenProblem>
   readonly base?: ChangedSince
 }
 
-/** What the checkout's files say is not repeated: they are named. */
+/** Text of the checkout's files is not repeated: the files are only named. */
 const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
   const code = codeOf(found)
-  // Only resolving a chain fails with one here.
+  // Here only resolving a chain fails with this error.
   if (found.chain !== undefined) {
-    const message = "What it is built on cannot be resolved; it is not quoted, since nobody trusts the project"
+    const message = "Its chain cannot be resolved; the error is not quoted, since the project is not trusted"
     return { item, problem: "chain broken", code, message, remediation: `Look at the file itself: ${item}` }
   }
   const error = quiet(found)
@@ -96,7 +96,7 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
 const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
   `${root.category}/${root.tool_id}@${root.version}`
 
-/** The locks of a scope by what they are for. */
+/** The locks of a scope, by the tool that each is for. */
 const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyArray<StoredLock>> => {
   const map = new Map<string, Array<StoredLock>>()
   for (const lock of locks) {
@@ -108,7 +108,7 @@ const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyAr
   return map
 }
 
-/** What is wrong with a tool's lock. What runs on this machine is not compared: that is the machine's, not the checkout's. */
+/** Problems of a tool's lock. Interpreters of this machine are not compared: they are not part of the checkout. */
 const lockProblem = (
   chain: Chain,
   locks: ReadonlyMap<string, ReadonlyArray<StoredLock>>,
@@ -139,7 +139,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const parser = yield* ItemParser
   const problems = new Map<string, FrozenProblem>()
   const tools: Array<Tool> = []
-  /** Of a link that many chains share, one row. */
+  /** One row for a link that many chains share. */
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
@@ -169,7 +169,10 @@ const queryOf = ({ location }: Tool) => ({
   tier: "project" as const
 })
 
-/** Interpreters and launchers in the whole checkout that the project lies in; those below `.ai/scripts` are told with what nobody can sign there. */
+/**
+ * Interpreters and launchers in the whole checkout that the project lies in, except those below `.ai/scripts`, which
+ * are reported with the other files there that nobody can sign.
+ */
 const broughtPrograms = Effect.fnUntraced(function*(project: string) {
   const { userHome } = yield* KiwiHome
   const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
@@ -186,13 +189,13 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
       problem: counting ? "interpreter" : "program",
       code: "CHECKOUT_PROGRAM",
       message: counting
-        ? `It is ${is}, and tools of the project would run by it`
-        : `It is ${is}, called like a program that runs code`,
+        ? `It is ${is}, and tools of the project would run with it`
+        : `It is ${is}, with the name of a program that runs code`,
       remediation: counting
         ? `Keep it out of the repository (git rm -r --cached ${
           /^(?:\.\.\/)*[^/]+/.exec(path)?.[0]
         }), and make it after this check`
-        : "Look at it whenever it changes, or keep it out of the repository"
+        : "Read it whenever it changes, or keep it out of the repository"
     }))
   const rest = (item: string, message: string): FrozenProblem => ({
     item,
@@ -202,7 +205,7 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
     remediation: "Check a fresh clone, before anything is installed into it"
   })
   return {
-    problems: [...rows(true), ...(cut ? [rest(".", "The tree is too large to be looked at to its end")] : [])],
+    problems: [...rows(true), ...(cut ? [rest(".", "The tree is too large to be checked completely")] : [])],
     warnings: [...rows(false), ...(more === 0 ? [] : [rest(".", `${more} more programs are not named here`)])]
   }
 })
@@ -245,11 +248,11 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
       problem: isInterpreter ? "interpreter" : "no item",
       code: "NOT_AN_ITEM",
       message: isInterpreter
-        ? "Nobody can sign this, and tools of the project would be run by what is in it"
-        : "Nobody can sign this: it is no item, no setting and no lock",
+        ? "Nobody can sign this, and tools of the project would run with an interpreter in it"
+        : "Nobody can sign this: it is not an item, a setting or a lock",
       remediation: isInterpreter
         ? `Keep it out of the repository (git rm -r --cached .ai/${path}), and make it after this check`
-        : "Move it out of .ai, or look at it whenever it changes"
+        : "Move it out of .ai, or read it whenever it changes"
     }))
   const brought = yield* broughtPrograms(project)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
@@ -263,8 +266,8 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         item: `project:lockfiles/${path}`,
         problem: "no tool",
         code: "LOCK_WITHOUT_TOOL",
-        message: `There is no tool ${root.tool_id} ${root.version} here that this lock could be for`,
-        remediation: "Delete the file, or bring the tool back"
+        message: `The tool of this lock, ${root.tool_id} ${root.version}, does not exist here`,
+        remediation: "Delete the file, or restore the tool"
       })),
       ...unsignable(false),
       ...brought.warnings
@@ -273,11 +276,11 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
 })
 
 const addTo = {
-  file: "Have it signed by somebody whom the trust file names, or add that signer to the trust file",
-  checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
+  file: "Have it signed by a signer whom the trust file names, or add the signer to that file",
+  checkout: "Have it signed by a signer whom .ai/config/trust.yaml names, or add the signer there"
 }
 
-/** Runs nothing of the project, and reads no decision of this machine's about it. */
+/** Runs nothing of the project, and does not use this machine's trust decisions about it. */
 export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project, trust }: VerifyFrozenInput) {
   const signers: ReadonlyArray<Signer> | undefined = trust === undefined
     ? undefined

@@ -4,7 +4,9 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProjectNotFound } from "../../services/workspace/Workspace.ts"
 import { Shell } from "./Shell.ts"
 
-/** The real path of the project in `given`, or of the nearest one from here upwards; "" where there is none. */
+/**
+ * The real path of the project in `given`, or of the nearest one from the current folder upwards; "" if there is none.
+ */
 export const keyOf = Effect.fnUntraced(function*(given: string | undefined) {
   const { cwd } = yield* Shell
   if (given === undefined) {
@@ -18,5 +20,5 @@ export const keyOf = Effect.fnUntraced(function*(given: string | undefined) {
     () => new ProjectNotFound({ dir, detail: "there is no such folder, or you may not look into it" })
   )
   const { type } = yield* Effect.orElseSucceed(files.stat(real), () => ({ type: "Unknown" as const }))
-  return type === "Directory" ? real : yield* new ProjectNotFound({ dir, detail: "it is no folder" })
+  return type === "Directory" ? real : yield* new ProjectNotFound({ dir, detail: "it is not a folder" })
 })

@@ -1,4 +1,4 @@
-// The command tree, and one run of it.
+// The command tree, and running one command.
 import { Effect } from "effect"
 import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
 import * as CliConfig from "effect/cli/CliConfig"
@@ -74,7 +74,7 @@ import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
 import { toExitCode } from "./toExitCode.ts"
 
-/** What commands take from the process-level kernel. */
+/** The services that commands use of the process-level kernel. */
 export type KernelServices =
   | ChildProcesses
   | Identity
@@ -110,7 +110,7 @@ const rootCommand = root.pipe(
   withNext(["kiwi COMMAND --help", "what a command is for, with examples"])
 )
 
-/** `kernel` is built when a command runs that needs it: not for help, and not for wrong usage. */
+/** `kernel` is built only when a command that needs it runs: not for help or wrong usage. */
 export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, R>) => {
   const tree = rootCommand.pipe(
     Command.provide(kernel),
@@ -208,7 +208,7 @@ export type Environment =
   | Terminal.Terminal
   | TerminalDevice
 
-/** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
+/** Runs one command and returns the exit code. Never fails: it prints every failure. */
 export const runKiwi = Effect.fn("kiwi")((
   args: ReadonlyArray<string>,
   kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, Environment>

@@ -1,5 +1,5 @@
-// The MCP edge: arguments in, results out. Every failure that a use case declares, and every defect, leaves here as one
-// object; nothing leaves as prose, and nothing leaves the server.
+// The MCP edge: decodes arguments and encodes results. Every typed failure and every defect becomes one error object;
+// no failure becomes prose or ends the server.
 import { Cause, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -38,10 +38,10 @@ import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import type { ToolName } from "./tools.ts"
 
-/** Something that Kiwi should not be able to do. Its cause goes to the log, and never to a caller. */
+/** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
   override get message() {
-    return `${this.tool} failed inside Kiwi, in a way that it should not be able to`
+    return `${this.tool} failed because of a defect in Kiwi`
   }
   get remediation() {
     return "Look at the server's log, run `kiwi doctor`, and report it if it happens again"
@@ -55,7 +55,7 @@ export interface Answer {
   readonly warnings?: ReadonlyArray<CallWarning>
 }
 
-/** Questions name the project where it is not the server's own, and so does the command that a person types instead. */
+/** If the project is not the server's own, questions name it, and so does the command that a person types instead. */
 const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["Service"] =>
   HumanGate.of({
     ask: (request) =>
@@ -66,12 +66,12 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
       })
   })
 
-/** The one shape of every result: structured, and the same as text for clients that read only that. */
+/** The shape of every result: structured, and the same as text for clients that read only text. */
 const toCallToolResult = (
   outcome: Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> },
-  /** Path of the project that the call was about, where it is not the server's own. */
+  /** Path of the project that the call was about, if it is not the server's own. */
   about?: string,
-  /** What is done to the answer before anybody sees it. */
+  /** Applied to the answer before it is sent. */
   tell: <A>(answer: A) => A = (answer) => answer
 ): McpSchema.CallToolResult => {
   const { warnings = [] } = outcome
@@ -84,7 +84,7 @@ const toCallToolResult = (
   const text = JSON.stringify(tell(JSON.parse(JSON.stringify(structured))))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
-    // Only what JSON can say goes out, so the text is what is read back.
+    // The structured result is read back from the JSON text, so it holds only what JSON can represent.
     structuredContent: JSON.parse(text),
     ...("error" in outcome ? { isError: true } : {})
   })
@@ -145,7 +145,8 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         type: itemTypeOf(a.item_type),
         tier: a.parameters?.location,
         category: a.parameters?.category,
-        // A person is asked about what a glob names and nobody has signed yet; signed once more is what is named alone.
+        // For a glob the person is asked only about items that are not signed yet. An item that is named by its id is
+        // signed again.
         changedOnly: /[*?]/.test(a.item_id)
       }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
@@ -157,7 +158,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
 }
 
 export interface EdgeOptions {
-  /** The name that policy knows this client by. */
+  /** This client's name in policy. */
   readonly client: string
   readonly presence: HumanGateElicit.Presence
 }
@@ -167,7 +168,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
 
-  /** Everything of a caller but its label is decided here, and never by what the caller says. */
+  /** The server decides everything about a caller except its label, which the client sends. */
   const callerOf = Effect.fnUntraced(function*() {
     const { clientInfo } = yield* McpSchema.McpRequestContext
     const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
@@ -176,12 +177,12 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       surface: "mcp",
       client: options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
-      // A session's own id would let whoever reads the audit end it.
+      // Not the session's own id: with it, a reader of the audit could end the session.
       session: session === undefined ? process : sha256(session).slice(0, 32)
     } satisfies Caller as Caller
   })
 
-  /** Help also when the server's project is not there: it is where one looks to learn that. */
+  /** Help works without the server's project too: it is where a caller learns that the project is missing. */
   const helpWithout = (error: KiwiError, caller: Caller) =>
     projects.use("")(help("overview", caller)).pipe(
       Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
@@ -224,7 +225,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       ? (yield* gate.question) ?? toCallToolResult(outcome, about, tell)
       : toCallToolResult(outcome, about, tell)
   })
-  /** What a prompt does: the directive's steps, as one message. */
+  /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf()
     return yield* projects.use(project.own)(

@@ -1,6 +1,6 @@
-// What may enter as a JSON-RPC message, decided over the raw text before anything of it reaches the protocol library:
-// its decoder throws away what shares a chunk with a broken line, and reads transport members (headers, trace ids)
-// from the message itself.
+// Checks the raw text of each JSON-RPC message before the protocol library gets it. The library's decoder drops valid
+// messages in the same chunk as a broken line, and reads transport members (headers, trace ids) from the message
+// itself.
 import { Predicate } from "effect"
 import type { Effect } from "effect"
 
@@ -43,14 +43,14 @@ const tooDeep = (text: string): boolean => {
   return false
 }
 
-/** A key that would set a prototype when some code below copies the object by assignment. */
+/** Code that copies an object by assignment would set its prototype by this key. */
 const hasPrototypeKey = (value: unknown): boolean => {
   if (Array.isArray(value)) return value.some(hasPrototypeKey)
   if (!Predicate.isObject(value)) return false
   return Object.entries(value).some(([key, inner]) => key === "__proto__" || hasPrototypeKey(inner))
 }
 
-/** Members that JSON-RPC does not have and the library below would act upon. */
+/** Members that are not part of JSON-RPC, but that the library would act upon. */
 const reserved = ["headers", "discard", "chunk", "traceId", "spanId", "sampled"]
 
 const isId = (id: unknown): id is string | number =>
@@ -85,7 +85,7 @@ const checkOne = (message: unknown): Admission | undefined => {
     : undefined
 }
 
-/** Decides over one message or one batch, given as text without its line end. */
+/** Checks one message or one batch, given as text without its line end. */
 export const admit = (text: string): Admission => {
   if (tooDeep(text)) return refused(invalidRequest, `A message may nest at most ${maxDepth} levels deep`)
   let message: unknown
@@ -110,7 +110,7 @@ export const methodsOf = (message: unknown): ReadonlyArray<string> =>
     Predicate.hasProperty(one, "method") && typeof one.method === "string" ? [one.method] : []
   )
 
-/** Type and value of an id: `7` and `"7"` are two. */
+/** Type and value of an id: `7` and `"7"` differ. */
 export const idKey = (id: string | number): string => `${typeof id}:${id}`
 
 const each = (message: unknown): ReadonlyArray<unknown> => Array.isArray(message) ? message : [message]
@@ -122,7 +122,7 @@ const idOf = (message: unknown): string | undefined =>
 export const requestIdsOf = (message: unknown): ReadonlyArray<string> =>
   each(message).flatMap((one) => Predicate.hasProperty(one, "method") ? idOf(one) ?? [] : [])
 
-/** Ids of the requests that a message or batch calls off. They are not answered. */
+/** Ids of the requests that a message or batch cancels. They are not answered. */
 export const cancelledIdsOf = (message: unknown): ReadonlyArray<string> =>
   each(message).flatMap((one) =>
     Predicate.hasProperty(one, "method") && one.method === "notifications/cancelled" &&
@@ -132,7 +132,7 @@ export const cancelledIdsOf = (message: unknown): ReadonlyArray<string> =>
       : []
   )
 
-/** Ids that an outgoing line answers. What the library writes begins with them; anything else is parsed. */
+/** Ids that an outgoing line answers. Lines of the library begin with the id; other lines are parsed. */
 export const answeredIdsOf = (line: string): ReadonlyArray<string> => {
   if (line.startsWith("{\"jsonrpc\":\"2.0\",\"method\":")) return []
   const [, id] = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,256}"|[-\d.eE+]{1,40}),"(?:result|error)":/.exec(line) ??
@@ -141,7 +141,7 @@ export const answeredIdsOf = (line: string): ReadonlyArray<string> => {
   return each(JSON.parse(line)).flatMap((one) => Predicate.hasProperty(one, "method") ? [] : idOf(one) ?? [])
 }
 
-/** By the id itself it would be taken for the answer of the other request. */
+/** The answer's id is null: with the request's id it would look like the answer of the other request. */
 export const idTaken = (key: string): Refusal => ({
   code: invalidRequest,
   message: `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running: ` +
@@ -152,7 +152,7 @@ export const idTaken = (key: string): Refusal => ({
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })
 
-/** What a transport does before it hands on a request for a list. */
+/** Called by a transport before it hands on a request for a list. */
 export interface ListGate {
   readonly methods: ReadonlySet<string>
   readonly effect: Effect.Effect<void>

@@ -1,6 +1,6 @@
-// The stdio transport under the protocol library: whole, admitted lines in; nothing but messages out; an end that is
-// noticed. The library alone would wait half a second after a broken line and lose its neighbours, would never give
-// up on a client that is gone, and ends by interrupting whoever started it.
+// The stdio transport below the protocol library: reads whole, admitted lines, writes only messages, and detects the
+// end of its client. The library alone would wait half a second after a broken line and lose the lines around it, would
+// keep running after its client is gone, and ends by interrupting the fiber that started it.
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, PlatformError, Queue, Sink, Stdio, Stream } from "effect"
 import type { Readable, Writable } from "node:stream"
@@ -21,16 +21,16 @@ import type { ListGate, Refusal } from "./admission.ts"
 export interface StdioOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Runs before a message with one of these methods is handed on; others pass it meanwhile. */
+  /** Runs before a message with one of these methods is handed on. Other messages do not wait for it. */
   readonly before: ListGate
 }
 
-/** How long calls that are running when stdin ends may still take: `printf … | kiwi serve` wants its answers. */
+/** How long running calls may still take after stdin has ended: `printf … | kiwi serve` expects its answers. */
 const grace = "1 second"
 
 const newline = 0x0a
 
-/** Cuts a byte stream into lines, holding at most one line; a line that is too long is dropped whole. */
+/** Splits a byte stream into lines, with at most one line in memory. A line that is too long is dropped whole. */
 const makeLineReader = () => {
   let pending: Array<Uint8Array> = []
   let size = 0
@@ -75,11 +75,11 @@ const decodeText = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** Ids of requests that have no answer yet: the library would answer only one of two with the same id. */
+/** Ids of requests that have no answer yet. Of two requests with the same id the library would answer only one. */
 const makeRunning = () => {
   const running = new Set<string>()
   return {
-    /** The first id that is taken already, or `undefined` when they are all taken now. */
+    /** Reserves these ids. Returns the first one that is in use already, or `undefined` if all are reserved now. */
     begin: (message: unknown): string | undefined => {
       const ids = requestIdsOf(message)
       const taken = ids.find((id, index) => running.has(id) || ids.indexOf(id) !== index)
@@ -104,7 +104,7 @@ const brokenPipe = (cause: unknown) =>
 interface Ends {
   /** stdin has ended. */
   readonly ended: Deferred.Deferred<void>
-  /** Everything was written, or nobody reads any more. */
+  /** Everything was written, or stdout was closed. */
   readonly closed: Deferred.Deferred<void>
 }
 
@@ -161,8 +161,8 @@ const makeStdio = ({ before, input, output }: StdioOptions, { closed, ended }: E
 }
 
 /**
- * Runs a server until its client is gone, then ends it in order: calls that run on after stdin's end get a moment,
- * what is still running then is interrupted, and every finalizer has finished when this succeeds.
+ * Runs a server until its client is gone, then ends it in order: after the end of stdin, running calls get the grace
+ * period, then they are interrupted. Every finalizer has finished when this succeeds.
  */
 export const serve = Effect.fnUntraced(function*<A, E, R>(
   server: Layer.Layer<A, E, R>,
@@ -170,16 +170,16 @@ export const serve = Effect.fnUntraced(function*<A, E, R>(
 ) {
   const ended = yield* Deferred.make<void>()
   const closed = yield* Deferred.make<void>()
-  // A broken pipe is heard of twice: by the write that failed, and as an event that may come after this has ended and
-  // would end the process if nobody listened.
+  // A broken pipe is reported twice: by the failed write, and by an event that may come after this has ended. Without a
+  // listener that event would end the process.
   options.input.on("error", () => {})
   options.output.on("error", () => {})
-  // An input that is still open would keep the process alive after everything has ended.
+  // An open stdin would keep the process alive after everything has ended.
   yield* Effect.addFinalizer(() => Effect.sync(() => options.input.destroy()))
   const stdio = Layer.succeed(Stdio.Stdio, makeStdio(options, { ended, closed }))
-  // The library interrupts the fiber that built its transport: that is this child, and never the program.
+  // The library interrupts the fiber that built its transport. That is this child fiber, not the program.
   const running = yield* Effect.forkChild(Layer.launch(Layer.provide(server, stdio)))
-  // Also when this program itself is interrupted, by a signal: calls end before whoever runs it goes on to its own end.
+  // Also if a signal interrupts the program: its calls end before the program does.
   yield* Effect.addFinalizer(() => Fiber.interrupt(running))
   const over = Effect.raceFirst(
     Deferred.await(closed),
