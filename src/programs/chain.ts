@@ -14,8 +14,8 @@ import type { SignedBy } from "../services/integrity/Verifier.ts"
 import { showExecutor, showLocation } from "../services/item/Item.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { ItemState } from "./itemState.ts"
-import { standingOf } from "./itemState.ts"
-import { unquoted } from "./unquoted.ts"
+import { checkSignature } from "./itemState.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface DrawnLink {
   readonly id: string
@@ -73,16 +73,16 @@ export const signerName = (by: SignedBy): string =>
 export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
   const resolver = yield* ChainResolver
   const trust = yield* ProjectTrust
-  const { hides, links, stopped } = yield* Effect.mapError(resolver.partial(query), yield* unquoted)
+  const { hides, links, stopped } = yield* Effect.mapError(resolver.partial(query), yield* withoutQuotes)
   const isRestricted = (yield* trust.state)._tag === "Restricted"
   /** Text of a restricted project is not repeated, not even the names of its fields. */
   const isQuiet = ({ tool }: ChainLink) => isRestricted && tool.location.tier === "project"
-  const believed = new Set<ChainLink>()
+  const verified = new Set<ChainLink>()
   const drawn: Array<DrawnLink> = []
   for (const [index, link] of links.entries()) {
     const { snapshot, tool } = link
-    const standing = yield* standingOf(snapshot)
-    if (standing.believed !== undefined) believed.add(link)
+    const checked = yield* checkSignature(snapshot)
+    if (checked.verified !== undefined) verified.add(link)
     const child = links[index - 1]
     drawn.push({
       id: tool.location.id,
@@ -91,14 +91,14 @@ export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
       tier: tool.location.tier,
       path: showLocation(tool.location),
       digest: tool.digest,
-      state: standing.state,
-      ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
+      state: checked.state,
+      ...(checked.verified === undefined ? {} : { signer: signerName(checked.verified.by) }),
       ...(child === undefined || isQuiet(child) ? {} : { asked_as: showExecutor(child.tool) })
     })
   }
   const set = ({ link, value }: { readonly link: ChainLink; readonly value: Schema.Json }): SetValue => ({
     by: link.tool.location.id,
-    ...(believed.has(link) ? { value } : {})
+    ...(verified.has(link) ? { value } : {})
   })
   const config: Array<DrawnValue> = []
   // A config that nests too deep stops the chain. It is not shown either.

@@ -25,9 +25,9 @@ import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
-import { standingOf } from "./itemState.ts"
-import { unquoted } from "./unquoted.ts"
+import { checkSignature } from "./itemState.ts"
 import { version } from "./version.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface Finding {
   readonly check: string
@@ -251,7 +251,7 @@ const checkItems = Effect.gen(function*() {
     Effect.gen(function*() {
       const snapshot = yield* store.read(location)
       yield* parser.parse(snapshot)
-      return { location, state: (yield* standingOf(snapshot)).state }
+      return { location, state: (yield* checkSignature(snapshot)).state }
     }))
   const waiting = standings.filter(({ state }) => state === "unsigned" || state === "tampered")
   const remedies = new Set(
@@ -259,7 +259,7 @@ const checkItems = Effect.gen(function*() {
       `kiwi sign ${type} '**' --changed${tier === "user" ? " --tier user" : ""}`
     )
   )
-  const all = [...problems, ...wrong].map(yield* unquoted)
+  const all = [...problems, ...wrong].map(yield* withoutQuotes)
   const unread = own.length - mostRead
   return [
     ok(

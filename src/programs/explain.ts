@@ -18,7 +18,7 @@ import { isJsonObject, own } from "../services/schema/json.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { TemplateUnresolved } from "../services/template/Template.ts"
 import { signerName } from "./chain.ts"
-import { standingOf } from "./itemState.ts"
+import { checkSignature } from "./itemState.ts"
 
 export interface Explanation {
   readonly id: string
@@ -170,11 +170,11 @@ export const explain = Effect.fn("explain")(function*(
   if (location.type !== "tool") {
     const parser = yield* ItemParser
     const snapshot = yield* store.read(location)
-    const { believed, error } = yield* standingOf(snapshot)
+    const { error, verified } = yield* checkSignature(snapshot)
     // A parse error may quote the file, so a restricted project's file is not parsed. Elsewhere a parse error comes
     // first: what cannot be parsed cannot be signed either.
     const parsed = error?._tag === "ProjectRestricted" ? undefined : yield* Effect.result(parser.parse(snapshot))
-    const verified = { check: "verify", passed: error === undefined }
+    const signatureCheck = { check: "verify", passed: error === undefined }
     const blocked = parsed !== undefined && Result.isFailure(parsed)
       ? { check: "parse", error: toErrorObject(parsed.failure) }
       : error === undefined
@@ -184,11 +184,11 @@ export const explain = Effect.fn("explain")(function*(
       ...head,
       ready: blocked === undefined,
       checks: parsed === undefined
-        ? [verified]
+        ? [signatureCheck]
         : Result.isFailure(parsed)
         ? [{ check: "parse", passed: false }]
-        : [{ check: "parse", passed: true }, verified],
-      ...(believed === undefined ? {} : { signer: signerName(believed.by) }),
+        : [{ check: "parse", passed: true }, signatureCheck],
+      ...(verified === undefined ? {} : { signer: signerName(verified.by) }),
       ...(blocked === undefined ? {} : { blocked })
     } satisfies Explanation as Explanation
   }

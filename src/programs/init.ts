@@ -24,7 +24,7 @@ import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { asHuman } from "./humanAct.ts"
-import { standingOf } from "./itemState.ts"
+import { checkSignature } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
 import { refusals } from "./sign.ts"
 import type { Signed } from "./sign.ts"
@@ -170,7 +170,7 @@ const itemsOf = Effect.gen(function*() {
   const found = yield* store.list({ tier: "project" })
   return yield* Effect.forEach(found.slice(0, mostItems), (location) =>
     store.read(location).pipe(
-      Effect.flatMap(standingOf),
+      Effect.flatMap(checkSignature),
       Effect.map(({ state }) => state),
       Effect.orElseSucceed((): ItemState => "invalid"),
       Effect.map((state) => ({ type: location.type, id: location.id, state }))

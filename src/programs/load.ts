@@ -9,8 +9,8 @@ import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
-import { readinessOf } from "./itemState.ts"
-import { unquoted } from "./unquoted.ts"
+import { checkReadiness } from "./itemState.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 /** What an item's text says about the item. */
 export interface LoadedContent {
@@ -90,9 +90,9 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
 const read = Effect.fnUntraced(function*({ hides, location }: FoundItem, caller: Caller) {
   const store = yield* ItemStore
   const parser = yield* ItemParser
-  const told = yield* unquoted
+  const hideQuote = yield* withoutQuotes
   const snapshot = yield* store.read(location)
-  const standing = yield* readinessOf(snapshot, caller)
+  const checked = yield* checkReadiness(snapshot, caller)
   const text = new TextDecoder().decode(snapshot.bytes)
   const files = snapshot.files.length === 0 ? undefined : snapshot.files.map(({ digest, path }) => ({ path, digest }))
   const parsed = yield* parser.parse(snapshot).pipe(
@@ -100,11 +100,11 @@ const read = Effect.fnUntraced(function*({ hides, location }: FoundItem, caller:
     Effect.catch((error) =>
       Effect.succeed({
         content: { version: "0.0.0", content: text, ...(files === undefined ? {} : { files }) } satisfies LoadedContent,
-        invalid: told(error).message
+        invalid: hideQuote(error).message
       })
     )
   )
-  const by = standing.believed?.by
+  const by = checked.verified?.by
   const invalid = parsed.invalid === undefined ? {} : { invalid: parsed.invalid }
   return {
     id: location.id,
@@ -112,7 +112,7 @@ const read = Effect.fnUntraced(function*({ hides, location }: FoundItem, caller:
     tier: location.tier,
     category: location.category,
     path: showLocation(location),
-    state: standing.believed === undefined || parsed.invalid === undefined ? standing.state : "invalid",
+    state: checked.verified === undefined || parsed.invalid === undefined ? checked.state : "invalid",
     digest: snapshot.digest,
     ...(by?._tag === "Signer" && by.standing._tag !== "Unknown"
       ? {
@@ -125,7 +125,7 @@ const read = Effect.fnUntraced(function*({ hides, location }: FoundItem, caller:
       }
       : {}),
     ...(hides.length === 0 ? {} : { hides: hides.map(showLocation) }),
-    ...(standing.believed === undefined
+    ...(checked.verified === undefined
       ? { untrusted: { notice, item: parsed.content, ...invalid } }
       : { item: parsed.content, ...invalid })
   } satisfies Loaded as Loaded

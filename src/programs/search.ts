@@ -12,7 +12,7 @@ import { ItemIndex } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
 import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
-import { readinessOf } from "./itemState.ts"
+import { checkReadiness } from "./itemState.ts"
 
 /** An item without a trusted signature has id, place and state, and none of its own text. */
 export interface SearchHit {
@@ -50,13 +50,13 @@ const describe = Effect.fnUntraced(
       ...(hides.length === 0 ? {} : { hides: hides.map(showLocation) })
     }
     const snapshot = yield* store.read(location)
-    const standing = yield* readinessOf(snapshot, caller)
-    if (standing.believed === undefined) return { ...head, state: standing.state } satisfies SearchHit
+    const checked = yield* checkReadiness(snapshot, caller)
+    if (checked.verified === undefined) return { ...head, state: checked.state } satisfies SearchHit
     const item = yield* parser.parse(snapshot)
     const text = item.description === "" ? item.title : item.description
     return {
       ...head,
-      state: standing.state,
+      state: checked.state,
       version: item.version,
       ...(text === "" ? {} : { description: firstLine(text) }),
       ...(item._tag === "knowledge" ? {} : { call: callSignature(item) })
@@ -108,8 +108,8 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
     ))
   return hits
     .filter((h) => h !== undefined)
-    .toSorted((a, b) => b.score - a.score || believedLast(a.hit) - believedLast(b.hit))
+    .toSorted((a, b) => b.score - a.score || unverifiedLast(a.hit) - unverifiedLast(b.hit))
     .map((h): SearchHit => h.hit)
 })
 
-const believedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0
+const unverifiedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0

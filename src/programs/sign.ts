@@ -20,7 +20,7 @@ import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 import { performChange } from "./lockfile.ts"
-import { unquoted } from "./unquoted.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface SignInput {
   /** An id, `category/id`, or a glob over them. */
@@ -211,9 +211,9 @@ const itemsOf = ({ items, signed }: SigningPlan) => [...items.map(({ location })
 
 const planSigning = Effect.fnUntraced(function*(input: SignInput, caller: Caller) {
   const signatures = yield* Signatures
-  const told = yield* unquoted
-  const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
-  return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: told(error) })) }
+  const hideQuote = yield* withoutQuotes
+  const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), hideQuote)
+  return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: hideQuote(error) })) }
 })
 
 const signPlanned = Effect.fnUntraced(function*(plan: SigningPlan, input: SignInput, caller: Caller) {

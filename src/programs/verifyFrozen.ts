@@ -32,8 +32,8 @@ import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
-import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
+import { scriptInterpreters, unsignableFiles } from "./unsignableFiles.ts"
 
 export interface VerifyFrozenInput {
   /** The project's real path. */
@@ -74,7 +74,7 @@ export interface VerifiedFrozen {
 }
 
 /** Text of the checkout's files is not repeated: the files are only named. */
-const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
+const hideQuote = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
   const code = codeOf(found)
@@ -83,7 +83,7 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
     const message = "Its chain cannot be resolved; the error is not quoted, since the project is not trusted"
     return { item, problem: "chain broken", code, message, remediation: `Look at the file itself: ${item}` }
   }
-  const error = quiet(found)
+  const error = hideQuote(found)
   return {
     item,
     problem: found.brief ?? stateOf(found),
@@ -93,14 +93,14 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
   }
 }
 
-const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
+const lockKey = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
   `${root.category}/${root.tool_id}@${root.version}`
 
 /** The locks of a scope, by the tool that each is for. */
 const byKey = (locks: ReadonlyArray<StoredLock>): ReadonlyMap<string, ReadonlyArray<StoredLock>> => {
   const map = new Map<string, Array<StoredLock>>()
   for (const lock of locks) {
-    const key = keyOf(lock.lockfile.root)
+    const key = lockKey(lock.lockfile.root)
     const known = map.get(key)
     if (known === undefined) map.set(key, [lock])
     else known.push(lock)
@@ -116,7 +116,7 @@ const lockProblem = (
 ): LockMissing | LockMismatch | undefined => {
   const now = freeze({ chain, interpreter: undefined, dependencies: null }, sha256)
   const { tool_id: tool, version } = now.root
-  const own = (locks.get(keyOf(now.root)) ?? [])
+  const own = (locks.get(lockKey(now.root)) ?? [])
     .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
     .map((lock) => ({ lock, findings: compareLock(lock.lockfile, now) }))
   if (own.some(({ findings }) => findings.length === 0)) return undefined
@@ -173,7 +173,7 @@ const queryOf = ({ location }: Tool) => ({
  * Interpreters and launchers in the whole checkout that the project lies in, except those below `.ai/scripts`, which
  * are reported with the other files there that nobody can sign.
  */
-const broughtPrograms = Effect.fnUntraced(function*(project: string) {
+const programFindings = Effect.fnUntraced(function*(project: string) {
   const { userHome } = yield* KiwiHome
   const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
   const at = { root: project, checkout: checkoutAround(project, userHome) }
@@ -235,15 +235,15 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   }
   const there = new Set(
     tools.map(({ location: { category, id }, version }) =>
-      keyOf({ tool_id: id, version, category: lockCategory(category) })
+      lockKey({ tool_id: id, version, category: lockCategory(category) })
     )
   )
-  const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
-  const told = new Set([...problems.values()].map(({ item }) => item))
-  const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`))
+  const orphans = locks.filter((lock) => !there.has(lockKey(lock.lockfile.root)))
+  const reported = new Set([...problems.values()].map(({ item }) => item))
+  const unsigned = (yield* unsignableFiles(project, locations)).filter((path) => !reported.has(`project:${path}`))
     .map((path) => ({ path, isInterpreter: scriptInterpreters.has(path) }))
   const unsignable = (isInterpreter: boolean) =>
-    strays.filter((stray) => stray.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
+    unsigned.filter((file) => file.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
       item: `project:${path}`,
       problem: isInterpreter ? "interpreter" : "no item",
       code: "NOT_AN_ITEM",
@@ -254,11 +254,11 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         ? `Keep it out of the repository (git rm -r --cached .ai/${path}), and make it after this check`
         : "Move it out of .ai, or read it whenever it changes"
     }))
-  const brought = yield* broughtPrograms(project)
+  const programs = yield* programFindings(project)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values(), ...unsignable(true), ...brought.problems].toSorted((a, b) =>
+    problems: [...problems.values(), ...unsignable(true), ...programs.problems].toSorted((a, b) =>
       a.item < b.item ? -1 : a.item > b.item ? 1 : 0
     ),
     warnings: [
@@ -270,7 +270,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
         remediation: "Delete the file, or restore the tool"
       })),
       ...unsignable(false),
-      ...brought.warnings
+      ...programs.warnings
     ]
   }
 })

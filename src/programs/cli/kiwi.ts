@@ -20,8 +20,10 @@ import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
+import { auditAnchorCommand, auditGroup, auditShowCommand, auditVerifyCommand, logsCommand } from "./commands/audit.ts"
 import { chainCommand } from "./commands/chain.ts"
 import { demoCommand } from "./commands/demo.ts"
+import { completionsCommand, doctorCommand } from "./commands/doctor.ts"
 import {
   envExplainCommand,
   envGroup,
@@ -31,14 +33,6 @@ import {
   secretSetCommand
 } from "./commands/env.ts"
 import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
-import {
-  auditAnchorCommand,
-  auditGroup,
-  auditShowCommand,
-  auditVerifyCommand,
-  logsCommand
-} from "./commands/evidence.ts"
-import { loadCommand, searchCommand } from "./commands/find.ts"
 import { identityCommand, identityDecryptCommand, identityEncryptCommand } from "./commands/identity.ts"
 import { initCommand } from "./commands/init.ts"
 import {
@@ -54,11 +48,11 @@ import {
   lockfileValidateCommand,
   lockfileVerifyCommand
 } from "./commands/lockfileChecks.ts"
-import { completionsCommand, doctorCommand } from "./commands/machine.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
+import { loadCommand, searchCommand } from "./commands/search.ts"
 import { serveCommand } from "./commands/serve.ts"
+import { signCommand } from "./commands/sign.ts"
 import {
-  signCommand,
   trustAddCommand,
   trustGroup,
   trustListCommand,

@@ -3,8 +3,8 @@
 import { Effect } from "effect"
 import { Lineage } from "../../services/presence/Lineage.ts"
 import { startedBy, whyNotAnswered } from "../../services/presence/presence.ts"
-import { keyOf } from "./keyOf.ts"
 import { Output } from "./Output.ts"
+import { resolveProject } from "./resolveProject.ts"
 import { Shell } from "./Shell.ts"
 
 export interface PlainServe {
@@ -31,7 +31,7 @@ export const parsePlainServe = ([command, ...args]: ReadonlyArray<string>): Plai
 export const projectToServe = Effect.fnUntraced(function*(dir: string | undefined) {
   const output = yield* Output
   return yield* Effect.catchTag(
-    keyOf(dir),
+    resolveProject(dir),
     "ProjectNotFound",
     (error) => Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir)
   )

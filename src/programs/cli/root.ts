@@ -9,8 +9,8 @@ import type { ProjectKey } from "../../layers/Projects.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { safeText } from "../../services/error/safeText.ts"
-import { keyOf } from "./keyOf.ts"
 import { Output } from "./Output.ts"
+import { resolveProject } from "./resolveProject.ts"
 import { Shell } from "./Shell.ts"
 
 export const root = Command.make("kiwi").pipe(
@@ -33,7 +33,7 @@ export const root = Command.make("kiwi").pipe(
 /** The real path of the project that this command is about, or "" if there is none. */
 export const projectKey = Effect.gen(function*() {
   const { project } = yield* root
-  return yield* keyOf(Option.getOrUndefined(project))
+  return yield* resolveProject(Option.getOrUndefined(project))
 })
 
 /** Runs an effect with the services of this command's project. Prints warnings on stderr. */

@@ -13,7 +13,7 @@ import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { standingOf } from "../itemState.ts"
+import { checkSignature } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
 import { parametersOf, promptOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
@@ -22,7 +22,7 @@ import type { Notices } from "./transport/notices.ts"
 /** How many items a list names at most. Every item can be read through the template. */
 const listed = 50
 /** How many items are read at most to fill a list. */
-const looked = 1000
+const mostRead = 1000
 
 /** Requests that a transport holds until `refresh` has run. */
 export const listMethods: ReadonlySet<string> = new Set([
@@ -57,14 +57,14 @@ const trustedItems = Effect.gen(function*() {
   if ((yield* trust.state)._tag === "Restricted") return []
   const found: Array<Listed> = []
   const seen = new Set<string>()
-  for (const location of (yield* store.list()).slice(0, looked)) {
+  for (const location of (yield* store.list()).slice(0, mostRead)) {
     if (found.length >= listed) break
     if (seen.has(uriOf(location))) continue
     seen.add(uriOf(location))
     const entry = yield* store.read(location).pipe(
       Effect.flatMap((snapshot) =>
-        Effect.flatMap(standingOf(snapshot), ({ believed }) =>
-          believed === undefined
+        Effect.flatMap(checkSignature(snapshot), ({ verified }) =>
+          verified === undefined
             ? Effect.undefined
             : Effect.map(parser.parse(snapshot), (item): Listed => ({ location, digest: snapshot.digest, item })))
       ),
@@ -98,7 +98,7 @@ const readItem = Effect.fnUntraced(function*(uri: string) {
   const [, type = "", id = ""] = /^kiwi:\/\/([a-z]+)\/(.+)$/.exec(uri) ?? []
   if (!isType(type) || (yield* trust.state)._tag === "Restricted") return yield* notFound(uri)
   const snapshot: ItemSnapshot = yield* Effect.flatMap(store.find({ id, type }), ({ location }) => store.read(location))
-  if ((yield* standingOf(snapshot)).believed === undefined) return yield* notFound(uri)
+  if ((yield* checkSignature(snapshot)).verified === undefined) return yield* notFound(uri)
   return {
     contents: [{ uri, mimeType: mimeTypeOf(snapshot.location), text: new TextDecoder().decode(snapshot.bytes) }]
   }

@@ -18,8 +18,8 @@ import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
-import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
+import { shortenNames } from "../shortenNames.ts"
 import { sign } from "../sign.ts"
 import { unansweredSources } from "../unansweredSources.ts"
 import {
@@ -72,7 +72,7 @@ const toCallToolResult = (
   /** Path of the project that the call was about, if it is not the server's own. */
   about?: string,
   /** Applied to the answer before it is sent. */
-  tell: <A>(answer: A) => A = (answer) => answer
+  shorten: <A>(answer: A) => A = (answer) => answer
 ): McpSchema.CallToolResult => {
   const { warnings = [] } = outcome
   const structured = {
@@ -81,7 +81,7 @@ const toCallToolResult = (
       : { status: outcome.status, data: outcome.data, metadata: outcome.metadata }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
-  const text = JSON.stringify(tell(JSON.parse(JSON.stringify(structured))))
+  const text = JSON.stringify(shorten(JSON.parse(JSON.stringify(structured))))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
     // The structured result is read back from the JSON text, so it holds only what JSON can represent.
@@ -191,7 +191,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const call = Effect.fn("mcp.call")(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     let about: string | undefined
-    let tell: <A>(answer: A) => A = (answer) => answer
+    let shorten: <A>(answer: A) => A = (answer) => answer
     const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf()
@@ -200,11 +200,11 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       about = path
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
-      const toldRun = Effect.gen(function*() {
-        tell = yield* namesCut(tool === "execute")
+      const runShortened = Effect.gen(function*() {
+        shorten = yield* shortenNames(tool === "execute")
         return yield* run
       })
-      const answer = yield* projects.use(key)(toldRun).pipe(
+      const answer = yield* projects.use(key)(runShortened).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
@@ -222,8 +222,8 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? (yield* gate.question) ?? toCallToolResult(outcome, about, tell)
-      : toCallToolResult(outcome, about, tell)
+      ? (yield* gate.question) ?? toCallToolResult(outcome, about, shorten)
+      : toCallToolResult(outcome, about, shorten)
   })
   /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {

@@ -11,7 +11,7 @@ import { Output } from "../Output.ts"
 import { inProject } from "../root.ts"
 import type { Paint } from "../text.ts"
 import { definitions } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 const linkText = (link: DrawnLink, at: number, paint: Paint): string => {
   const under = "   ".repeat(at)

@@ -15,7 +15,7 @@ import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { TerminalDevice } from "../TerminalDevice.ts"
 import { definitions, indented, type Paint, plural, table } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 const originWords: ReadonlyMap<string, string> = new Map([
   ["override", "given by the program that embeds Kiwi"],

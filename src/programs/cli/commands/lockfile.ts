@@ -14,7 +14,7 @@ import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, plural, table, tableWithNotes } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 export const categoryFlag = Flag.String("category").pipe(
   Flag.withAlias("c"),

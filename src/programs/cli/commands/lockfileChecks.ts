@@ -14,8 +14,8 @@ import { inProject, projectKey } from "../root.ts"
 import { Shell } from "../Shell.ts"
 import { definitions, indented, plural, table, tableWithNotes, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag } from "./find.ts"
 import { categoryFlag, scopeFlag, toolArgument, usage } from "./lockfile.ts"
+import { tierFlag } from "./search.ts"
 
 const fine: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["locked", "built-in", "held"])
 const harmless: ReadonlySet<LockStanding | VerifiedStanding> = new Set(["other chain", "no tool", "other version"])

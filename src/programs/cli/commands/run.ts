@@ -24,7 +24,7 @@ import { caller, inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
 import { definitions, duration, indented } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag, typeArgument } from "./find.ts"
+import { tierFlag, typeArgument } from "./search.ts"
 
 const invalid = (value: string, expected: string) =>
   new CliError.InvalidValue({

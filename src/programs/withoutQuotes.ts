@@ -5,7 +5,7 @@ import { ItemInvalid, withoutWords } from "../services/item/ItemErrors.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
 /** Returns the function that makes an error safe to show now. */
-export const unquoted = Effect.gen(function*() {
+export const withoutQuotes = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const isRestricted = (yield* trust.state)._tag === "Restricted"
   return <E>(error: E) =>

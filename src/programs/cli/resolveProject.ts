@@ -7,7 +7,7 @@ import { Shell } from "./Shell.ts"
 /**
  * The real path of the project in `given`, or of the nearest one from the current folder upwards; "" if there is none.
  */
-export const keyOf = Effect.fnUntraced(function*(given: string | undefined) {
+export const resolveProject = Effect.fnUntraced(function*(given: string | undefined) {
   const { cwd } = yield* Shell
   if (given === undefined) {
     const { findProject } = yield* Effect.promise(() => import("../../layers/workspace/WorkspaceNode.ts"))

@@ -28,9 +28,9 @@ const nothing: Cut = (value) => value
 
 /** Shortens the names in every string of an answer, except below `untrusted`. */
 const cutter = (names: ReadonlySet<string>): Cut => {
-  const odd = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
+  const unusual = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
   const inText = (text: string): string =>
-    odd.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
+    unusual.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
       /[A-Za-z0-9_.-]+/g,
       (token) => {
         // A file's name is an item's id with an extension.
@@ -61,7 +61,7 @@ const namesOfLocks = Effect.gen(function*() {
  * The function to apply to an answer about this project before an agent gets it. `locks`: whether the answer may name
  * locks.
  */
-export const namesCut = Effect.fnUntraced(function*(locks: boolean) {
+export const shortenNames = Effect.fnUntraced(function*(locks: boolean) {
   const trust = yield* ProjectTrust
   if ((yield* trust.state)._tag !== "Restricted") return nothing
   const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))

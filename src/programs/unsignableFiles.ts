@@ -23,7 +23,7 @@ export const scriptInterpreters: ReadonlySet<string> = new Set(
 const most = 100
 
 /** Paths below `.ai`, sorted. A folder that cannot contain items is listed, but not searched. */
-export const notItems = Effect.fnUntraced(function*(project: string, items: ReadonlyArray<ItemLocation>) {
+export const unsignableFiles = Effect.fnUntraced(function*(project: string, items: ReadonlyArray<ItemLocation>) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const own = new Set(
