@@ -94,7 +94,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     if (root === undefined || !isAbsolute(path)) return path
     return isInside(root, path) ? relative(root, path) || "." : path
   }
-  const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue => ({
+  const overridden = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue => ({
     origin,
     ...(line === undefined ? {} : { line }),
     value: isSecret ? mark : Redacted.value(value),
@@ -109,7 +109,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     ...(variable.secret === undefined
       ? {}
       : { keychain: { name: variable.secret, stored: stored.has(variable.secret) } }),
-    beat: beat.map(beaten)
+    beat: beat.map(overridden)
   })
   const { interpreter } = found
   const isReady = found.problem === undefined &&
@@ -135,7 +135,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     unset: found.unset.map(({ name, refused, required }) => ({
       name,
       required,
-      refused: refused.map(beaten)
+      refused: refused.map(overridden)
     })),
     path_skipped: found.skippedPath.map(shorten),
     warnings: found.warnings,

@@ -10,7 +10,7 @@ import type { Line, Scene } from "./Scene.ts"
 import * as World from "./world.ts"
 
 /** A scene had an unexpected result. */
-class Otherwise extends Data.TaggedError("Otherwise")<{ readonly what: string }> {}
+class SceneFailed extends Data.TaggedError("SceneFailed")<{ readonly what: string }> {}
 
 const Hits = Schema.Struct({
   results: Schema.Array(
@@ -45,16 +45,16 @@ const Verified = Schema.Struct({ intact: Schema.Boolean, entries: Schema.Int })
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-const expect = (holds: boolean, what: () => string): Effect.Effect<void, Otherwise> =>
-  holds ? Effect.void : Effect.fail(new Otherwise({ what: what() }))
+const expect = (holds: boolean, what: () => string): Effect.Effect<void, SceneFailed> =>
+  holds ? Effect.void : Effect.fail(new SceneFailed({ what: what() }))
 
-const decode = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, Otherwise> =>
+const decode = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, SceneFailed> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(schema)(value),
-    () => new Otherwise({ what: `Kiwi answered ${json(value)?.slice(0, 400) ?? "nothing"}` })
+    () => new SceneFailed({ what: `Kiwi answered ${json(value)?.slice(0, 400) ?? "nothing"}` })
   )
 
-const succeeded = (answer: Answer): Effect.Effect<void, Otherwise> =>
+const succeeded = (answer: Answer): Effect.Effect<void, SceneFailed> =>
   expect(answer.status === "success", () => `Kiwi answered ${json(answer).slice(0, 400)}`)
 
 const refused = Effect.fnUntraced(function*(answer: Answer, code: string) {
@@ -72,7 +72,7 @@ interface Cast {
   readonly agent: Agent
 }
 
-type Play = Effect.Effect<ReadonlyArray<Line>, AgentFailed | Otherwise>
+type Play = Effect.Effect<ReadonlyArray<Line>, AgentFailed | SceneFailed>
 
 /** Arguments joined by blanks, at which a line can be wrapped. */
 const said = (tool: string, args: Schema.JsonObject): Line => ({
@@ -282,7 +282,9 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
         outcome: entry.error === undefined ? entry.outcome ?? "" : `${entry.outcome ?? ""}: ${entry.error.code}`
       }]
     })
-    const told = ended.filter(({ what }) => /^(add|find_text|slug|order_status)$|^Sign.*order_status/.test(what))
+    const shownEntries = ended.filter(({ what }) =>
+      /^(add|find_text|slug|order_status)$|^Sign.*order_status/.test(what)
+    )
     const wanted = [
       "success",
       "success",
@@ -294,7 +296,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
       "denied: LOCK_MISMATCH"
     ]
     yield* expect(
-      json(told.map(({ outcome }) => outcome)) === json(wanted),
+      json(shownEntries.map(({ outcome }) => outcome)) === json(wanted),
       () => `the audit says ${json(ended)}`
     )
     const checked = yield* world.kiwi("audit", "verify", "--project", world.project)
@@ -302,7 +304,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
     yield* expect(checked.code === 0 && report.intact && report.entries > 0, () => `it is not intact: ${json(report)}`)
     return [
       { who: "you", text: "kiwi logs" },
-      ...told.map(({ outcome, what }): Line => ({
+      ...shownEntries.map(({ outcome, what }): Line => ({
         who: outcome.startsWith("denied") ? "refusal" : "kiwi",
         text: `${outcome.padEnd(22)} ${what}`
       })),
@@ -333,26 +335,26 @@ export interface Stage {
   /** Wraps each scene, which may take a second or two. */
   readonly during: <A, E, R>(title: string, play: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Gets each scene after its checks have passed. */
-  readonly tell: (scene: Scene) => Effect.Effect<void>
+  readonly show: (scene: Scene) => Effect.Effect<void>
 }
 
 export const demo = Effect.fn("demo")(function*(options: World.DemoOptions, stage: Stage) {
   const { join } = yield* Path.Path
   const begun = yield* Clock.currentTimeMillis
   const scenes: Array<Scene> = []
-  const scene = Effect.fnUntraced(function*<E extends AgentFailed | Otherwise>(
+  const scene = Effect.fnUntraced(function*<E extends AgentFailed | SceneFailed>(
     { title, why }: Pick<Script, "title" | "why">,
     play: Effect.Effect<ReadonlyArray<Line>, E>
   ) {
     const n = scenes.length + 1
     const failed = (detail: string) => new DemoFailed({ n, title, detail, hint })
     const lines = yield* stage.during(title, play).pipe(
-      Effect.mapError((error) => failed(error._tag === "Otherwise" ? error.what : error.message)),
+      Effect.mapError((error) => failed(error._tag === "SceneFailed" ? error.what : error.message)),
       Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => failed("it took longer than 30 seconds") })
     )
-    const told: Scene = { n, title, lines, why }
-    scenes.push(told)
-    yield* stage.tell(told)
+    const finished: Scene = { n, title, lines, why }
+    scenes.push(finished)
+    yield* stage.show(finished)
   })
   yield* World.requireLanguages
   yield* Effect.scoped(Effect.gen(function*() {

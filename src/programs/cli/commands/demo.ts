@@ -55,7 +55,7 @@ export const demoCommand = Command.make("demo", {}, () =>
     )
     const { duration_ms, scenes } = yield* demo({ env, started }, {
       during: (title, play) => output.busy(title, () => play),
-      tell: (scene) => show((paint) => sceneText(scene, paint, output.width))
+      show: (scene) => show((paint) => sceneText(scene, paint, output.width))
     })
     yield* output.answer({ passed: true, scenes, duration_ms }, (paint) =>
       [

@@ -32,9 +32,9 @@ const originWords: ReadonlyMap<string, string> = new Map([
 const originText = (origin: string, line?: number): string =>
   `${originWords.get(origin) ?? origin}${line === undefined ? "" : `, line ${line}`}`
 
-const beatenText = ({ line, origin, refused, value }: BeatenValue): string =>
+const overriddenText = ({ line, origin, refused, value }: BeatenValue): string =>
   refused === undefined
-    ? `beat ${safeLine(value, 80)} from ${originText(origin, line)}`
+    ? `overrides ${safeLine(value, 80)} from ${originText(origin, line)}`
     : `not from ${originText(origin, line)}: ${safeLine(refused)}`
 
 const variableLines = (
@@ -50,7 +50,7 @@ const variableLines = (
         : [`keychain:${keychain.name}${keychain.stored ? "" : `, not stored: kiwi env secret set ${keychain.name}`}`])
     ].join("; "))
   }`,
-  ...beat.map((one) => `  ${paint.dim(beatenText(one))}`)
+  ...beat.map((one) => `  ${paint.dim(overriddenText(one))}`)
 ]
 
 const interpreterText = ({ kind, path, variable, version }: NonNullable<EnvExplanation["interpreter"]>): string =>
@@ -82,7 +82,7 @@ const explanationText = (found: EnvExplanation, paint: Paint, width: number): st
         `${paint.bold(safeLine(name))} ${
           required ? paint.red("is not set") : paint.dim("is not set; it has a default")
         }`,
-        ...refused.map((one) => `  ${paint.dim(beatenText(one))}`)
+        ...refused.map((one) => `  ${paint.dim(overriddenText(one))}`)
       ]).join("\n")
     ]),
     ...(found.warnings.length === 0 ? [] : [
