@@ -1,5 +1,5 @@
 // Kiwi for programs that are not written in Effect: promises over one runtime. A promise rejects with the same typed
-// errors that the Effect API has. The kernel below is whoever's: the real one, or one in memory.
+// errors that the Effect API has. The caller brings the kernel: the real one, or one in memory.
 import { Cause, Effect, Exit, ManagedRuntime, Option, Record, Schema } from "effect"
 import type { Layer } from "effect"
 import type { FreezeLocksInput, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/uses/changeLocks.ts"
@@ -54,26 +54,26 @@ export class KiwiClosed extends Schema.TaggedError<KiwiClosed>()("KiwiClosed", {
     return "This Kiwi is closed"
   }
   get remediation() {
-    return "Open another with makeKiwi, and close it after the last call"
+    return "Open a new one with makeKiwi, and close it after the last call"
   }
 }
 
-/** What a program that embeds Kiwi may ask for. */
+/** The methods for a program that embeds Kiwi. */
 export type KiwiServices = ProjectServices | HumanGate | SecretStore
 
 export interface CallOptions {
-  /** Aborting stops the call with everything that it started; the promise rejects with the signal's reason. */
+  /** Aborting stops the call and every process that it started; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface RunToolOptions extends CallOptions {
   /** Default: the project's tool of this name, else the user's, else the system's. */
   readonly tier?: Tier | undefined
-  /** Checks everything and answers what would run. */
+  /** Checks everything and returns what would run. */
   readonly dryRun?: boolean | undefined
-  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  /** Used if it is stricter than the setting `lockfile.mode`. */
   readonly lockfileMode?: LockMode | undefined
-  /** Progress and chunks of output while the tool runs. A callback that throws stops nothing. */
+  /** Progress and chunks of output while the tool runs. A callback that throws does not stop the call. */
   readonly onEvent?: ((event: CallEvent) => void) | undefined
 }
 
@@ -83,13 +83,13 @@ export interface Kiwi extends AsyncDisposable {
   readonly load: (query: ItemQuery, options?: CallOptions) => Promise<Loaded>
   readonly follow: (directive: string, inputs?: Schema.JsonObject, options?: CallOptions) => Promise<Followed>
   readonly explain: (query: ItemQuery, parameters?: Schema.JsonObject, options?: CallOptions) => Promise<Explanation>
-  /** What a tool is built on, and which link set each value of its config; of a broken chain as far as it goes. */
+  /** The tool's chain, and which link set each value of its config. A broken chain is returned up to the break. */
   readonly chain: (query: ChainQuery, options?: CallOptions) => Promise<DrawnChain>
-  /** Every variable of a tool with where it comes from and what it beats, and its interpreter. Secrets are masked. */
+  /** A tool's interpreter and every variable, with its origin and the values that it overrides. Secrets are masked. */
   readonly explainEnv: (tool: ItemQuery, options?: CallOptions) => Promise<EnvExplanation>
   readonly sign: (input: SignInput, options?: CallOptions) => Promise<Signed>
   readonly trustProject: (options?: CallOptions) => Promise<void>
-  /** Locks. What loosens one asks the person, as signing does. */
+  /** Lockfiles. Replacing or weakening one asks the person, as signing does. */
   readonly lockfile: {
     readonly freeze: (input: FreezeLocksInput, options?: CallOptions) => Promise<FrozenLocks>
     readonly update: (input?: UpdateLocksInput, options?: CallOptions) => Promise<FrozenLocks>
@@ -105,18 +105,18 @@ export interface Kiwi extends AsyncDisposable {
     effect: Effect.Effect<A, E, KiwiServices>,
     options?: CallOptions
   ) => Promise<A>
-  /** Stops what still runs, writes the audit's end and lets go of everything. Also called by `await using`. */
+  /** Stops running calls, writes the end of the audit and releases everything. `await using` calls it too. */
   readonly close: () => Promise<void>
 }
 
 const listen = (onEvent: (event: CallEvent) => void) => ({
   emit: (event: CallEvent) =>
     Effect.sync(() => onEvent(event)).pipe(
-      Effect.catchCause((cause) => Effect.logWarning("onEvent has thrown", cause))
+      Effect.catchCause((cause) => Effect.logWarning("onEvent threw an error", cause))
     )
 })
 
-/** What a promise rejects with: the typed error, the reason of the signal, or that this Kiwi was closed. */
+/** What a promise rejects with: the typed error, the signal's reason, or `KiwiClosed`. */
 const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefined): unknown => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isSome(failure)) return failure.value
@@ -126,14 +126,14 @@ const rejectionOf = (cause: Cause.Cause<unknown>, signal: AbortSignal | undefine
 
 type Method = (...given: ReadonlyArray<never>) => Promise<unknown>
 
-/** Methods that reject what they cannot take before they do anything. */
+/** Methods that reject invalid arguments before they do anything. */
 const checked = <Methods extends object>(prefix: "" | "lockfile.", methods: Methods): Methods =>
   Record.map(methods as Readonly<Record<string, Method>>, (method, name): Method => (...given) => {
     const issue = argumentIssue(`${prefix}${name}` as KiwiMethod, given)
     return issue === undefined ? method(...given) : Promise.reject(issue)
   }) as Methods
 
-/** Promises over a kernel that somebody else composed. */
+/** Promises over a given kernel. */
 export const makeKiwiOver = <E>(
   layer: Layer.Layer<KiwiServices, E>,
   client: string | undefined

@@ -1,5 +1,5 @@
-// Chain: what a tool is built on, link by link, and which link set each value of its config. Draws what there is of a
-// broken chain too. Words of a link that nobody who counts has signed are not repeated.
+// Chain: what a tool is built on, link by link, and which link set each value of its config. A broken chain is drawn up
+// to the break. Text of a link that no trusted signer signed is not repeated.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import { shownName } from "../layers/identity/shownName.ts"
@@ -14,8 +14,8 @@ import type { SignedBy } from "../services/integrity/Verifier.ts"
 import { showExecutor, showLocation } from "../services/item/Item.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import type { ItemState } from "./itemState.ts"
-import { standingOf } from "./itemState.ts"
-import { unquoted } from "./unquoted.ts"
+import { checkSignature } from "./itemState.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface DrawnLink {
   readonly id: string
@@ -25,36 +25,36 @@ export interface DrawnLink {
   /** `tier:folder/path`. */
   readonly path: string
   readonly digest: string
-  /** Whether its bytes are those of a signer who counts. */
+  /** Whether a trusted signer signed these bytes. */
   readonly state: ItemState
   readonly signer?: string
-  /** How the link before it names it, with the versions that will do: "python_runtime@^2.0". */
+  /** How the link before names it, with the accepted versions: "python_runtime@^2.0". */
   readonly asked_as?: string
 }
 
 interface SetValue {
   /** Id of the link that set it. */
   readonly by: string
-  /** Absent where that link is signed by nobody who counts. */
+  /** Absent if no trusted signer signed that link. */
   readonly value?: Schema.Json
 }
 
 export interface DrawnValue extends SetValue {
   /** "timeout", "env.PYTHONPATH". */
   readonly field: string
-  /** What it took the place of, the one that counted last first. */
+  /** The values that it overrode, the last one first. */
   readonly overrode?: ReadonlyArray<SetValue>
 }
 
 export interface DrawnChain {
   /** Leaf first. */
   readonly links: ReadonlyArray<DrawnLink>
-  /** Whether it ends at a primitive. */
+  /** Whether the chain is complete: it ends at a primitive. */
   readonly whole: boolean
   readonly hides: ReadonlyArray<string>
   /** The merged config, before placeholders are filled in. */
   readonly config: ReadonlyArray<DrawnValue>
-  /** Where a chain stops that is not whole. */
+  /** Why an incomplete chain stops. */
   readonly stopped?: ErrorObject
 }
 
@@ -63,7 +63,7 @@ export const signerName = (by: SignedBy): string =>
   by._tag === "System"
     ? "Kiwi (system item)"
     : by._tag === "Source"
-    ? `nobody, but approved as it is (${by.name})`
+    ? `nobody; its source ${by.name} approves it as it is`
     : by.standing._tag === "You"
     ? `you (${by.standing.signer.keyId})`
     : by.standing._tag === "Trusted"
@@ -73,16 +73,16 @@ export const signerName = (by: SignedBy): string =>
 export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
   const resolver = yield* ChainResolver
   const trust = yield* ProjectTrust
-  const { hides, links, stopped } = yield* Effect.mapError(resolver.partial(query), yield* unquoted)
+  const { hides, links, stopped } = yield* Effect.mapError(resolver.partial(query), yield* withoutQuotes)
   const isRestricted = (yield* trust.state)._tag === "Restricted"
-  /** What a restricted project says of itself is not repeated: not even the names of its fields. */
+  /** Text of a restricted project is not repeated, not even the names of its fields. */
   const isQuiet = ({ tool }: ChainLink) => isRestricted && tool.location.tier === "project"
-  const believed = new Set<ChainLink>()
+  const verified = new Set<ChainLink>()
   const drawn: Array<DrawnLink> = []
   for (const [index, link] of links.entries()) {
     const { snapshot, tool } = link
-    const standing = yield* standingOf(snapshot)
-    if (standing.believed !== undefined) believed.add(link)
+    const checked = yield* checkSignature(snapshot)
+    if (checked.verified !== undefined) verified.add(link)
     const child = links[index - 1]
     drawn.push({
       id: tool.location.id,
@@ -91,24 +91,24 @@ export const chain = Effect.fn("chain")(function*(query: ChainQuery) {
       tier: tool.location.tier,
       path: showLocation(tool.location),
       digest: tool.digest,
-      state: standing.state,
-      ...(standing.believed === undefined ? {} : { signer: signerName(standing.believed.by) }),
+      state: checked.state,
+      ...(checked.verified === undefined ? {} : { signer: signerName(checked.verified.by) }),
       ...(child === undefined || isQuiet(child) ? {} : { asked_as: showExecutor(child.tool) })
     })
   }
   const set = ({ link, value }: { readonly link: ChainLink; readonly value: Schema.Json }): SetValue => ({
     by: link.tool.location.id,
-    ...(believed.has(link) ? { value } : {})
+    ...(verified.has(link) ? { value } : {})
   })
   const config: Array<DrawnValue> = []
-  // A config without end stops the chain, and is not unfolded to show it.
+  // A config that nests too deep stops the chain. It is not shown either.
   const isBounded = links.every((link) => !isDeeperThan(link.tool.config, maxConfigDepth))
   for (const origin of isBounded ? configOrigins(links) : []) {
     if (isQuiet(origin.link)) continue
     const overrode = origin.overrode.map(set)
     config.push({ field: origin.field, ...set(origin), ...(overrode.length === 0 ? {} : { overrode }) })
   }
-  // What is wrong with a file quotes it, and nobody listens to a restricted project.
+  // The error may quote the file, and text of a restricted project is not repeated.
   const restricted = stopped?.failedAt.configPath.startsWith("project:") === true
     ? yield* Effect.result(trust.require)
     : undefined

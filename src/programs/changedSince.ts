@@ -1,5 +1,5 @@
-// What of a project decides – control files and locks – and is not as a commit has it: what a reviewer has to look at
-// even where everything is signed. Bytes are compared as they are, without git's filters.
+// Control files and locks of a project that differ from those of a commit: a reviewer has to read these even if
+// everything is signed. Bytes are compared as they are, without git's filters.
 import { Effect } from "effect"
 import { below, findControlFiles, readControlFile } from "../layers/trust/projectFolder.ts"
 import type { FoundControl } from "../layers/trust/projectFolder.ts"

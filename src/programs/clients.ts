@@ -1,5 +1,5 @@
-// The MCP clients of this machine, the servers that they are configured with, and the skills that lie about. Read only,
-// and only names are taken: commands, arguments and variables of other people's servers hold secrets.
+// The MCP clients of this machine, the servers that they are configured with, and installed skills. Only names are
+// taken: commands, arguments and variables of other servers may hold secrets.
 import { Effect, FileSystem, Option, Path, Result } from "effect"
 import * as Toml from "effect/encoding/Toml"
 import { listFolder } from "../layers/files/listFolder.ts"
@@ -13,7 +13,7 @@ interface ConfigPlace {
   readonly below: "home" | "project"
   readonly path: ReadonlyArray<string>
   readonly format: Format
-  /** Where the servers are: names of objects, one in the other. */
+  /** The keys that lead to the servers, from the outermost object inwards. */
   readonly servers: ReadonlyArray<string>
 }
 
@@ -45,7 +45,7 @@ const places = (platform: string): ReadonlyArray<ConfigPlace> => {
   ]
 }
 
-/** Folders that show a client is installed, although it has no servers yet. */
+/** Folders that show that a client is installed, even if it has no servers yet. */
 const traces = (platform: string): ReadonlyArray<readonly [client: string, path: string]> => {
   const desktop = desktopFolder(platform)
   return [
@@ -69,7 +69,7 @@ const skillFolders: ReadonlyArray<readonly [below: "home" | "project", path: str
 
 const largest = 32 * 1024 * 1024
 
-/** JSON as editors write it: comments and commas before a closing bracket are left out. Linear in the text. */
+/** Removes comments, and commas before a closing bracket, from JSON as editors write it. Takes linear time. */
 export const stripJsonComments = (text: string): string => {
   const parts: Array<string> = []
   let comma = -1
@@ -132,7 +132,7 @@ export interface FoundSkill {
   readonly path: string
 }
 
-/** `project` is "" where there is none. */
+/** `project` is "" if there is none. */
 export const findClients = Effect.fn("findClients")(function*(options: {
   readonly home: string
   readonly project: string

@@ -1,4 +1,4 @@
-// How an MCP client starts this Kiwi: the command, and the forms in which four clients want it written down.
+// How an MCP client starts this Kiwi: the command, and its form in the configuration files of four clients.
 import { Result } from "effect"
 import { shellWord } from "../services/text/shellWord.ts"
 
@@ -9,7 +9,7 @@ export interface Command {
 
 export interface Snippet {
   readonly client: string
-  /** Where it goes. */
+  /** The file that it belongs into. */
   readonly where: string
   readonly text: string
   /** The client's own command that writes it there. */
@@ -21,14 +21,14 @@ const member = (value: unknown, name: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined
 
-/** npx's own folder for what it was asked to run, or `undefined` where the program was not started by npx. */
+/** The cache folder from which npx runs this program, or `undefined` if npx did not start it. */
 export const npxFolder = (script: string): string | undefined => /^.*[\\/]_npx[\\/][^\\/]+(?=[\\/])/.exec(script)?.[0]
 
 const isLocal = (spec: string): boolean => /^(?:file:|[./~])|^[A-Za-z]:[\\/]|\.t(?:ar\.)?gz$/.test(spec)
 
 /**
- * The packages that npx was asked for, by the package.json that it leaves in its folder. A file is named by its whole
- * path, since the next npx starts somewhere else; and by `file:`, since npx takes a bare path for a program.
+ * The packages that npx was started with, from the package.json in its cache folder. A file gets its absolute path,
+ * since the next npx may start in another folder, and the prefix `file:`, since npx takes a bare path for a program.
  */
 export const npxPackages = (
   packageJson: string,
@@ -52,9 +52,8 @@ const npx = (packages: ReadonlyArray<string>): Command => ({
 })
 
 /**
- * The command that will still be there later. npx's cache is not: a program that was started from there is started by
- * npx again, with the same packages. A program in a project's node_modules is found by npx too; one in a checkout by
- * its path.
+ * A command that still works later. A path into npx's cache may not: such a program is started by npx again, with the
+ * same packages. A program in a project's node_modules is started by npx too, and one in a checkout by its path.
  */
 export const kiwiCommand = (
   started: { readonly node: string; readonly script: string },

@@ -1,5 +1,5 @@
-// Looks at everything that usually keeps Kiwi from working, one check after the other, and says for each what to do.
-// A check never fails the doctor: whatever goes wrong in it is its finding.
+// Checks the usual causes for Kiwi not working, and says for each what to do. A check never fails the doctor: an error
+// in a check becomes its finding.
 import { Effect, FileSystem, Option, Result } from "effect"
 import type { Path } from "effect"
 import { statfsSync } from "node:fs"
@@ -25,14 +25,14 @@ import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
-import { standingOf } from "./itemState.ts"
-import { unquoted } from "./unquoted.ts"
+import { checkSignature } from "./itemState.ts"
 import { version } from "./version.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface Finding {
   readonly check: string
   readonly result: "ok" | "warn" | "fail"
-  /** What was found, in one line. */
+  /** The finding, in one line. */
   readonly found: string
   /** What to do about it. */
   readonly remedy?: string
@@ -115,7 +115,7 @@ const checkHome = Effect.gen(function*() {
   const { home } = yield* KiwiHome
   const stat = yield* Effect.option(files.stat(home))
   if (Option.isNone(stat)) {
-    return ok("home", `${home} does not exist yet: Kiwi makes it when it first has something to keep`)
+    return ok("home", `${home} does not exist yet: Kiwi makes it when it first stores something`)
   }
   if (stat.value.type !== "Directory") return fail("home", `${home} is not a folder`, "Move it away, or set KIWI_HOME")
   if ((stat.value.mode & 0o022) !== 0) {
@@ -146,7 +146,7 @@ const checkDisk = Effect.gen(function*() {
     return bavail * bsize
   }))
   if (Option.isNone(free)) {
-    return warn("disk", `it cannot be seen how much space the disk of ${folder} has left`, `df -h ${folder}`)
+    return warn("disk", `the free space on the disk of ${folder} is unknown`, `df -h ${folder}`)
   }
   const shown = `${(free.value / 1024 / 1024 / 1024).toFixed(1)} GiB free on the disk of ${folder}`
   return free.value < littleSpace
@@ -175,7 +175,7 @@ const checkKeychain = Effect.gen(function*() {
       ? ok("keychain", "works; you have no signing key yet, and get one when you first sign")
       : warn(
         "keychain",
-        "this machine has none that Kiwi can use: your signing key will be kept in a file that only you can read",
+        "Kiwi can use no keychain here: your signing key will be kept in a file that only you can read",
         "Once you have a key, put a passphrase on it: kiwi identity encrypt"
       )
   }
@@ -199,7 +199,7 @@ const controlStates = {
   accepted: "counts",
   new: "is new, and grants nothing until you accept it",
   changed: "was changed since you accepted it, and grants nothing until you accept it again",
-  removed: "was removed since you accepted it; what it forbade stays forbidden until you accept that",
+  removed: "was removed since you accepted it; its prohibitions stay in force until you accept that",
   refused: "is never used"
 } as const
 
@@ -207,7 +207,7 @@ const checkProject = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const state = yield* trust.state
   if (state._tag === "NoProject") {
-    return [warn("project", "there is none: neither this folder nor one above it has a folder .ai", "kiwi init")]
+    return [warn("project", "there is no project: neither this folder nor one above it has a folder .ai", "kiwi init")]
   }
   if (state._tag === "Restricted") {
     return [warn("project", `nothing in it runs: ${state.reason}`, state.remedy ?? "kiwi trust project")]
@@ -239,7 +239,7 @@ const checkSettings = Effect.gen(function*() {
   return problems.map(({ file, hint, issue, line }) => warn("settings", `${file}:${line}: ${issue}`, hint))
 })
 
-/** Reading more items than this takes longer than somebody waits. */
+/** Reading more items would take too long. */
 const mostRead = 2000
 
 const checkItems = Effect.gen(function*() {
@@ -251,7 +251,7 @@ const checkItems = Effect.gen(function*() {
     Effect.gen(function*() {
       const snapshot = yield* store.read(location)
       yield* parser.parse(snapshot)
-      return { location, state: (yield* standingOf(snapshot)).state }
+      return { location, state: (yield* checkSignature(snapshot)).state }
     }))
   const waiting = standings.filter(({ state }) => state === "unsigned" || state === "tampered")
   const remedies = new Set(
@@ -259,13 +259,13 @@ const checkItems = Effect.gen(function*() {
       `kiwi sign ${type} '**' --changed${tier === "user" ? " --tier user" : ""}`
     )
   )
-  const all = [...problems, ...wrong].map(yield* unquoted)
+  const all = [...problems, ...wrong].map(yield* withoutQuotes)
   const unread = own.length - mostRead
   return [
     ok(
       "items",
       `${items.length} found${all.length === 0 ? ", and no problem in them" : ""}` +
-        (unread > 0 ? ` (${unread} were not looked at)` : "")
+        (unread > 0 ? ` (${unread} were not checked)` : "")
     ),
     ...(waiting.length === 0 ? [] : [
       warn(
@@ -293,10 +293,10 @@ const checkAudit = Effect.gen(function*() {
   const audit = yield* AuditLog
   const { entries, problems } = yield* audit.verify
   return problems.length === 0
-    ? ok("audit", `${entries} entries of what was done here, none changed or missing`)
+    ? ok("audit", `${entries} audit entries, none changed or missing`)
     : warn(
       "audit",
-      `of the record of what was done here, ${problems.length} entries or files were changed or are missing`,
+      `${problems.length} entries or files of the audit were changed or are missing`,
       "kiwi audit verify"
     )
 })
@@ -329,7 +329,7 @@ const checkClients = Effect.fnUntraced(function*(project: string, platform: stri
 export const doctor = Effect.fn("doctor")(function*(options: {
   readonly node: string
   readonly platform: string
-  /** "" where there is none. */
+  /** "" if there is none. */
   readonly project: string
 }): Effect.fn.Return<
   ReadonlyArray<Finding>,

@@ -1,9 +1,9 @@
-// The library, `kiwi-mcp`. Everything here is public and kept: services and the types that they speak, every error,
-// the kernel as a layer, the use cases as Effects, and `makeKiwi` for programs without Effect. docs/embedding.md shows
-// how they are used. Nothing is exported for being there: what is not in this list is Kiwi's own business.
+// The library, `kiwi-mcp`. Everything here is public and stable: services and their types, every error, the kernel as a
+// layer, the use cases as Effects, and `makeKiwi` for programs without Effect. docs/embedding.md shows how to use them.
+// What is not in this list is internal.
 
-// A kernel. `Kernel.layer({ project })` is all of it; `Projects` holds one per project of a process. A HumanGate is how
-// your program asks its person; the kernel has none of its own.
+// A kernel. `Kernel.layer({ project })` is a whole one; `Projects` has one for each project of a process. Your program
+// asks its person through a HumanGate; the kernel brings none.
 export * as GitTreeProcess from "../layers/git/GitTreeProcess.ts"
 export type { SystemItems } from "../layers/item/system/systemItems.ts"
 export type { KernelOptions, KernelServices } from "../layers/Kernel.ts"
@@ -16,7 +16,7 @@ export type { AskPerson } from "../layers/trust/humanGate/HumanGateEmbedder.ts"
 export * as HumanGateEmbedder from "../layers/trust/humanGate/HumanGateEmbedder.ts"
 export * as HumanGateNone from "../layers/trust/humanGate/HumanGateNone.ts"
 
-// Use cases: the same that the command line and the MCP server have.
+// Use cases: the same ones that the command line and the MCP server use.
 export type { FreezeLocksInput, PruneLocksInput, UpdateLocksInput } from "../layers/lockfile/uses/changeLocks.ts"
 export type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/uses/checkLocks.ts"
 export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
@@ -55,7 +55,7 @@ export { KiwiArgumentInvalid } from "./kiwiArguments.ts"
 export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 
-// A call: what goes into ToolProxy, what comes out, and everything that can go wrong.
+// A call: the input and output of ToolProxy, and every error.
 export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
@@ -98,11 +98,11 @@ export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolPr
 export { ConfigInvalid, HidesItem, ParametersInvalid, ToolChainError, ToolProxy } from "../services/proxy/ToolProxy.ts"
 export { Isolation, SandboxUnavailable } from "../services/sandbox/Isolation.ts"
 
-// Errors in the form in which they reach a caller.
+// Errors in the form that callers get.
 export type { ErrorObject, FailedAt, KiwiError, ValidationIssue } from "../services/error/KiwiError.ts"
 export { codeOf, innermost, toErrorObject } from "../services/error/KiwiError.ts"
 
-// Items, and finding them.
+// Items and search.
 export * as ItemSourcesContent from "../layers/item/ItemSourcesContent.ts"
 export { Extractors } from "../services/format/Extractors.ts"
 export { ItemParser } from "../services/format/ItemParser.ts"
@@ -178,7 +178,7 @@ export {
   SignerUnknown
 } from "../services/trust/SignerTrust.ts"
 
-// What locks say, and reading a commit.
+// Lockfiles, and reading a commit.
 export { GitRefUnreadable, GitTree } from "../services/git/GitTree.ts"
 export type {
   FrozenLock,
@@ -197,7 +197,7 @@ export type {
   VerifiedStatus
 } from "../services/lockfile/lockReport.ts"
 
-// What stands under a call.
+// The services below a call.
 export type { AuditRecord } from "../services/audit/AuditEntry.ts"
 export { AuditEntry } from "../services/audit/AuditEntry.ts"
 export type { AuditProblem, AuditReport } from "../services/audit/AuditLog.ts"

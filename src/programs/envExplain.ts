@@ -1,5 +1,5 @@
-// The environment of a tool as a person may see it: every variable with its value or a mask, where it came from and what
-// it beat, and the interpreter with every place that was looked at. No secret is in here, whatever happens to it later.
+// The environment of a tool as a person may see it: every variable with its value or a mask, its origin and the values
+// that it overrides, and the interpreter with every place that was searched. The result never holds a secret.
 import { Effect, Option, Redacted } from "effect"
 import { isAbsolute, relative } from "node:path"
 import { isInside } from "../layers/files/isInside.ts"
@@ -19,10 +19,10 @@ import { Workspace } from "../services/workspace/Workspace.ts"
 
 export interface BeatenValue {
   readonly origin: string
-  /** Of a `.env` file. */
+  /** Line in a `.env` file. */
   readonly line?: number
   readonly value: string
-  /** Why it would not count even if nothing else were set. */
+  /** Why this value may not be used, even if nothing else were set. */
   readonly refused?: string
 }
 
@@ -30,20 +30,20 @@ export interface EnvExplanation {
   readonly tool: string
   /** `tier:folder/path`. */
   readonly path: string
-  /** Everything is there. */
+  /** Nothing is missing. */
   readonly ready: boolean
-  /** Paths here and below are relative to the project where they lie in it. */
+  /** Paths here and below are relative to the project if they lie in it. */
   readonly interpreter?: {
     readonly variable: string
     readonly path: string
     readonly kind: string
     readonly version?: string
   }
-  /** Where the interpreter was looked for before it was found, in order. */
+  /** The places that were searched before the interpreter was found, in order. */
   readonly looked: ReadonlyArray<{ readonly where: string; readonly path?: string; readonly outcome: string }>
   readonly variables: ReadonlyArray<{
     readonly name: string
-    /** Masked where `secret`. */
+    /** Masked if `secret`. */
     readonly value: string
     readonly secret: boolean
     readonly origin: string
@@ -53,18 +53,18 @@ export interface EnvExplanation {
     readonly keychain?: { readonly name: string; readonly stored: boolean }
     readonly beat: ReadonlyArray<BeatenValue>
   }>
-  /** Declared and set nowhere. */
+  /** Declared, but not set anywhere. */
   readonly unset: ReadonlyArray<{
     readonly name: string
     readonly required: boolean
     readonly refused: ReadonlyArray<BeatenValue>
   }>
-  /** Entries of PATH that do not count: relative, or in the project. */
+  /** Entries of PATH that are not used: relative, or in the project. */
   readonly path_skipped: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<{ readonly file: string; readonly line: number; readonly issue: string }>
   /** What is missing. */
   readonly problem?: ErrorObject
-  /** The tool would not run for another reason, which `kiwi explain` is about. */
+  /** The tool would not run for another reason, which `kiwi explain` names. */
   readonly blocked?: ErrorObject
 }
 
@@ -81,7 +81,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
   const item = qualifiedId(location)
   const trace = yield* proxy.trace(caller, { item, tier: location.tier })
   const { blocked, resolved } = trace
-  // Nothing of a restricted project is believed, not even what it says that it needs.
+  // A restricted project is not believed, not even about what its tools need.
   if (blocked !== undefined && (resolved === undefined || blocked.error._tag === "ProjectRestricted")) {
     return yield* blocked.error
   }
@@ -95,7 +95,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     if (root === undefined || !isAbsolute(path)) return path
     return isInside(root, path) ? relative(root, path) || "." : path
   }
-  const beaten = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue =>
+  const overridden = ({ isSecret, line, origin, refused, value }: EnvCandidate): BeatenValue =>
     defined({ origin, line, value: isSecret ? mark : Redacted.value(value), refused })
   const shown = ({ beat, isSecret: isHidden, reaches, variable }: ExplainedVariable) =>
     defined({
@@ -107,7 +107,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
       keychain: variable.secret === undefined
         ? undefined
         : { name: variable.secret, stored: stored.has(variable.secret) },
-      beat: beat.map(beaten)
+      beat: beat.map(overridden)
     })
   const { interpreter } = found
   const isReady = found.problem === undefined &&
@@ -129,7 +129,7 @@ export const explainEnv = Effect.fn("explainEnv")(function*(
     unset: found.unset.map(({ name, refused, required }) => ({
       name,
       required,
-      refused: refused.map(beaten)
+      refused: refused.map(overridden)
     })),
     path_skipped: found.skippedPath.map(shorten),
     warnings: found.warnings,

@@ -1,5 +1,5 @@
-// The one act that installs packages: for one tool, or for all that declare some. A tool is held to everything that a
-// call of it would be held to before anything is fetched; what is refused installs nothing.
+// Installs packages, for one tool or for all that declare some; nothing else in Kiwi does. Before anything is fetched,
+// a tool passes the same checks as for a call. A refused tool installs nothing.
 import { Clock, Duration, Effect, Result } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import type { Chain } from "../services/chain/Chain.ts"
@@ -21,11 +21,11 @@ import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
 export interface EnvSyncInput {
-  /** Without one: every tool of the project and of your user space. */
+  /** Default: every tool of the project and of your user space. */
   readonly tool?: string | undefined
   readonly upgrade: boolean
   readonly allowBuild: boolean
-  /** Told before the first one is installed. */
+  /** Called before the first installation. */
   readonly plan: (planned: ReadonlyArray<Planned>) => Effect.Effect<void>
   readonly progress: (what: string) => Effect.Effect<void>
 }
@@ -47,9 +47,9 @@ export interface Synced {
   readonly packages?: ReadonlyArray<InstalledPackage>
   readonly installer?: string
   readonly environment?: string
-  /** Where versions and hashes were written; absent where the lock had them. */
+  /** The lockfile into which versions and hashes were written; absent if it had them already. */
   readonly lockfile?: string
-  /** Why it was refused or failed; of what is installed, why the lock does not say so. */
+  /** Why it was refused or failed. For installed packages: why the lock does not list them. */
   readonly error?: ErrorObject
 }
 
@@ -61,10 +61,10 @@ interface Ready extends Planned {
 type Candidate =
   | { readonly _tag: "Ready"; readonly ready: Ready }
   | { readonly _tag: "Nothing" }
-  /** `declares`: it is known to declare packages, or to do it in a way that cannot be read. */
+  /** `declares`: it declares packages, or its declaration cannot be read. */
   | { readonly _tag: "Refused"; readonly error: KiwiError; readonly declares: boolean }
 
-/** Walks a call's own steps up to the one that asks for packages. */
+/** Runs a call's own steps up to the one that asks for packages. */
 const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: Caller) {
   const proxy = yield* ToolProxy
   const dependencies = yield* Dependencies
@@ -78,7 +78,7 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   const { chain } = resolved
   const declared = yield* Effect.result(dependencies.declared(chain))
   if (Result.isSuccess(declared) && declared.success === undefined) return { _tag: "Nothing" } satisfies Candidate
-  // A tool may lack its packages, and what is no package.
+  // The tool may lack packages, and also commands or variables.
   if (blocked !== undefined && stateOf(blocked.error) !== "missing_command") {
     return { _tag: "Refused", error: blocked.error, declares: true } satisfies Candidate
   }
@@ -92,7 +92,7 @@ const candidateOf = Effect.fnUntraced(function*(location: ItemLocation, caller: 
   } satisfies Candidate
 })
 
-/** The path of what packages are installed for; undefined where the chain's runtime asks for no interpreter. */
+/** The path of the interpreter that packages are installed for; undefined if the chain's runtime asks for none. */
 const interpreterOf = (
   chain: Chain,
   answer: InterpreterAnswer
@@ -109,7 +109,7 @@ const interpreterOf = (
       })
     )
 
-/** What is fetched is an effect: recorded and asked about, like every other. */
+/** Fetching is an action: it is recorded and the gate is asked, as for every other. */
 const install = (location: ItemLocation, ready: Ready, input: EnvSyncInput, caller: Caller) => {
   const { chain, declared, tool, verified } = ready
   const { digest, version } = chain.leaf.tool
@@ -144,8 +144,8 @@ const install = (location: ItemLocation, ready: Ready, input: EnvSyncInput, call
 }
 
 /**
- * Keeps what is installed in the tool's lock. A lock that says something else stays: replacing it is a person's, who is
- * asked where packages were resolved anew.
+ * Writes the installed versions into the tool's lock. A lock with other versions is not changed: only a person replaces
+ * it. The person is asked if packages were resolved anew.
  */
 const record = Effect.fnUntraced(
   function*(location: ItemLocation, { chain, tool }: Ready, set: InstalledSet, caller: Caller) {
@@ -198,8 +198,8 @@ const locationsOf = Effect.fnUntraced(function*(tool: string | undefined) {
 })
 
 /**
- * Of all tools, only those that declare packages are in the answer, what is refused of them too: who syncs a fresh
- * clone has to see that nothing came. A tool that was asked for always is.
+ * Without an id the answer has only the tools that declare packages, refused ones too, so that after a sync of a fresh
+ * clone the person sees what was not installed. A tool that is asked for by id is always in the answer.
  */
 export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, caller: Caller) {
   const locations = yield* locationsOf(input.tool)
@@ -215,7 +215,7 @@ export const envSync = Effect.fn("envSync")(function*(input: EnvSyncInput, calle
   return all
 })
 
-/** Digests of the environments that tools of the project and of your user space have a use for. */
+/** Digests of the environments that tools of the project and of your user space use. */
 const wantedDigests = Effect.fnUntraced(function*(caller: Caller) {
   const lockfiles = yield* Lockfiles
   const dependencies = yield* Dependencies
@@ -238,7 +238,7 @@ const wantedDigests = Effect.fnUntraced(function*(caller: Caller) {
   return found
 })
 
-/** Removes environments that have not been used for so long and that no tool here wants. */
+/** Removes environments that have not been used for `unused` and that no tool here declares. */
 export const envPrune = Effect.fn("envPrune")(function*(
   unused: Duration.Duration,
   caller: Caller

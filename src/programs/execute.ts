@@ -1,4 +1,4 @@
-// Execute: a tool runs through ToolProxy; a directive or a knowledge entry is handed over to be followed.
+// Execute: runs a tool through ToolProxy; returns the content of a directive or a knowledge entry, to be followed.
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import { audited } from "../services/audit/audited.ts"
@@ -18,13 +18,13 @@ export interface ExecuteInput {
   readonly tier?: Tier | undefined
   readonly parameters: Schema.JsonObject
   readonly dryRun: boolean
-  /** Counts where it is stricter than the setting. */
+  /** Used if it is stricter than the setting. */
   readonly lockfileMode?: LockMode | undefined
   /** Unique for this call; see `newCallId`. */
   readonly callId: string
 }
 
-/** The item that is to be executed. Who asks for what is not there is recorded; of what is there, the call is. */
+/** Finds the item to execute. A request for a missing item is recorded here; a found one by its call. */
 export const findToExecute = Effect.fnUntraced(function*(
   { id, tier, type }: ItemQuery,
   { callId, caller, parameters }: Pick<ExecuteInput, "callId" | "parameters"> & { readonly caller: Caller }

@@ -1,5 +1,4 @@
-// Explain: the one place to look when something does not run. Walks the proxy's own steps and stops at the first
-// that refuses.
+// Explain: why an item does not run. Runs the proxy's own steps and stops at the first that refuses.
 import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
@@ -20,7 +19,7 @@ import { isJsonObject, own } from "../services/schema/json.ts"
 import { SchemaValidator } from "../services/schema/SchemaValidator.ts"
 import { TemplateUnresolved } from "../services/template/Template.ts"
 import { signerName } from "./chain.ts"
-import { standingOf } from "./itemState.ts"
+import { checkSignature } from "./itemState.ts"
 
 export interface Explanation {
   readonly id: string
@@ -47,24 +46,24 @@ export interface Explanation {
     readonly kind: string
     readonly version?: string
   }
-  /** Packages that it runs with, where it declares some: `name version`. */
+  /** Packages that it runs with, if it declares any: `name version`. */
   readonly packages?: ReadonlyArray<string>
   /** Names of the child's variables and where each value came from; never the values. */
   readonly environment?: ReadonlyArray<{ readonly name: string; readonly origin: string }>
   /** What would run with the given parameters. */
   readonly plan?: Schema.Json
-  /** Nothing was given for parameters that the tool needs, so there is no plan. */
+  /** The tool needs parameters and none were given, so there is no plan. */
   readonly needs_parameters?: true
-  /** What a run would be told besides its result: a lockfile that differs, a malformed line of a `.env` file. */
+  /** Warnings that a run would get besides its result: a lockfile that differs, a malformed line of a `.env` file. */
   readonly warnings?: ReadonlyArray<CallWarning>
   readonly blocked?: { readonly check: string; readonly error: ErrorObject }
 }
 
-/** What each check of an explanation says, in words. */
+/** Each check of an explanation, in words. */
 export const checkWords = Effect.map(ToolProxy, ({ checks }): ReadonlyMap<string, string> =>
   new Map([
     ...checks,
-    ["verify", "it is what was signed, by somebody who counts"],
+    ["verify", "a trusted signer signed exactly these bytes"],
     ["parse", "its text is well formed"],
     ["dryRun", "its parameters and settings are valid"]
   ]))
@@ -99,7 +98,7 @@ const fromTrace = ({ blocked, dependencies, env, isolation, passed, resolved, ru
   })
 }
 
-/** A default that the schema itself refuses: then no call can leave the parameter out. */
+/** Finds a default that the schema itself refuses: no call could leave that parameter out. */
 const refusedDefault = Effect.fnUntraced(function*({ tool }: ChainLink) {
   const properties = own(tool.parameters, "properties")
   if (!isJsonObject(properties)) return undefined
@@ -117,7 +116,9 @@ const refusedDefault = Effect.fnUntraced(function*({ tool }: ChainLink) {
   return wrong.length === 0 ? undefined : new ParametersInvalid({ tool: tool.location.id, issues: wrong })
 }, Effect.catch((unusable) => Effect.succeed(unusable)))
 
-/** Keys of a chain's config that its primitive refuses, and keys that it misses, whatever the parameters are. */
+/**
+ * Keys of a chain's config that its primitive refuses, and required keys that are missing, whatever the parameters are.
+ */
 const neverAccepted = ({ config, primitive: { tool } }: Chain): ConfigInvalid | undefined => {
   const { additionalProperties, properties, required } = tool.configSchema ?? {}
   const unknown = additionalProperties === false && isJsonObject(properties)
@@ -127,13 +128,13 @@ const neverAccepted = ({ config, primitive: { tool } }: Chain): ConfigInvalid | 
     ? required.filter((key): key is string => typeof key === "string" && !Object.hasOwn(config, key))
     : []
   const issues = [
-    ...unknown.map((field) => ({ field, error: `${tool.location.id} reads no such key` })),
+    ...unknown.map((field) => ({ field, error: `${tool.location.id} has no such key` })),
     ...missing.map((field) => ({ field, error: `${tool.location.id} needs it` }))
   ]
   return issues.length === 0 ? undefined : new ConfigInvalid({ link: tool.location.id, issues })
 }
 
-/** Whether a call that was given nothing fails for that reason alone. */
+/** Whether a call without parameters fails only because they are missing. */
 const isForWantOfParameters = (error: KiwiError, chain: Chain | undefined): boolean => {
   const declared = own(chain?.leaf.tool.parameters ?? {}, "properties")
   return error instanceof ParametersInvalid ||
@@ -163,11 +164,11 @@ export const explain = Effect.fn("explain")(function*(
   if (location.type !== "tool") {
     const parser = yield* ItemParser
     const snapshot = yield* store.read(location)
-    const { believed, error } = yield* standingOf(snapshot)
-    // What is wrong with a file quotes it, and nobody listens to a restricted project. Elsewhere it comes first: what
-    // cannot be read cannot be signed either.
+    const { error, verified } = yield* checkSignature(snapshot)
+    // A parse error may quote the file, so a restricted project's file is not parsed. Elsewhere a parse error comes
+    // first: what cannot be parsed cannot be signed either.
     const parsed = error?._tag === "ProjectRestricted" ? undefined : yield* Effect.result(parser.parse(snapshot))
-    const verified = { check: "verify", passed: error === undefined }
+    const signatureCheck = { check: "verify", passed: error === undefined }
     const blocked = parsed !== undefined && Result.isFailure(parsed)
       ? { check: "parse", error: toErrorObject(parsed.failure) }
       : error === undefined
@@ -177,11 +178,11 @@ export const explain = Effect.fn("explain")(function*(
       ...head,
       ready: blocked === undefined,
       checks: parsed === undefined
-        ? [verified]
+        ? [signatureCheck]
         : Result.isFailure(parsed)
         ? [{ check: "parse", passed: false }]
-        : [{ check: "parse", passed: true }, verified],
-      signer: believed && signerName(believed.by),
+        : [{ check: "parse", passed: true }, signatureCheck],
+      signer: verified && signerName(verified.by),
       blocked
     })
     return ofFile
@@ -197,7 +198,7 @@ export const explain = Effect.fn("explain")(function*(
     checks: [...explained.checks, { check, passed: false }],
     blocked: { check, error: toErrorObject(error) }
   })
-  // Signed before Kiwi knew better, or by other means: what signing would refuse cannot run.
+  // The item may have been signed by an older Kiwi or by other means: what signing would refuse now cannot run.
   if (isSignable(location)) {
     const parser = yield* ItemParser
     const signable = yield* Effect.result(Effect.flatMap(store.read(location), parser.check))

@@ -1,4 +1,4 @@
-// Following a directive and reading knowledge: the actionable part of a believed item, with the inputs put in.
+// Following a directive and reading knowledge: the steps or text of a verified item, with the inputs filled in.
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
@@ -27,7 +27,7 @@ export const inputSchema = (directive: Pick<Directive, "inputs" | "inputSchema">
 
 const placeholder = /\{\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}\}/g
 
-/** Puts inputs in for `{{name}}`, in one pass; what is no input stays as it is. */
+/** Replaces `{{name}}` by the input of that name, in one pass. Other placeholders stay as they are. */
 export const substitute = (text: string, inputs: Readonly<Record<string, Schema.Json>>): string =>
   text.replace(placeholder, (whole, name: string) => {
     if (!Object.hasOwn(inputs, name)) return whole
@@ -79,7 +79,7 @@ export interface Followed {
   readonly warnings: ReadonlyArray<CallWarning>
 }
 
-/** Verifies, validates and hands over a directive or a knowledge entry. Nothing is handed over without a record. */
+/** Verifies, validates and returns a directive or a knowledge entry. If it cannot be recorded, it is not returned. */
 export const follow = Effect.fn("follow")(function*(
   location: ItemLocation,
   parameters: Schema.JsonObject,
@@ -102,7 +102,7 @@ export const follow = Effect.fn("follow")(function*(
       if (location.tier === "project") yield* trust.require
       const snapshot = yield* store.read(location)
       about({ digest: snapshot.digest })
-      // As with a tool: what cannot be read cannot be signed either, so that is what has to be mended first.
+      // As with a tool, a parse error comes first: what cannot be parsed cannot be signed either.
       const item = yield* parser.parse(snapshot)
       about({ version: item.version })
       return { item, action: { _tag: "Follow", location, verified: yield* verifier.verify(snapshot) } as const }

@@ -1,5 +1,5 @@
-// The door that every `Action` but `Run` and `UseSecret` goes through: it is recorded, what it is about is found, the
-// permission gate is asked, and only then it is performed. Running a tool is ToolProxy's, which does the same.
+// Every `Action` except `Run` and `UseSecret` goes through here: it is recorded, its subject is found, the permission
+// gate is asked, and only then it is performed. ToolProxy does the same for running a tool.
 import { Clock, Effect, Exit, Predicate, Record as Rec } from "effect"
 import type { Schema } from "effect"
 import { audited, resultLost } from "../services/audit/audited.ts"
@@ -14,7 +14,7 @@ import type { KiwiError } from "../services/error/KiwiError.ts"
 import type { Action } from "../services/permission/Action.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
 
-/** What an action turned out to be about, and what performing it needs. */
+/** The subject that was found, and what performing the action needs. */
 interface Found {
   readonly action: Action
 }
@@ -25,17 +25,20 @@ interface Governed {
   readonly callId?: string | undefined
   /** "sign", "lockfile freeze" */
   readonly operation: string
-  /** As it was asked for. */
+  /** The subject as the caller named it. */
   readonly subject: typeof AuditSubject.Type
   readonly parameters: Readonly<Record<string, Schema.Json | undefined>>
-  /** Whether a value whose result cannot be recorded is handed over, with a warning. */
+  /** Whether the value is still returned, with a warning, if the result cannot be recorded. */
   readonly lost: "warn" | "refuse"
 }
 
-/** `about` adds to the subject of the result, also where the action fails later. */
+/** `about` adds to the recorded subject of the result, even if the action fails later. */
 type About = (more: Partial<typeof AuditSubject.Type>) => void
 
-/** An action that does something, or hands over what is acted by: a request before it and a result after it. */
+/**
+ * Governs an action that does something, or returns steps to act by: a request entry before it and a result entry
+ * after.
+ */
 export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends KiwiError, R, E2 extends KiwiError, R2>(
   request: Governed,
   find: (about: About) => Effect.Effect<F, E, R>,
@@ -74,11 +77,14 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
 interface GovernedRead<A> extends Pick<typeof AuditRead.Type, "operation" | "query"> {
   readonly caller: Caller
   readonly filters?: Governed["parameters"]
-  /** Of the answer, what the entry names: never what an item says. */
+  /** The items that the entry names. Never an item's text. */
   readonly shown: (answer: A) => typeof AuditRead.Type["shown"]
 }
 
-/** What is only shown: one entry, before the answer is handed over. One that is lost is a warning, and no failure. */
+/**
+ * Governs an action that only shows something: one entry, before the answer is returned. If the entry cannot be
+ * written, the answer gets a warning and does not fail.
+ */
 export const governRead = Effect.fnUntraced(
   function*<F extends Found, A, E extends KiwiError, R, E2 extends KiwiError, R2>(
     { caller, filters, operation, query, shown }: GovernedRead<A>,
@@ -112,7 +118,7 @@ export const governRead = Effect.fnUntraced(
           duration_ms: (yield* Clock.currentTimeMillis) - startedAt
         }).pipe(
           Effect.catch(({ detail }) =>
-            warn({ code: "AUDIT_READ_LOST", message: `That this was shown could not be recorded: ${detail}` })
+            warn({ code: "AUDIT_READ_LOST", message: `This lookup could not be recorded: ${detail}` })
           )
         )
       }))

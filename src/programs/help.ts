@@ -1,4 +1,4 @@
-// Help: guides from the system tier's own knowledge, and what this kernel can and cannot do right now.
+// Help: guides from the system tier's knowledge, and what this kernel can and cannot do now.
 import { Effect, Option } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import { agentRemedy } from "../services/error/agentRemedy.ts"
@@ -27,7 +27,7 @@ export interface Helped {
   readonly topic: Topic
   readonly guide: string
   readonly state: {
-    /** The project's folder, or nothing without one. */
+    /** The project's folder; absent without a project. */
     readonly project?: string
     readonly trust: "trusted" | "restricted" | "no project"
     /** What is off, and what to do about it. */
@@ -43,7 +43,7 @@ const off = Effect.gen(function*() {
   const store = yield* ItemStore
   const state = yield* trust.state
   const all = yield* store.problems
-  // Names of files are words too: nobody listens to those of a restricted project.
+  // Names of files are text of the project too, and text of a restricted project is not repeated.
   const problems = state._tag === "Restricted" ? all.filter((p) => !isOfProject(p)) : all
   const unnamed = all.length - problems.length
   const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []

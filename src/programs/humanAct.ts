@@ -1,6 +1,6 @@
-// Every human act goes the same way: ask, record, do, record. The record says what was shown (by digest), how the person
-// answered and what came of it; a refusal is recorded too. Where it cannot be written, nothing is done: an act changes
-// more than most calls do.
+// Every human act has the same sequence: ask, record the answer, perform, record the outcome. The record has the digest
+// of what was shown, how the person answered and the outcome; a refusal is recorded too. If the record cannot be
+// written, the act is not performed.
 import { Effect, Exit } from "effect"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
@@ -45,7 +45,8 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   return yield* Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
     yield* record(act, "agreed")
     const exit = yield* Effect.exit(restore(perform(act)))
-    // It is done by now: a record that is lost leaves an agreement without an outcome, and undoes nothing.
+    // The act is done by now. If this record is lost, the audit has an agreement without an outcome, and the act stays
+    // done.
     yield* Effect.ignore(record(act, Exit.isSuccess(exit) ? "done" : "failed"))
     return yield* exit
   }))

@@ -1,6 +1,6 @@
-// Makes a folder a project that works at once. A folder that has an .ai already is somebody's: nothing in it is
-// written, trusted or signed, and init only says what is there. What init signs are the bytes that come with Kiwi, and
-// it looks that they still are before it does.
+// Makes a folder a project that works at once. In a folder that has an .ai already, init writes, trusts and signs
+// nothing, and only reports what is there. Init signs only bytes that come with Kiwi, and compares them before it
+// signs.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { isInside } from "../layers/files/isInside.ts"
 import { checkNewPassphrase, givenPassphrase } from "../layers/identity/key/newPassphrase.ts"
@@ -24,7 +24,7 @@ import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { asHuman } from "./humanAct.ts"
-import { standingOf } from "./itemState.ts"
+import { checkSignature } from "./itemState.ts"
 import type { ItemState } from "./itemState.ts"
 import { refusals } from "./sign.ts"
 import type { Signed } from "./sign.ts"
@@ -47,39 +47,42 @@ export class InitRefused extends Schema.TaggedError<InitRefused>()("InitRefused"
 export interface Initialized {
   /** Real path. */
   readonly project: string
-  /** Whether there was an .ai before: then nothing was written. */
+  /** Whether there was an .ai before. If so, nothing was written. */
   readonly existed: boolean
   /** Files that were written, relative to the project. */
   readonly created: ReadonlyArray<string>
   readonly trust: "trusted" | "restricted"
   /** Why it is restricted. */
   readonly restricted?: string
-  /** Places of interpreters that nobody has been shown, and that are not used. */
+  /** Places of interpreters that no person has accepted, and that are not used. */
   readonly unseen?: ReadonlyArray<string>
   /** `tier:folder/path` of what was signed. */
   readonly signed: ReadonlyArray<string>
-  /** Those of the written items that are not signed, each with the reason. */
+  /** The written items that are not signed, each with the reason. */
   readonly refused?: Signed["refused"]
-  /** Why the examples are not signed, where they are not. */
+  /** Why the examples are not signed; absent if they are. */
   readonly not_signed?: ErrorObject
   /** The project's items, by state. */
   readonly items: ReadonlyArray<{ readonly type: string; readonly id: string; readonly state: ItemState }>
 }
 
-/** More than this nobody reads: the rest is counted. */
+/** The report lists at most this many items. The rest is only counted. */
 const mostItems = 200
 
 const refuse = (dir: string, why: string, hint = "Name another folder: kiwi init my-project") =>
   new InitRefused({ dir, why, hint })
 
-/** Folder by folder: where the parent takes no folders, as in /proc, Node's own recursion never ends. */
+/**
+ * Makes one folder after the other: Node's own recursion never ends below a folder that refuses new folders, such as
+ * /proc.
+ */
 const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function*() {
     const files = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const there = yield* Effect.option(files.stat(dir))
     if (Option.isSome(there)) {
-      return there.value.type === "Directory" ? undefined : yield* refuse(dir, "it is no folder")
+      return there.value.type === "Directory" ? undefined : yield* refuse(dir, "it is not a folder")
     }
     if (path.dirname(dir) !== dir) yield* makeFolder(path.dirname(dir))
     yield* Effect.mapError(
@@ -90,19 +93,19 @@ const makeFolder = (dir: string): Effect.Effect<void, InitRefused, FileSystem.Fi
           error.reason._tag === "PermissionDenied"
             ? "you have no permission to write there"
             : error.reason._tag === "BadResource"
-            ? "it is no folder"
+            ? "it is not a folder"
             : "the folder cannot be made"
         )
     )
   })
 
-/** Whether the examples can be signed by a key that there is, or that can be made. */
+/** Whether there is a key that can sign the examples, or one can be made. */
 const checkNewKey = Effect.gen(function*() {
   const identity = yield* Identity
   if ((yield* identity.current) === undefined) yield* checkNewPassphrase(yield* givenPassphrase)
 })
 
-/** The folder's real path; made if it is missing, and not before it is sure that it may be a project. */
+/** The folder's real path. A missing folder is made, but only after all checks have passed. */
 const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -111,14 +114,14 @@ const prepareFolder = Effect.fnUntraced(function*(dir: string) {
   if (planned === userHome || path.join(planned, ".ai") === userSpace) {
     return yield* refuse(dir, "its .ai is your user tier, whose items every project of yours can use")
   }
-  if (path.dirname(planned) === planned) return yield* refuse(dir, "a whole disk is no project")
+  if (path.dirname(planned) === planned) return yield* refuse(dir, "it is the root folder of a disk")
   if (isInside(home, planned, path)) {
     return yield* refuse(dir, "it is inside Kiwi's own folder")
   }
   if (!(yield* Effect.orElseSucceed(files.exists(path.join(planned, ".ai")), () => true))) yield* checkNewKey
   yield* makeFolder(planned)
   const root = yield* Effect.mapError(files.realPath(planned), () => refuse(dir, "it cannot be read"))
-  return root === planned ? root : yield* refuse(dir, "it was moved meanwhile", "Try again")
+  return root === planned ? root : yield* refuse(dir, "it was moved in the meantime", "Try again")
 })
 
 const writeStarter = Effect.fnUntraced(function*(root: string) {
@@ -129,14 +132,14 @@ const writeStarter = Effect.fnUntraced(function*(root: string) {
       files.write(root, path, text, { exclusive: true, mode: executable === true ? 0o755 : 0o644 }),
     { discard: true }
   )
-  // Half a project would look like somebody's at the next try.
+  // A half-written .ai would look like an existing project at the next try.
   return yield* Effect.tapError(
     write,
     (error) => error.issue === "exists" ? Effect.void : Effect.ignore(files.remove(root, ".ai"))
   )
 })
 
-/** Signs and locks the starter items, if the plan is exactly them at the bytes that come with Kiwi. */
+/** Signs and locks the starter items, if the plan has exactly these items with the bytes that come with Kiwi. */
 const signStarter = Effect.fnUntraced(function*(caller: Caller) {
   const signatures = yield* Signatures
   const plan: SigningPlan = yield* signatures.plan({ id: "**", tier: "project" })
@@ -147,8 +150,8 @@ const signStarter = Effect.fnUntraced(function*(caller: Caller) {
   if (foreign !== undefined) {
     return yield* refuse(
       showLocation(foreign.location),
-      "it is not what init wrote",
-      "Look at it, and sign the items yourself: kiwi sign tool '**'"
+      "it is different from what init wrote",
+      "Read it, and sign the items yourself: kiwi sign tool '**'"
     )
   }
   const refused = plan.refused.length === 0 ? {} : { refused: refusals(plan) }
@@ -167,7 +170,7 @@ const itemsOf = Effect.gen(function*() {
   const found = yield* store.list({ tier: "project" })
   return yield* Effect.forEach(found.slice(0, mostItems), (location) =>
     store.read(location).pipe(
-      Effect.flatMap(standingOf),
+      Effect.flatMap(checkSignature),
       Effect.map(({ state }) => state),
       Effect.orElseSucceed((): ItemState => "invalid"),
       Effect.map((state) => ({ type: location.type, id: location.id, state }))
@@ -190,7 +193,7 @@ const requestFor = (root: string): HumanRequest => ({
   command: `kiwi init ${shellWord(root)}`
 })
 
-/** The gate is asked once for trust, before anything is written, and again for the signatures, by their digest. */
+/** Asks the gate for trust before anything is written, and again for the signatures, by their digest. */
 export const init = Effect.fn("init")(function*(dir: string, caller: Caller) {
   const root = yield* prepareFolder(dir)
   const projects = yield* Projects

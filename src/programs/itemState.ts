@@ -1,4 +1,4 @@
-// Whether an item can be believed and used right now, in one word: what search, load and explain show.
+// Whether an item's signature is trusted and the item can be used now, in one word for search, load and explain.
 import { Effect } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
@@ -10,38 +10,38 @@ import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 
-/** `ok`: it can run or be followed now. */
+/** `ok` means that it can run or be followed now. */
 export type ItemState = "ok" | ReturnType<typeof stateOf>
 
-export interface Standing {
+export interface ItemCheck {
   readonly state: ItemState
   /** Why it is not `ok`. */
   readonly error: KiwiError | undefined
-  /** Whether the bytes are those of a signer who counts, in a project that may be believed. */
-  readonly believed: Verified | undefined
+  /** The verified signature, if a trusted signer signed the bytes and the project is not restricted. */
+  readonly verified: Verified | undefined
 }
 
-/** Whether an item's words may be shown as they are: signed by somebody who counts, and not in a restricted project. */
-export const standingOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
+/** An item's text may be shown as it is only if a trusted signer signed it and its project is not restricted. */
+export const checkSignature = Effect.fnUntraced(function*(snapshot: ItemSnapshot) {
   const verifier = yield* Verifier
   const trust = yield* ProjectTrust
   return yield* (snapshot.location.tier === "project" ? trust.require : Effect.void).pipe(
     Effect.andThen(verifier.verify(snapshot)),
-    Effect.map((believed): Standing => ({ state: "ok", error: undefined, believed })),
-    Effect.catch((error) => Effect.succeed<Standing>({ state: stateOf(error), error, believed: undefined }))
+    Effect.map((verified): ItemCheck => ({ state: "ok", error: undefined, verified })),
+    Effect.catch((error) => Effect.succeed<ItemCheck>({ state: stateOf(error), error, verified: undefined }))
   )
 })
 
-/** Like `standingOf`; for a tool, whether its whole chain could run now. */
-export const readinessOf = Effect.fnUntraced(function*(snapshot: ItemSnapshot, caller: Caller) {
-  const standing = yield* standingOf(snapshot)
-  if (standing.state !== "ok" || snapshot.location.type !== "tool") return standing
+/** Like `checkSignature`; for a tool, whether its whole chain could run now. */
+export const checkReadiness = Effect.fnUntraced(function*(snapshot: ItemSnapshot, caller: Caller) {
+  const checked = yield* checkSignature(snapshot)
+  if (checked.state !== "ok" || snapshot.location.type !== "tool") return checked
   const proxy = yield* ToolProxy
   const trace = yield* proxy.trace(caller, {
     item: qualifiedId(snapshot.location),
     tier: snapshot.location.tier
   })
-  if (trace.blocked === undefined) return standing
+  if (trace.blocked === undefined) return checked
   const { error } = trace.blocked
-  return { ...standing, state: stateOf(error), error } satisfies Standing as Standing
+  return { ...checked, state: stateOf(error), error } satisfies ItemCheck as ItemCheck
 })

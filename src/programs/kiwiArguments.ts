@@ -1,20 +1,21 @@
-// What the methods of a Kiwi take, looked at before anything is asked or done: types hold for TypeScript alone.
+// Checks the arguments of a Kiwi's methods at run time, before anything is done: a caller in plain JavaScript has no
+// types.
 import { Effect, Predicate, Result, Schema, SchemaIssue } from "effect"
 import { ItemType, Tier } from "../services/item/ItemId.ts"
 import { LockScope } from "../services/lockfile/LockfileStore.ts"
 import { LockMode } from "../services/lockfile/LockMode.ts"
 
-/** A method of a Kiwi was called with an argument that it cannot take. Nothing was asked or done. */
+/** A method of a Kiwi was called with an invalid argument. Nothing was done. */
 export class KiwiArgumentInvalid extends Schema.TaggedError<KiwiArgumentInvalid>()("KiwiArgumentInvalid", {
   /** "lockfile.freeze" */
   method: Schema.String,
-  /** The argument, and the part of it: "input.id". */
+  /** The path of the invalid part: "input.id". */
   argument: Schema.String,
-  /** A call as it has to be. */
+  /** An example of a correct call. */
   call: Schema.String
 }) {
   override get message() {
-    return `kiwi.${this.method} cannot take its argument ${this.argument}: it is missing, unknown or of another kind`
+    return `kiwi.${this.method} was called with an invalid argument ${this.argument}: it is missing, unknown or of the wrong type`
   }
   get remediation() {
     return `Call it like kiwi.${this.call}`
@@ -27,13 +28,13 @@ const tier = Schema.optional(Tier)
 const scope = Schema.optional(LockScope)
 const type = Schema.optional(ItemType)
 
-/** Of another realm too. */
+/** Accepts signals of another realm too. */
 const Signal = Schema.declare((u): u is AbortSignal =>
   Predicate.hasProperty(u, "aborted") && Predicate.hasProperty(u, "addEventListener")
 )
 const call = { signal: Schema.optional(Signal) }
 const options = Schema.UndefinedOr(Schema.Struct(call))
-/** Its values are the tool's to check. */
+/** The tool's own schema checks the values. */
 const parameters = Schema.UndefinedOr(Schema.Record(Schema.String, Schema.Unknown))
 const tool = Schema.Struct({ id: Schema.String, tier })
 const item = Schema.Struct({ id: Schema.String, type, tier })
@@ -41,7 +42,7 @@ const filter = Schema.UndefinedOr(Schema.Struct({ scope, category: text, toolId:
 
 type Arguments = Readonly<Record<string, Schema.ConstraintDecoder<unknown>>>
 
-/** The arguments of each method in their order, and a call as it has to be. */
+/** For each method: an example of a correct call, and its arguments in order. */
 const methods = {
   run: ["run(\"add\", { a: 1 })", {
     tool: Schema.String,
@@ -125,14 +126,14 @@ const methods = {
 
 export type KiwiMethod = keyof typeof methods
 
-/** A class's instance has no fields that count: a signal in the place of options would be no signal. */
+/** Instances of classes are refused as options: an AbortSignal in place of `{ signal }` would be ignored silently. */
 const isPlain = (value: unknown): boolean =>
   !Predicate.isObject(value) || Effect.isEffect(value) ||
   [Object.prototype, null].includes(Object.getPrototypeOf(value))
 
 const standard = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Names the part that is wrong, and quotes nothing of what was given. */
+/** Names the invalid part without quoting the argument. */
 const partOf = ({ issue }: Schema.SchemaError): string =>
   (standard(issue).issues[0]?.path ?? []).map((part) => `.${String(typeof part === "object" ? part.key : part)}`).join(
     ""
@@ -147,7 +148,7 @@ const decoders = new Map(
   ])
 )
 
-/** `undefined` where a method can take these. */
+/** `undefined` if the arguments are valid. */
 export const argumentIssue = (method: KiwiMethod, given: ReadonlyArray<unknown>): KiwiArgumentInvalid | undefined => {
   for (const [at, [name, decode]] of decoders.get(method)!.entries()) {
     const decoded = decode(given[at])

@@ -1,4 +1,5 @@
-// The lock commands of surfaces that can ask a person. Each is recorded; one that lets something else run than before asks.
+// Actions on locks for surfaces that can ask a person. Replacing or weakening a lock is a person's act, and is
+// recorded.
 import { Effect } from "effect"
 import type {
   FreezeLocksInput,
@@ -12,7 +13,7 @@ import type { KiwiError } from "../services/error/KiwiError.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 
-/** Asks the person behind the surface's HumanGate for consent, if the change needs it. */
+/** Asks the person behind the surface's HumanGate if a person has to agree. */
 export const performChange = <A, E>({ perform, request }: LockChange<A, E>, caller: Caller) =>
   request === undefined ? perform(undefined) : asHuman(request, caller, perform)
 

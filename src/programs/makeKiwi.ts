@@ -11,19 +11,19 @@ import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
 export interface KiwiOptions<Replaced extends KernelServices = never, E = never> extends KernelOptions<Replaced, E> {
-  /** Name under which policy and audit know this program. Default: "embedder". */
+  /** This program's name in policy and audit. Default: "embedder". */
   readonly client?: string | undefined
   /**
-   * Asks the person about a human act. Signing and trusting fail as `HumanRequired` without it, below a coding agent, in a
-   * tool's call, and where the signing key has a passphrase that is not in `KIWI_PASSPHRASE`.
+   * Asks the person about a human act. Signing and trusting fail with `HumanRequired` without it, below a coding agent,
+   * in a tool's call, and if the signing key has a passphrase that is not in `KIWI_PASSPHRASE`.
    */
   readonly askPerson?: AskPerson | undefined
 }
 
 /**
  * Opens a kernel. The first call builds it, and rejects with `ProjectNotFound` if the folder does not exist, with
- * `HomeRefused` if Kiwi's own folders cannot be told, with `SystemItemRefused` if one of `items` cannot be a system item,
- * or as a layer of `replace` fails.
+ * `HomeRefused` if Kiwi's own folders cannot be determined, with `SystemItemRefused` if one of `items` cannot be a
+ * system item, or with the error of a layer of `replace`.
  */
 export const makeKiwi = <Replaced extends KernelServices = never, E = never>(
   { askPerson, client, ...options }: KiwiOptions<Replaced, E> = {}

@@ -1,12 +1,12 @@
-// How a person is asked, the same on every surface: three lines that each say something new, then everything. What Kiwi
-// did not write is escaped here.
+// The text of a question to a person, the same on every surface: a summary of three lines, then everything. Text that
+// Kiwi did not write is escaped here.
 import { exactLine, exactText } from "../services/error/exactText.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 
-/** The end of a path says more than its start. */
+/** Keeps the end of a path, which says more than its start. */
 const tail = (path: string): string => path.length <= 40 ? path : `…${path.slice(-39)}`
 
-/** What is asked, what it may do, and what changed. */
+/** The summary: what is asked, what it may do, and what changed. */
 export const verdictLines = ({ project, title, verdict = ["", ""] }: HumanRequest): ReadonlyArray<string> =>
   [`${exactLine(title, 300)}${project === undefined ? "" : ` in ${exactLine(tail(project))}`}`, ...verdict]
     .filter((line) => line !== "").map((line) => exactLine(line, 400))

@@ -8,31 +8,31 @@ import type { ToolResult } from "../services/proxy/ToolCall.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { defined } from "../services/schema/defined.ts"
 
-/** The tool answered, but not with what the caller's schema says. */
+/** The tool's answer does not match the caller's schema. */
 export class ResultUnexpected extends Schema.TaggedError<ResultUnexpected>()("ResultUnexpected", {
   tool: Schema.String,
   issue: Schema.String
 }) {
   override get message() {
-    return `${this.tool} answered something else than expected: ${this.issue}`
+    return `The answer of ${this.tool} does not match the expected schema: ${this.issue}`
   }
   get remediation() {
-    return "Compare the schema that was given with what the tool prints"
+    return "Compare the given schema with what the tool prints"
   }
 }
 
 export interface RunOptions {
   readonly tier?: Tier | undefined
   readonly dryRun?: boolean | undefined
-  /** Counts where it is stricter than the setting `lockfile.mode`. */
+  /** Used if it is stricter than the setting `lockfile.mode`. */
   readonly lockfileMode?: LockMode | undefined
-  /** Name under which policy and audit know the caller. Default: "embedder". */
+  /** The caller's name in policy and audit. Default: "embedder". */
   readonly client?: string | undefined
-  /** Names what the calls of one program belong to, in the audit. Default: each call for itself. */
+  /** Groups calls in the audit. Default: each call has a session of its own. */
   readonly session?: string | undefined
 }
 
-/** The caller that an embedding program is to policy and audit. */
+/** The caller for an embedding program, for policy and audit. */
 export const embedder = (client: string | undefined, session: string): Caller => ({
   surface: "embed",
   client: client ?? "embedder",
@@ -58,7 +58,7 @@ export const runTool = Effect.fn("runTool")(function*(
   }))
 })
 
-/** Runs a tool and decodes what it answered. */
+/** Runs a tool and decodes its answer. */
 export const runToolAs = <A, I, RD>(schema: Schema.Codec<A, I, RD>) =>
   Effect.fn("runToolAs")(function*(tool: string, parameters: Schema.JsonObject = {}, options: RunOptions = {}) {
     const result: ToolResult = yield* runTool(tool, parameters, options)

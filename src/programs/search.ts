@@ -1,4 +1,4 @@
-// Search: pointers from the index, and about each what may be said of it now.
+// Search: hits from the index, each with its present state and the text that may be shown.
 import { Effect } from "effect"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
@@ -12,9 +12,9 @@ import { ItemIndex } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
 import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
-import { readinessOf } from "./itemState.ts"
+import { checkReadiness } from "./itemState.ts"
 
-/** An item that is not believed carries id, place and state, and none of its own words. */
+/** An item without a trusted signature has id, place and state, and none of its own text. */
 export interface SearchHit {
   readonly id: string
   readonly type: ItemType
@@ -28,7 +28,7 @@ export interface SearchHit {
   readonly description?: string
   /** `add(a: number, b: number)`. */
   readonly call?: string
-  /** Places of the items that this one hides. */
+  /** Locations of the items that this one hides. */
   readonly hides?: ReadonlyArray<string>
 }
 
@@ -50,13 +50,13 @@ const describe = Effect.fnUntraced(
       ...(hides.length === 0 ? {} : { hides: hides.map(showLocation) })
     }
     const snapshot = yield* store.read(location)
-    const standing = yield* readinessOf(snapshot, caller)
-    if (standing.believed === undefined) return { ...head, state: standing.state } satisfies SearchHit
+    const checked = yield* checkReadiness(snapshot, caller)
+    if (checked.verified === undefined) return { ...head, state: checked.state } satisfies SearchHit
     const item = yield* parser.parse(snapshot)
     const text = item.description === "" ? item.title : item.description
     return {
       ...head,
-      state: standing.state,
+      state: checked.state,
       version: item.version,
       ...(text === "" ? {} : { description: firstLine(text) }),
       ...(item._tag === "knowledge" ? {} : { call: callSignature(item) })
@@ -64,7 +64,7 @@ const describe = Effect.fnUntraced(
   }
 )
 
-/** Best first; at equal match, what is believed before what is not. Empty when nothing matches. */
+/** Best first; of equal matches, items with a trusted signature first. Empty if nothing matches. */
 export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) => {
   const { query: words, ...filters } = query
   return governRead(
@@ -108,8 +108,8 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
     ))
   return hits
     .filter((h) => h !== undefined)
-    .toSorted((a, b) => b.score - a.score || believedLast(a.hit) - believedLast(b.hit))
+    .toSorted((a, b) => b.score - a.score || unverifiedLast(a.hit) - unverifiedLast(b.hit))
     .map((h): SearchHit => h.hit)
 })
 
-const believedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0
+const unverifiedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0

@@ -1,5 +1,5 @@
-// Secrets that tools may refer to by name. Storing and removing one are a person's acts; the value comes from the
-// surface, after the person has agreed, and is never part of what is asked, recorded or compared.
+// Secrets that tools may refer to by name. Storing and removing one are a person's acts. The surface gives the value
+// after the person has agreed; it is never part of a question, a record or a digest.
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { Caller } from "../services/call/Caller.ts"

@@ -1,4 +1,4 @@
-// Signing as a use case of every surface: plan, ask a person, sign exactly what was shown, record it.
+// Signing, for every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect, Result } from "effect"
 import { planUnfinishedLocks } from "../layers/lockfile/uses/changeLocks.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
@@ -21,7 +21,7 @@ import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { govern } from "./govern.ts"
 import { asHuman } from "./humanAct.ts"
 import { performChange } from "./lockfile.ts"
-import { unquoted } from "./unquoted.ts"
+import { withoutQuotes } from "./withoutQuotes.ts"
 
 export interface SignInput {
   /** An id, `category/id`, or a glob over them. */
@@ -29,19 +29,19 @@ export interface SignInput {
   readonly type?: ItemType | undefined
   readonly tier?: Exclude<Tier, "system"> | undefined
   readonly category?: string | undefined
-  /** Leaves out what is already signed by you. */
+  /** Leaves out items that you have signed already. */
   readonly changedOnly?: boolean | undefined
-  /** Whether the chains of signed tools are locked as they are now. Default: true. */
+  /** Whether to lock the present chains of signed tools. Default: true. */
   readonly freeze?: boolean | undefined
 }
 
-/** What became of a signed tool's lockfile; signing stands either way. */
+/** The outcome for a signed tool's lockfile. The signature stays in any case. */
 export type SignedLockfile =
   | {
     readonly status: "generated" | "unchanged"
     readonly path: string
     readonly chain_length: number
-    /** How it differs from the lock before in more than what was signed with it. */
+    /** Its differences from the previous lock, except those that were signed with it. */
     readonly besides?: ReadonlyArray<string>
   }
   | { readonly status: "failed"; readonly error: ErrorObject }
@@ -58,7 +58,7 @@ export interface Signed {
     /** Of a tool. */
     readonly lockfile?: SignedLockfile
   }>
-  /** What an agent asked for and is signed by the person and locked as it is: nobody was asked. */
+  /** Items that an agent asked to sign, but that the person has signed and locked already. The person was not asked. */
   readonly already_signed?: ReadonlyArray<{
     readonly id: string
     readonly type: string
@@ -66,7 +66,10 @@ export interface Signed {
     readonly version: string
     readonly digest: string
   }>
-  /** What was signed before and goes back to an older version: it may run now. Its file and its lock are left alone. */
+  /**
+   * Items that went back to an older version with a signature of yours: that version may run now. File and lock are not
+   * changed.
+   */
   readonly went_back?: ReadonlyArray<{
     readonly id: string
     readonly type: string
@@ -75,9 +78,9 @@ export interface Signed {
     readonly version: string
     readonly digest: string
   }>
-  /** Paths of lockfiles that were missing, or of other bytes, for what is signed already. */
+  /** Lockfiles that were missing or different for items that were signed already. */
   readonly locked?: ReadonlyArray<string>
-  /** Lockfiles of other tools that were made anew, since a signed item is in their chain. */
+  /** Lockfiles of other tools that were made anew because a signed item is in their chain. */
   readonly refrozen: ReadonlyArray<string>
   /** Items of a glob that cannot be signed. */
   readonly refused: ReadonlyArray<{ readonly path: string; readonly error: string; readonly remediation?: string }>
@@ -123,7 +126,7 @@ const wentBack = ({ items }: SigningPlan): Pick<Signed, "went_back"> => {
   return older.length === 0 ? {} : { went_back: older }
 }
 
-/** Whether a yes would change nothing: the person has signed all as they are, and the locks hold. */
+/** Whether signing would change nothing: the person has signed all items as they are, and the locks match. */
 const areDone = Effect.fnUntraced(function*(items: ReadonlyArray<PlannedSignature>) {
   const isSame = ({ change, goesBackFrom, hides }: PlannedSignature) =>
     change === "same" && goesBackFrom === undefined && hides.length === 0
@@ -146,7 +149,7 @@ const alreadySigned = ({ item, location, snapshot }: PlannedSignature) => ({
 
 type LockingNeeds = AuditLog | HumanGate | ItemStore | Lockfiles
 
-/** What signing that was cut off has not locked. Signing stands, whatever becomes of it. */
+/** Makes the locks that an interrupted signing did not make. The signatures stay, even if this fails. */
 const finishLocks = Effect.fnUntraced(function*(
   { request, signed }: SigningPlan,
   caller: Caller
@@ -179,12 +182,12 @@ const finishLocks = Effect.fnUntraced(function*(
 
 const noLocks: SignedLocks = { tools: new Map(), dependents: [] }
 
-/** Only a terminal asks for a passphrase. */
+/** Only the terminal surface asks for a passphrase. */
 const answeredIn = { cli: undefined, mcp: "client", embed: "program" } as const
 
 /**
- * Asks the person behind the surface's HumanGate. A plan without items is not asked about, nor what an agent asks for and
- * the person has signed as it is.
+ * Asks the person behind the surface's HumanGate. The person is not asked if the plan has no items, or if an agent asks
+ * for items that the person has signed already.
  */
 export const sign = Effect.fn("sign")((input: SignInput, caller: Caller) => {
   const { id, tier, type, ...parameters } = input
@@ -209,9 +212,9 @@ const itemsOf = ({ items, signed }: SigningPlan) => [...items.map(({ location })
 
 const planSigning = Effect.fnUntraced(function*(input: SignInput, caller: Caller) {
   const signatures = yield* Signatures
-  const told = yield* unquoted
-  const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), told)
-  return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: told(error) })) }
+  const hideQuote = yield* withoutQuotes
+  const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), hideQuote)
+  return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: hideQuote(error) })) }
 })
 
 const signPlanned = Effect.fnUntraced(function*(plan: SigningPlan, input: SignInput, caller: Caller) {

@@ -1,8 +1,8 @@
-// What `kiwi init` puts into a new project: three tools in three languages, a directive and a knowledge entry, each
-// small enough to read and close to what people write next.
+// The files that `kiwi init` writes into a new project: three tools in three languages, a directive and a knowledge
+// entry, each short enough to read and a model for a person's own.
 
 export interface StarterFile {
-  /** Below the project. */
+  /** Relative to the project. */
   readonly path: string
   readonly text: string
   readonly executable?: boolean

@@ -1,5 +1,5 @@
-// `kiwi-mcp/testing`: a whole kernel in memory, and a layer without disk, keychain or process for every service, to put
-// one's own in between. What needs none of these is the real thing: parsing, chains, schemas, signatures, the proxy.
+// `kiwi-mcp/testing`: a whole kernel in memory, and for every service a layer without disk, keychain or process, to
+// combine with layers of your own. Parsing, chains, schemas, signatures and the proxy are the real ones.
 import { Layer } from "effect"
 import type { KernelServices } from "../layers/Kernel.ts"
 import type { KernelMemoryOptions } from "../layers/KernelMemory.ts"
@@ -65,7 +65,7 @@ export { version } from "./version.ts"
 const gateInMemory = (askPerson: AskPerson): Layer.Layer<HumanGate, never, Identity> =>
   Layer.provide(HumanGateEmbedder.layerWith(askPerson, {}), LineageMemory.layer)
 
-/** `makeKiwi` over a kernel in memory. Without `askPerson`, human acts fail as `HumanRequired`. */
+/** `makeKiwi` over a kernel in memory. Without `askPerson`, human acts fail with `HumanRequired`. */
 export const makeTestKiwi = <Replaced extends KernelServices = never, E = never>(
   { askPerson, ...options }: KernelMemoryOptions<Replaced, E> & { readonly askPerson?: AskPerson | undefined } = {}
 ): Kiwi =>

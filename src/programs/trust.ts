@@ -1,4 +1,4 @@
-// Trusting a project or a signer: what it would switch on is shown first, and exactly that is accepted.
+// Trusting a project or a signer: the person is shown first what this would enable, and accepts exactly that.
 import { Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { shownName } from "../layers/identity/shownName.ts"
@@ -26,11 +26,11 @@ export const trustProject = Effect.fn("trustProject")(function*(caller: Caller) 
 export interface TrustSignerInput {
   /** A public key, or the name of a signer that this project's trust.yaml proposes. */
   readonly who: string
-  /** What you call them. Default: the name in trust.yaml; for a key that is not in it, its key id. */
+  /** Your name for them. Default: the name in trust.yaml; for a key that is not in it, the key id. */
   readonly name?: string | undefined
-  /** `me`: what they sign runs as yours does. Default: `other`. */
+  /** `me`: what they sign runs as if you had signed it. Default: `other`. */
   readonly as?: SignerGrant["as"] | undefined
-  /** For `me`: in your user space and in every project, and not in this one alone. As somebody else they always are. */
+  /** For `me`: in your user space and in every project, not only in this one. `other` always applies everywhere. */
   readonly everywhere?: boolean | undefined
 }
 
@@ -41,7 +41,7 @@ const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
 const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) {
   const signers = yield* SignerTrust
   const known = (yield* signers.list).flatMap((standing) => standing._tag === "Trusted" ? [standing.signer] : [])
-  // A name that is written like a key names nobody: whoever gives a key means that key.
+  // A signer's name that looks like a key is not used: text in the form of a key always means that key.
   const named = isKey(who) ? [] : known.filter((signer) => signer.name === who)
   if (named.length > 1) {
     return yield* new SignerUnknown({ name: who, keys: named.map(({ publicKey }) => publicKey), known: [] })
@@ -61,7 +61,7 @@ const findSigner = Effect.fnUntraced(function*({ name, who }: TrustSignerInput) 
   return { ...parsed, name: known.find((s) => s.publicKey === parsed.publicKey)?.name ?? parsed.keyId }
 })
 
-/** Lets somebody else's signature count, as theirs or as yours. */
+/** Trusts another person's signatures, as theirs or as yours. */
 export const trustSigner = Effect.fn("trustSigner")(function*(input: TrustSignerInput, caller: Caller) {
   const signers = yield* SignerTrust
   const workspace = yield* Workspace
@@ -73,17 +73,17 @@ export const trustSigner = Effect.fn("trustSigner")(function*(input: TrustSigner
   return grant
 })
 
-/** Of a control file. */
+/** Path of a control file. */
 const maxBytes = 1_048_576
 
-/** What became of a proposal: `accepted` is whether the project's trust.yaml counts as it is now. */
+/** The outcome of a proposal. `accepted`: whether the project's trust.yaml is accepted in its present state. */
 export interface ProposedYourself {
   readonly signer: Signer
   readonly change: "added" | "none"
   readonly accepted: boolean
 }
 
-/** Writes your key into the project's trust.yaml, for the others of a team to find. */
+/** Writes your key into the project's trust.yaml, so that the rest of the team can trust it. */
 export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Caller) {
   const trust = yield* ProjectTrust
   const identity = yield* Identity
@@ -123,7 +123,7 @@ export const proposeYourself = Effect.fn("proposeYourself")(function*(caller: Ca
 
 const describeSigner = ({ keyId, name }: Signer): string => `${keyId} "${shownName(name)}"`
 
-/** `who`: a key id, a public key, or a name that `trustSigner` takes. Gives the key id. */
+/** `who`: a key id, a public key, or a name that `trustSigner` accepts. Returns the key id. */
 export const untrustSigner = Effect.fn("untrustSigner")(function*(who: string, caller: Caller) {
   const signers = yield* SignerTrust
   const trusted = (yield* signers.list).flatMap((one) =>
@@ -135,7 +135,7 @@ export const untrustSigner = Effect.fn("untrustSigner")(function*(who: string, c
   const [signer] = found
   const unknown = (known: ReadonlyArray<Signer>) =>
     new SignerNotTrusted({ who: shownName(who), count: keys.size, known: known.map(describeSigner) })
-  // A key id may be one that is trusted in another project alone.
+  // A key id may be trusted in another project only.
   const keyId = signer?.keyId ?? (isKeyId(who) ? who : undefined)
   if (keyId === undefined) return yield* unknown(trusted)
   if (keys.size > 1) return yield* unknown(found)

@@ -1,4 +1,4 @@
-// Whose signatures count in a check that a checkout must not be able to influence: a file outside of it, in the form of
+// The trusted signers for a check that the checkout must not influence: a file outside the checkout, in the form of
 // .ai/config/trust.yaml.
 import { Effect, FileSystem, Option, Path, Result, Schema } from "effect"
 import { isInside } from "../layers/files/isInside.ts"
@@ -6,15 +6,15 @@ import { readOwn } from "../layers/settings/SettingsFile.ts"
 import { parseProposedSigners } from "../layers/trust/signers.ts"
 import type { Signer } from "../services/trust/SignerTrust.ts"
 
-/** The file that was to say who signs cannot be used. */
+/** The file that names the trusted signers cannot be used. */
 export class TrustRootRefused extends Schema.TaggedError<TrustRootRefused>()("TrustRootRefused", {
-  /** As it was given. */
+  /** The path as it was given. */
   file: Schema.String,
   issue: Schema.String,
   hint: Schema.String
 }) {
   override get message() {
-    return `${this.file} cannot say whose signatures count: ${this.issue}`
+    return `${this.file} cannot be used as the list of trusted signers: ${this.issue}`
   }
   get remediation() {
     return this.hint
@@ -23,7 +23,7 @@ export class TrustRootRefused extends Schema.TaggedError<TrustRootRefused>()("Tr
 
 const form = "It has one key, signers, with a list of name and public_key, as .ai/config/trust.yaml has it"
 
-/** The folder that was cloned: the nearest one upwards with a `.git`, else the project itself. */
+/** The checkout's folder: the nearest one upwards with a `.git`, else the project itself. */
 const checkoutOf = Effect.fnUntraced(function*(project: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -33,7 +33,10 @@ const checkoutOf = Effect.fnUntraced(function*(project: string) {
   return project
 })
 
-/** Every folder on the way to a file, and the file, by their real paths and link by link: each is somebody's to turn. */
+/**
+ * The real paths of the file and of every folder on the way to it, link by link: whoever controls one of them controls
+ * the file.
+ */
 const placesOf = Effect.fnUntraced(function*(file: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -62,7 +65,7 @@ export const readTrustRoot = Effect.fn("readTrustRoot")(function*(
   const refuse = (issue: string, hint = form) => new TrustRootRefused({ file, issue, hint })
   if ([path.resolve(file), ...(yield* placesOf(file))].some((place) => isInside(checkout, place, path))) {
     return yield* refuse(
-      "it lies in the checkout that it is to judge, so whoever changes that could change it too",
+      "it lies in the checkout that it is meant to check, so whoever changes the checkout could change it too",
       "Keep it outside: a file of the machine that checks, or one written from a secret before the check"
     )
   }
@@ -74,6 +77,6 @@ export const readTrustRoot = Effect.fn("readTrustRoot")(function*(
   const { problems, signers } = yield* parseProposedSigners(read.success)
   const [problem] = problems
   if (problem !== undefined) return yield* refuse(`line ${problem.line}: ${problem.issue}`)
-  if (signers.length === 0) return yield* refuse("it names nobody")
+  if (signers.length === 0) return yield* refuse("it names no signer")
   return signers
 })

@@ -1,8 +1,8 @@
-// What a search could not look through.
+// Named item sources that a search could not include.
 import { Effect } from "effect"
 import { namedSources } from "../services/item/ItemSources.ts"
 
-/** Says of each named source that does not answer now that it does not; nothing where all do. */
+/** One note for each named source that does not answer now. */
 export const unansweredSources = Effect.gen(function*() {
   const { named } = yield* namedSources
   const listings = yield* Effect.forEach(named.values(), ({ listing, tier }) => listing(tier, "tool"), {

@@ -1,5 +1,5 @@
-// `kiwi lockfile verify --frozen`: whether everything below `.ai` is signed by a trusted key, locked and unchanged. It is
-// for a fresh clone in CI: it needs no key and no trust on the machine, and runs nothing.
+// `lockfile verify --frozen`: whether everything below `.ai` is signed by a trusted signer, locked and unchanged. For a
+// fresh clone in CI, on a machine without a key and without trust decisions. Findings are its answer, not errors.
 import { Effect, Option, Order, Result } from "effect"
 import * as Checkout from "../layers/Checkout.ts"
 import { checkoutPrograms } from "../layers/env/programs/checkoutPrograms.ts"
@@ -33,8 +33,8 @@ import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import type { ChangedSince } from "./changedSince.ts"
 import { changedSince } from "./changedSince.ts"
 import { isOfProject } from "./help.ts"
-import { notItems, scriptInterpreters } from "./notItems.ts"
 import { readTrustRoot } from "./trustRoot.ts"
+import { scriptInterpreters, unsignableFiles } from "./unsignableFiles.ts"
 
 export interface VerifyFrozenInput {
   /** The project's real path. */
@@ -58,7 +58,7 @@ export interface FrozenProblem {
 export interface VerifiedFrozen {
   readonly ok: boolean
   readonly trust: {
-    /** Where the signers come from. `checkout`: the answer proves only that the checkout agrees with itself. */
+    /** The origin of the signers. With `checkout` the answer only proves that the checkout is consistent. */
     readonly from: "file" | "checkout"
     readonly file?: string
     readonly signers: ReadonlyArray<{
@@ -69,22 +69,22 @@ export interface VerifiedFrozen {
   }
   readonly checked: Readonly<Record<ItemType | "lock", number>>
   readonly problems: ReadonlyArray<FrozenProblem>
-  /** Findings that do not make it fail: a lock without its tool, a file that is not an item. */
+  /** Findings that do not make the check fail: a lock without its tool, a file that is not an item. */
   readonly warnings: ReadonlyArray<FrozenProblem>
   readonly base?: ChangedSince
 }
 
-/** The checkout's files are named, but not quoted. */
-const quiet = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
+/** Text of the checkout's files is not repeated: the files are only named. */
+const hideQuote = (error: KiwiError): KiwiError => error instanceof ItemInvalid ? withoutWords(error) : error
 
 const problemOf = (item: string, found: KiwiError, remediation?: string): FrozenProblem => {
   const code = codeOf(found)
-  // Only resolving a chain fails with one here.
+  // Here only resolving a chain fails with this error.
   if (found.chain !== undefined) {
-    const message = "What it is built on cannot be resolved; it is not quoted, since nobody trusts the project"
+    const message = "Its chain cannot be resolved; the error is not quoted, since the project is not trusted"
     return { item, problem: "chain broken", code, message, remediation: `Look at the file itself: ${item}` }
   }
-  const error = quiet(found)
+  const error = hideQuote(found)
   return {
     item,
     problem: found.brief ?? stateOf(found),
@@ -94,10 +94,10 @@ const problemOf = (item: string, found: KiwiError, remediation?: string): Frozen
   }
 }
 
-const keyOf = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
+const lockKey = (root: { readonly tool_id: string; readonly version: string; readonly category: string }): string =>
   `${root.category}/${root.tool_id}@${root.version}`
 
-/** What is wrong with a tool's lock. Interpreter and packages are not compared: they are the machine's, not the checkout's. */
+/** Problems of a tool's lock. Interpreter and packages of this machine are not compared: the checkout does not have them. */
 const lockProblem = (
   chain: Chain,
   locks: ReadonlyMap<string, ReadonlyArray<StoredLock>>,
@@ -105,7 +105,7 @@ const lockProblem = (
 ): LockMissing | LockMismatch | undefined => {
   const now = freeze(chain, sha256)
   const { tool_id: tool, version } = now.root
-  const own = (locks.get(keyOf(now.root)) ?? [])
+  const own = (locks.get(lockKey(now.root)) ?? [])
     .filter((lock) => !lock.variant || lock.lockfile.chain_hash === now.chain_hash)
   const found = checkChain(chain, now, own)
   if (found !== undefined) return "_tag" in found ? found : undefined
@@ -118,7 +118,7 @@ const verifyItems = Effect.fnUntraced(function*(signedBy: string) {
   const parser = yield* ItemParser
   const problems = new Map<string, FrozenProblem>()
   const tools: Array<Tool> = []
-  /** A link that many chains share gets one row. */
+  /** One row for a link that many chains share. */
   const report = (item: string, error: KiwiError) => {
     const remediation = error._tag === "SignerUntrusted" ? signedBy : undefined
     const problem = problemOf(item, error, remediation)
@@ -148,8 +148,11 @@ const queryOf = ({ location }: Tool) => ({
   tier: "project" as const
 })
 
-/** Interpreters and launchers in the whole checkout that the project lies in; those below `.ai/scripts` are told with what nobody can sign there. */
-const broughtPrograms = Effect.fnUntraced(function*(project: string) {
+/**
+ * Interpreters and launchers in the whole checkout that the project lies in, except those below `.ai/scripts`, which
+ * are reported with the other files there that nobody can sign.
+ */
+const programFindings = Effect.fnUntraced(function*(project: string) {
   const { userHome } = yield* KiwiHome
   const named = Option.getOrUndefined(yield* variable("UV_PROJECT_ENVIRONMENT"))
   const at = { root: project, checkout: checkoutAround(project, userHome) }
@@ -165,13 +168,13 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
       problem: counting ? "interpreter" : "program",
       code: "CHECKOUT_PROGRAM",
       message: counting
-        ? `It is ${is}, and tools of the project would run by it`
-        : `It is ${is}, called like a program that runs code`,
+        ? `It is ${is}, and tools of the project would run with it`
+        : `It is ${is}, with the name of a program that runs code`,
       remediation: counting
         ? `Keep it out of the repository (git rm -r --cached ${
           /^(?:\.\.\/)*[^/]+/.exec(path)?.[0]
         }), and make it after this check`
-        : "Look at it whenever it changes, or keep it out of the repository"
+        : "Read it whenever it changes, or keep it out of the repository"
     }))
   const rest = (item: string, message: string): FrozenProblem => ({
     item,
@@ -181,7 +184,7 @@ const broughtPrograms = Effect.fnUntraced(function*(project: string) {
     remediation: "Check a fresh clone, before anything is installed into it"
   })
   return {
-    problems: [...rows(true), ...(cut ? [rest(".", "The tree is too large to be looked at to its end")] : [])],
+    problems: [...rows(true), ...(cut ? [rest(".", "The tree is too large to be checked completely")] : [])],
     warnings: [...rows(false), ...(more === 0 ? [] : [rest(".", `${more} more programs are not named here`)])]
   }
 })
@@ -192,7 +195,7 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   const { locations, problems, report, tools, verifier } = yield* verifyItems(signedBy)
   const { invalid, locks } = yield* store.list({ scope: "project" })
   for (const lock of invalid) report(lock.lockfile, lock)
-  const known = Map.groupBy(locks, ({ lockfile }) => keyOf(lockfile.root))
+  const known = Map.groupBy(locks, ({ lockfile }) => lockKey(lockfile.root))
   const resolved = yield* chains.resolveBatch(tools.map(queryOf))
   for (const [index, result] of resolved.entries()) {
     const tool = showLocation(tools[index]!.location)
@@ -211,53 +214,55 @@ const verifyAll = Effect.fnUntraced(function*(project: string, signedBy: string)
   }
   const there = new Set(
     tools.map(({ location: { category, id }, version }) =>
-      keyOf({ tool_id: id, version, category: lockCategory(category) })
+      lockKey({ tool_id: id, version, category: lockCategory(category) })
     )
   )
-  const orphans = locks.filter((lock) => !there.has(keyOf(lock.lockfile.root)))
-  const told = new Set([...problems.values()].map(({ item }) => item))
-  const strays = (yield* notItems(project, locations)).filter((path) => !told.has(`project:${path}`))
+  const orphans = locks.filter((lock) => !there.has(lockKey(lock.lockfile.root)))
+  const reported = new Set([...problems.values()].map(({ item }) => item))
+  const unsigned = (yield* unsignableFiles(project, locations)).filter((path) => !reported.has(`project:${path}`))
     .map((path) => ({ path, isInterpreter: scriptInterpreters.has(path) }))
   const unsignable = (isInterpreter: boolean) =>
-    strays.filter((stray) => stray.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
+    unsigned.filter((file) => file.isInterpreter === isInterpreter).map(({ path }): FrozenProblem => ({
       item: `project:${path}`,
       problem: isInterpreter ? "interpreter" : "no item",
       code: "NOT_AN_ITEM",
       message: isInterpreter
-        ? "Nobody can sign this, and tools of the project would be run by what is in it"
-        : "Nobody can sign this: it is no item, no setting and no lock",
+        ? "Nobody can sign this, and tools of the project would run with an interpreter in it"
+        : "Nobody can sign this: it is not an item, a setting or a lock",
       remediation: isInterpreter
         ? `Keep it out of the repository (git rm -r --cached .ai/${path}), and make it after this check`
-        : "Move it out of .ai, or look at it whenever it changes"
+        : "Move it out of .ai, or read it whenever it changes"
     }))
-  const brought = yield* broughtPrograms(project)
+  const programs = yield* programFindings(project)
   const of = (type: ItemType) => locations.filter((location) => location.type === type).length
   return {
     checked: { directive: of("directive"), tool: of("tool"), knowledge: of("knowledge"), lock: locks.length },
-    problems: [...problems.values(), ...unsignable(true), ...brought.problems].toSorted(
+    problems: [...problems.values(), ...unsignable(true), ...programs.problems].toSorted(
       Order.mapInput(Order.String, (problem) => problem.item)
     ),
     warnings: [
-      ...orphans.map((lock): FrozenProblem => ({
-        item: showLock(lock),
-        problem: "no tool",
-        code: "LOCK_WITHOUT_TOOL",
-        message:
-          `There is no tool ${lock.lockfile.root.tool_id} ${lock.lockfile.root.version} here that this lock could be for`,
-        remediation: "Delete the file, or bring the tool back"
-      })),
+      ...orphans.map((lock): FrozenProblem => {
+        const { tool_id, version } = lock.lockfile.root
+        return {
+          item: showLock(lock),
+          problem: "no tool",
+          code: "LOCK_WITHOUT_TOOL",
+          message: `The tool of this lock, ${tool_id} ${version}, does not exist here`,
+          remediation: "Delete the file, or restore the tool"
+        }
+      }),
       ...unsignable(false),
-      ...brought.warnings
+      ...programs.warnings
     ]
   }
 })
 
 const addTo = {
-  file: "Have it signed by somebody whom the trust file names, or add that signer to the trust file",
-  checkout: "Have it signed by somebody whom .ai/config/trust.yaml names, or add that signer there"
+  file: "Have it signed by a signer whom the trust file names, or add the signer to that file",
+  checkout: "Have it signed by a signer whom .ai/config/trust.yaml names, or add the signer there"
 }
 
-/** Runs nothing of the project, and reads nothing that this machine has decided about it. */
+/** Runs nothing of the project, and does not use this machine's trust decisions about it. */
 export const verifyFrozen = Effect.fn("verifyFrozen")(function*({ base, project, trust }: VerifyFrozenInput) {
   const signers: ReadonlyArray<Signer> | undefined = trust === undefined
     ? undefined

@@ -114,7 +114,7 @@ describeWith(["python3", "bash"], "kiwi demo", () => {
     assert.include(stderr, "DEMO_FAILED")
     assert.include(
       stderr,
-      "Scene 5 of the demo, \"It runs Python, bash and Node\", went otherwise: add answered {\"sum\":4}"
+      "Scene 5 of the demo, \"It runs Python, bash and Node\", failed: add answered {\"sum\":4}"
     )
     assert.deepStrictEqual(left(), untouched)
   })

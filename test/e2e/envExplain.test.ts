@@ -240,7 +240,7 @@ describe("runs with the interpreter that env explain named", () => {
     assert.deepStrictEqual(found.warnings, [{ file: "project:.env", line: 2, issue: "expected NAME=value" }])
     assert.match(
       asText.stdout,
-      /API_TOKEN = ‹redacted› {2}the environment that Kiwi was started with\n {2}beat ‹redacted› from \.env, line 1\n/
+      /API_TOKEN = ‹redacted› {2}the environment that Kiwi was started with\n {2}overrides ‹redacted› from \.env, line 1\n/
     )
     assert.match(asText.stdout, /OTHER is not set\n/)
     assert.match(asText.stdout, /warning: \.env:2: expected NAME=value/)

@@ -8,7 +8,7 @@ import type { Machine } from "../support/kiwiProgram.ts"
 import { person } from "../support/person.ts"
 import { describeWith } from "../support/realParts.ts"
 
-const [present, fresh, again] = ["Passphrase: ", "not shown): ", "The same again: "]
+const [present, fresh, again] = ["Passphrase: ", "not shown): ", "Repeat the new passphrase: "]
 const words = "open sesame"
 
 describeWith(["python3"], "kiwi identity encrypt", () => {
@@ -44,7 +44,7 @@ describeWith(["python3"], "kiwi identity encrypt", () => {
     })
     assert.deepStrictEqual([right.code, right.unasked], [0, 0], right.shown)
     assert.notInclude(right.shown, "sesame")
-    assert.include(right.shown, "That is not it.")
+    assert.include(right.shown, "That is not the passphrase.")
 
     touch(`${readFileSync(tool, "utf8")}\n# changed again\n`)
     const wrong = await machine.onTerminal(["sign", "tool", "add"], {

@@ -1,4 +1,4 @@
-// The command line, and what it takes from Node. kiwi.ts loads it where there is a command to parse.
+// The command line with its Node services. kiwi.ts loads this module only if there is a command to parse.
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

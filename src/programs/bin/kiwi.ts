@@ -1,4 +1,4 @@
-/** The `kiwi` program: what the command line takes from its process, and how the process ends. */
+/** The `kiwi` program: gives the command line its process (arguments, streams, variables) and sets the exit code. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -19,11 +19,11 @@ import { reserveStdout } from "../mcp/transport/reserveStdout.ts"
 import { TurnScheduler } from "./TurnScheduler.ts"
 
 const toPipe = (stream: NodeJS.WriteStream): Pipe => {
-  // A reader that went away is no failure: `kiwi logs | head` has what it wanted.
+  // A closed pipe is not a failure: in `kiwi logs | head`, head ends first.
   stream.on("error", () => {})
   return {
     isTerminal: stream.isTTY === true,
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     columns: stream.columns > 0 ? stream.columns : 80,
     write: (text) =>
       Effect.callback((resume) => {
@@ -55,13 +55,13 @@ const shell = Layer.sync(Shell, () => ({
 
 const args = process.argv.slice(2)
 
-// A title is written over the arguments, by which what runs below a Kiwi knows it.
+// Setting a title would overwrite the arguments, by which child processes recognise Kiwi.
 if (/(^|\s)--title\b/.test([...process.execArgv, process.env["NODE_OPTIONS"]].join(" "))) {
   process.title = ["kiwi", ...args].join(" ")
 }
 const plain = parsePlainServe(args)
 
-// What a client starts for every session loads the server; everything else the whole command line.
+// Clients start `kiwi serve` for every session, so it loads the server only. Everything else loads the command line.
 const program = plain === undefined
   ? Effect.flatMap(Effect.promise(() => import("./commands.ts")), ({ run }) => run(args))
   : plainServe(plain).pipe(

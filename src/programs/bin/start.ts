@@ -1,4 +1,4 @@
-/** The first module of the `kiwi` program: compiled code is in use before anything large is loaded. */
+/** The first module of the `kiwi` program: turns the compile cache on before anything large is loaded. */
 import { enableCompileCache } from "node:module"
 import { compiledFolder } from "../../layers/workspace/home/compiledFolder.ts"
 

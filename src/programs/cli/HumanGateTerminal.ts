@@ -1,6 +1,6 @@
-// Reaches the person behind a command. What counts is a terminal that a person can be at, where they are shown what they
-// agree to and answer, or the passphrase of their signing key: in KIWI_PASSPHRASE, whose setting is the act, or typed.
-// Where the key has a passphrase, nothing else counts. `--yes` spares the question, and neither of them.
+// Asks the person behind a command. An act needs a terminal that a person can be at, where they read the question and
+// answer it, or the passphrase of their signing key, typed or in KIWI_PASSPHRASE. If the key has a passphrase, only the
+// passphrase is accepted. `--yes` skips the question, but replaces neither of them.
 import { Effect, type FileSystem, type Path, Redacted } from "effect"
 import * as Flag from "effect/cli/Flag"
 import { Identity } from "../../services/identity/Identity.ts"
@@ -28,7 +28,7 @@ const seenAs = {
   wrong: "typed a wrong passphrase"
 } as const
 
-/** A question that ended at a terminal without a yes. */
+/** The error for a question at a terminal that was not answered with yes. */
 export const declinedAt = (
   { name }: OpenTerminal,
   { command, kind, title }: HumanRequest,
@@ -36,15 +36,15 @@ export const declinedAt = (
 ) => new HumanDeclined({ kind, title, command, answer, by: "terminal", seen: `${seenAs[answer]} at ${name}` })
 
 export interface GateOptions {
-  /** `--yes`: do not ask. */
+  /** `--yes`: skip the question. */
   readonly yes: boolean
-  /** Whether the command was told to read data from stdin, so that it need not be a terminal. */
+  /** Whether the command reads data from stdin, so that stdin need not be a terminal. */
   readonly stdinIsData?: boolean
-  /** Whether the command asks for what the act needs at the same terminal, so that there is no question before. */
+  /** Whether the command itself asks for input at the same terminal, so that no question is needed before. */
   readonly asksItself?: boolean
   /**
-   * Whether the act is about bytes that come with Kiwi, or a key that is not there yet: then nobody is needed, but where
-   * the key has a passphrase, and where an agent would do it in a home that is somebody's already.
+   * Whether the act is about bytes that come with Kiwi, or about a key that does not exist yet. Such an act needs no
+   * person, unless the key has a passphrase, or an agent would do it in a home folder that is already in use.
    */
   readonly ownBytes?: boolean
 }
@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   const device = yield* TerminalDevice
   const output = yield* Output
   const { home } = yield* KiwiHome
-  // Before the command changes anything: `init` trusts the project that it makes, and signs then.
+  // Read before the command changes anything: `init` first trusts the new project and then signs.
   const isNewHome = yield* Effect.cached(
     Effect.gen(function*() {
       return (yield* identity.current) === undefined && !(yield* isHomeInUse(home))
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   const paint = output.talkPaint === uncolored ? uncolored : colored
   const given = variable(env, "KIWI_PASSPHRASE")
 
-  /** By which `init` asks once for its two acts. */
+  /** With it, `init` asks once for its two acts. */
   let opened: { readonly seen: string; readonly passphrase: Redacted.Redacted<string> } | undefined
 
   const agreed = ({ digest, kind }: HumanRequest, by: HumanAct["by"], seen: string): HumanAct => ({
@@ -97,21 +97,21 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         opened = { seen: `typed at ${terminal.name}`, passphrase }
         return { ...agreed(request, "passphrase", opened.seen), passphrase }
       }
-      yield* terminal.write("That is not it.\n")
+      yield* terminal.write("That is not the passphrase.\n")
     }
     return yield* declinedAt(terminal, request, "wrong")
   })
 
-  /** Why a passphrase that was given is none of the key's, which has none, and what to do. */
+  /** Why a given KIWI_PASSPHRASE is not used although the key has no passphrase or does not exist, and what to do. */
   const uselessVariable = Effect.fnUntraced(function*({ command }: HumanRequest) {
     if (given === undefined) return undefined
     return (yield* identity.current) === undefined
       ? {
-        why: "KIWI_PASSPHRASE does not count: there is no signing key yet that it opens",
+        why: "KIWI_PASSPHRASE is not used: there is no signing key yet",
         remedy: `Make a key with it, for example KIWI_PASSPHRASE=… kiwi init; or type at a terminal: ${command}`
       }
       : {
-        why: "KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+        why: "KIWI_PASSPHRASE is not used: your signing key has no passphrase",
         remedy: `Put the passphrase on the key, at a terminal: kiwi identity encrypt; or type at a terminal: ${command}`
       }
   })
@@ -127,7 +127,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           if (opened !== undefined) {
             return { ...agreed(request, "passphrase", opened.seen), passphrase: opened.passphrase }
           }
-          // An agent can hide what is above; on Windows it is never to be seen.
+          // An agent can hide its parent processes; on Windows Kiwi cannot read them at all.
           const doubt = agent ?? (above === undefined && platform !== "win32" ? unreadable : undefined)
           if (doubt === undefined) {
             const isOpen = (yield* identity.opensWith(noPassphrase)) === undefined
@@ -150,19 +150,19 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           return agreed(request, "passphrase", `KIWI_PASSPHRASE${asked}`)
         }
         if (opens === false) {
-          // What is typed below an agent passes through it.
+          // What a person types below an agent passes through the agent.
           if (terminal !== undefined && why === undefined) return yield* askPassphrase(request, terminal)
           return yield* required(
             request,
             `your signing key has a passphrase, ${
-              given === undefined ? "KIWI_PASSPHRASE is not set" : "KIWI_PASSPHRASE is not it"
+              given === undefined ? "KIWI_PASSPHRASE is not set" : "KIWI_PASSPHRASE has a wrong one"
             }, and it cannot be typed here: ${why ?? "there is no terminal"}`
           )
         }
         if (why !== undefined || terminal === undefined) {
           const useless = yield* uselessVariable(request)
           const reasons = [why ?? "there is no terminal to ask on", ...(useless === undefined ? [] : [useless.why])]
-          // An agent that was not seen reads this too.
+          // An agent that was not detected reads this too.
           const remedy = useless?.remedy ?? `A person types it at a terminal: ${request.command}`
           return yield* required(request, reasons.join("; "), agent === undefined ? remedy : undefined)
         }
@@ -181,13 +181,13 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   })
 })
 
-/** Lets the person at the terminal answer; `yes`: they need not be asked. */
+/** Provides the gate of the terminal. With `yes` the person is not asked. */
 export const withGate = (yes: boolean, options: Omit<GateOptions, "yes"> = {}) =>
   Effect.provideServiceEffect(HumanGate, make({ ...options, yes }))
 
 export const yesFlag = Flag.Boolean("yes").pipe(
   Flag.withoutNegation,
   Flag.withAlias("y"),
-  Flag.withDescription("Do not ask. It still takes a person at a terminal, or the passphrase of your signing key"),
+  Flag.withDescription("Skip the question. Still needs a person at a terminal, or the passphrase of your signing key"),
   Flag.withDefault(false)
 )

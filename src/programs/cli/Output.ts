@@ -1,5 +1,5 @@
-// What a command says: its answer on stdout, for people or as exactly one JSON value, and everything else on stderr.
-// Colour only on a terminal, and not against NO_COLOR.
+// The output of a command: its answer on stdout, for people or as exactly one JSON value, and everything else on
+// stderr. Colour only on a terminal, and not if NO_COLOR is set.
 import { Clock, Context, Effect, Fiber, Layer, Ref } from "effect"
 import { safeLine, safeText } from "../../services/error/safeText.ts"
 import { Shell, variable } from "./Shell.ts"
@@ -13,25 +13,25 @@ export class Output extends Context.Service<Output, {
   readonly paint: Paint
   /** For text on stderr. */
   readonly talkPaint: Paint
-  /** Columns to lay text out in: those of the terminal, at most 100. */
+  /** Columns for the layout of text: those of the terminal, at most 100. */
   readonly width: number
-  /** Whether stdout is a terminal: what it cannot take raw must be escaped. */
+  /** Whether stdout is a terminal. Text that a terminal would act on has to be escaped then. */
   readonly isTerminal: boolean
-  /** The answer: one value with `--json`, else a text for people, which ends without a line break. */
+  /** Prints the answer: one value with `--json`, else a text for people, given without a line break at its end. */
   readonly answer: (value: unknown, text: (paint: Paint) => string) => Effect.Effect<void>
-  /** A line or more on stderr. */
+  /** Prints one or more lines on stderr. */
   readonly say: (text: string) => Effect.Effect<void>
-  /** Makes the command end with 1, although it did answer: a check found something. */
+  /** Makes the command exit with 1 after its answer: a check found something. */
   readonly failed: Effect.Effect<void>
   readonly exitCode: Effect.Effect<number>
-  /** Shows that something takes its time: after a second, on a terminal. `progress` changes what it says. */
+  /** Shows a spinner on a terminal while an effect runs for more than a second. `progress` changes its text. */
   readonly busy: <A, E, R>(
     what: string,
     run: (progress: (what: string) => Effect.Effect<void>) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R>
 }>()("kiwi/programs/cli/Output") {}
 
-/** Whether `--json` was given, known before the arguments are parsed: wrong usage is reported as JSON too. */
+/** Whether `--json` was given. Known before the arguments are parsed, so that wrong usage is reported as JSON too. */
 export const wantsJson = (args: ReadonlyArray<string>): boolean => {
   const end = args.indexOf("--")
   const given = end === -1 ? args : args.slice(0, end)
@@ -52,7 +52,7 @@ const escapeUnits = (character: string): string =>
     (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
   ).join("")
 
-/** JSON in which what a terminal would act on or hide is escaped: the value is the same. */
+/** JSON in which characters that a terminal would act on or hide are escaped. The value is the same. */
 export const printJson = (value: unknown, indent?: number): string => {
   const text = JSON.stringify(value, null, indent) ?? "null"
   if (safeText(text) === text) return text

@@ -1,14 +1,13 @@
-// What a command gets from the process that it runs in. Filled in by the bin, or by a test; nothing else in this folder
-// looks at the process.
+// What a command gets from its process. The bin or a test provides it; nothing else in this folder reads the process.
 import { Context, type Effect } from "effect"
 import type { Readable, Writable } from "node:stream"
 
 /** One of the two streams that a command writes to. */
 export interface Pipe {
   readonly isTerminal: boolean
-  /** Width of the terminal; 80 where there is none. */
+  /** Width of the terminal; 80 if there is none. */
   readonly columns: number
-  /** Succeeds when the text was handed over, and also when nobody reads any more. */
+  /** Succeeds when the text was written, and also when the stream is closed. */
   readonly write: (data: string | Uint8Array) => Effect.Effect<void>
 }
 
@@ -16,23 +15,23 @@ export class Shell extends Context.Service<Shell, {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Absolute. */
   readonly cwd: string
-  /** The operating-system user: the name that policy knows the caller by. */
+  /** The operating-system user: the caller's name in policy. */
   readonly user: string
   readonly platform: string
   /** Version of Node: `24.1.0`. */
   readonly node: string
-  /** The program and the script that were started: how another process can start this Kiwi again. */
+  /** The program and the script of this process: another process can start this Kiwi by them. */
   readonly started: { readonly node: string; readonly script: string }
   readonly stdin: { readonly isTerminal: boolean }
-  /** Data. */
+  /** For the answer. */
   readonly stdout: Pipe
-  /** Talk. */
+  /** For everything else. */
   readonly stderr: Pipe
-  /** Stdin and stdout as the protocol's own: from then on nothing else reaches stdout. */
+  /** Reserves stdin and stdout for the protocol: from then on nothing else reaches stdout. */
   readonly protocol: Effect.Effect<{ readonly input: Readable; readonly output: Writable }>
 }>()("kiwi/programs/cli/Shell") {}
 
-/** A variable that is set to something. */
+/** A variable that is set and not empty. */
 export const variable = (env: Shell["Service"]["env"], name: string): string | undefined => {
   const value = Object.hasOwn(env, name) ? env[name] : undefined
   return value === undefined || value === "" ? undefined : value

@@ -1,37 +1,37 @@
-// The terminal that a person sits at, whatever stdin and stdout are: a pipe can be fed by anybody, the controlling
-// terminal only by whoever types there.
+// The controlling terminal, whatever stdin and stdout are: any program can write into a pipe, but only the person types
+// at the controlling terminal.
 import { Context, Effect, Layer, Scope } from "effect"
 import { closeSync, constants, openSync, readlinkSync, readSync } from "node:fs"
 import { ReadStream, WriteStream } from "node:tty"
 
 export interface OpenTerminal {
-  /** Its size now; absent or 0 where that is not known. */
+  /** Its size now; absent or 0 if unknown. */
   readonly size?: () => { readonly columns: number; readonly rows: number }
-  /** For the record: "/dev/pts/3". */
+  /** For the audit: "/dev/pts/3". */
   readonly name: string
   readonly write: (text: string) => Effect.Effect<void>
   /**
-   * One line without its end, after a prompt; `undefined` when the terminal is gone. What was typed before the prompt is
-   * shown is dropped: it answers something else.
+   * Shows a prompt and reads one line, without its line end; `undefined` if the terminal is gone. Input from before the
+   * prompt is dropped: it does not answer this question.
    */
   readonly readLine: (prompt: string) => Effect.Effect<string | undefined>
-  /** One key, without Enter and not shown; `undefined` when the terminal is gone, and for Ctrl-C and Ctrl-D. */
+  /** Reads one key, without Enter and without echo; `undefined` if the terminal is gone, and for Ctrl-C and Ctrl-D. */
   readonly readKey: Effect.Effect<string | undefined>
   /**
-   * One line after a prompt, and what is typed is shown nowhere; `undefined` also for Ctrl-C and Ctrl-D. What was typed
-   * before is dropped here too: a passphrase is a yes.
+   * Shows a prompt and reads one line without echo; `undefined` also for Ctrl-C and Ctrl-D. Earlier input is dropped
+   * here too: typing a passphrase is a yes.
    */
   readonly readSecret: (prompt: string) => Effect.Effect<string | undefined>
 }
 
 export class TerminalDevice extends Context.Service<TerminalDevice, {
-  /** The controlling terminal, until the scope closes; `undefined` where there is none. */
+  /** Opens the controlling terminal until the scope closes; `undefined` if there is none. */
   readonly open: Effect.Effect<OpenTerminal | undefined, never, Scope.Scope>
 }>()("kiwi/programs/cli/TerminalDevice") {}
 
 const longestLine = 4096
 
-/** Takes what lies in the terminal's buffer, unfinished lines too, and what was read from it while nobody asked. */
+/** Drops pending input: the terminal's buffer, unfinished lines too, and what was read before a prompt. */
 const dropTyped = (device: string, input: ReadStream): void => {
   while (input.read() !== null);
   let typed: number
@@ -74,7 +74,7 @@ const readUntilEnd = (input: ReadStream) =>
     return Effect.sync(() => done(undefined))
   })
 
-/** Key by key, until `take` has an answer. The terminal is as it was before, whatever ends this. */
+/** Reads key by key until `take` returns an answer. The terminal's mode is always restored. */
 const readRaw = (input: ReadStream, take: (character: string) => string | undefined, start = () => {}) =>
   Effect.callback<string | undefined>((resume) => {
     const done = (answer: string | undefined) => {
@@ -92,7 +92,7 @@ const readRaw = (input: ReadStream, take: (character: string) => string | undefi
         if (answer !== undefined) return done(answer)
       }
     }
-    // Before the prompt: who is fast would be seen otherwise.
+    // Before the prompt: otherwise keys that are typed early would be shown.
     input.setRawMode(true)
     input.on("data", onData)
     input.on("end", onEnd)
@@ -113,7 +113,7 @@ const readHidden = (device: string, input: ReadStream, output: WriteStream, prom
     }, () => output.write(prompt))
   })
 
-/** The terminal that stdin is, since the device's own name is the same for everybody. */
+/** The name of stdin's terminal, since /dev/tty has the same name in every session. */
 const nameOf = (device: string): string => {
   try {
     const name = readlinkSync("/proc/self/fd/0")
@@ -169,5 +169,5 @@ export const make = (device: string) =>
     )
   })
 
-/** Where there is no such device, as on Windows, there is no terminal to ask on. */
+/** Without such a device, as on Windows, there is no terminal to ask on. */
 export const layer = Layer.succeed(TerminalDevice, make("/dev/tty"))

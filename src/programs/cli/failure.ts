@@ -1,5 +1,5 @@
-// How a failure reaches a person or a program: one error line, what it is about, and a hint; or one JSON object. Never
-// a stack trace: an unexpected failure gets an id that is the same for the same failure.
+// Prints a failure: for people an error line, its subject and a hint; for programs one JSON object. Never a stack
+// trace: a defect gets an id instead, which is the same for the same defect.
 import { Cause, Effect, Schema } from "effect"
 import * as CliError from "effect/cli/CliError"
 import { sha256 } from "../../layers/identity/sha256.ts"
@@ -11,7 +11,7 @@ import { Output } from "./Output.ts"
 import { indented } from "./text.ts"
 import type { Paint } from "./text.ts"
 
-/** The command line is not one that Kiwi has. */
+/** The command line is wrong. */
 export class InvalidUsage extends Schema.TaggedError<InvalidUsage>()("InvalidUsage", {
   /** The words that name the command: "kiwi trust add". */
   command: Schema.String,
@@ -25,20 +25,20 @@ export class InvalidUsage extends Schema.TaggedError<InvalidUsage>()("InvalidUsa
   }
 }
 
-/** Kiwi failed in a way that it should not be able to. */
+/** Kiwi has a defect. */
 export class Unexpected extends Schema.TaggedError<Unexpected>()("Unexpected", {
-  /** The same for the same failure: what to report. */
+  /** Equal for the same defect, for a report. */
   id: Schema.String
 }) {
   override get message() {
-    return `Kiwi failed in a way that it should not be able to (${this.id})`
+    return `Kiwi failed because of a defect in Kiwi (${this.id})`
   }
   get remediation() {
-    return "Run `kiwi doctor`, which looks at the usual causes; if it finds none, report this with the id"
+    return "Run `kiwi doctor`, which checks the usual causes; if it finds none, report this with the id"
   }
 }
 
-/** What a message already says is not said again. */
+/** Details that the message has already are left out. */
 const causes = (message: string, cause: ErrorCause | undefined): ReadonlyArray<string> =>
   cause === undefined ? [] : [
     ...(message.includes(cause.message) ? [] : [`because: ${safeText(cause.message)}`]),
@@ -73,7 +73,7 @@ const report = Effect.fnUntraced(function*(failed: ErrorObject) {
   yield* output.say(renderError(error, output.talkPaint))
 })
 
-/** The same failure has the same id: what it said, and the places in the program that it came through. */
+/** An id from the defect's message and stack, so that the same defect has the same id. */
 const failureId = (cause: Cause.Cause<unknown>): string => {
   const defect = Cause.squash(cause)
   const text = defect instanceof Error ? `${defect.name}\n${defect.stack ?? defect.message}` : String(defect)
@@ -85,13 +85,13 @@ const usageErrors = (error: CliError.CliError): { readonly path: ReadonlyArray<s
   if (error._tag !== "ShowHelp") return { path: ["kiwi"], message: error.message }
   const [first, ...others] = error.errors
   const path = error.commandPath
-  // One mistake often makes others: an unknown command is also an argument too many.
-  if (first === undefined) return { path, message: `${path.join(" ")} needs to know what to do` }
+  // One mistake often causes others: an unknown command also counts as an argument too many.
+  if (first === undefined) return { path, message: `${path.join(" ")} needs a command` }
   const all = first._tag === "UnknownSubcommand" ? [first] : [first, ...others]
   return { path, message: all.map((e) => e.message.replaceAll(/\n\s*\n/g, "\n")).join("\n") }
 }
 
-/** Prints a failure and says how the process is to end. */
+/** Prints a failure and returns the exit code. */
 export const fail = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   const failure = cause.reasons.find(Cause.isFailReason)
   const error = failure?.error

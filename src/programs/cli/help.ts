@@ -1,4 +1,4 @@
-// Help that teaches: what a command is for, how it is typed, examples before the list of flags, and where to go next.
+// Formats help: what a command is for, its usage, examples before the list of flags, and what to do next.
 import { Context, Effect, Option } from "effect"
 import type * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
@@ -8,7 +8,7 @@ import { Output } from "./Output.ts"
 import { definitions, indented, wrap } from "./text.ts"
 import type { Paint } from "./text.ts"
 
-/** What to look at next, for the end of a command's help: a command and what it does. */
+/** Adds the commands to try next, with a description each, to the end of a command's help. */
 class Next extends Context.Reference<ReadonlyArray<readonly [command: string, why: string]>>(
   "kiwi/programs/cli/Next",
   { defaultValue: () => [] }
@@ -25,7 +25,7 @@ const text = (description: Option.Option<string>): string => Option.getOrElse(de
 const flags = (docs: ReadonlyArray<FlagDoc>): ReadonlyArray<readonly [string, string]> =>
   docs.map((flag) => [flagName(flag), text(flag.description)])
 
-/** `kiwi run <TYPE> <ID> [flags]`, with the commands in place where there are some. */
+/** `kiwi run <TYPE> <ID> [flags]`, or `kiwi <command> [flags]` for a command with subcommands. */
 const usage = (doc: HelpDoc): string => {
   const names = (doc.args ?? []).map(({ name, required, variadic }) => {
     const shown = `<${name}>${variadic ? "…" : ""}`
@@ -46,7 +46,7 @@ interface Section {
 
 /** Everything but description, usage and examples, as titled lists. */
 const sectionsOf = (doc: HelpDoc): ReadonlyArray<Section> => {
-  // What is the root's own, every command inherits.
+  // Every command inherits the root's flags.
   const isRoot = (doc.commandPath ?? []).length < 2
   const shared = isRoot ? doc.flags : doc.inheritedFlags ?? []
   return [
@@ -92,7 +92,7 @@ const toJson = (doc: HelpDoc) => ({
   }))
 })
 
-/** Answers `--help` and `--version`. Wrong usage is reported where every failure is. */
+/** Prints `--help` and `--version`. Wrong usage is reported like other failures, in failure.ts. */
 export const presenter: Effect.Effect<CliOutput.Presenter, never, Output> = Effect.map(
   Effect.service(Output),
   (output) => ({
@@ -114,7 +114,7 @@ export const presenter: Effect.Effect<CliOutput.Presenter, never, Output> = Effe
   })
 )
 
-/** What `kiwi` alone says. */
+/** What `kiwi` without arguments prints. */
 export const welcome = (paint: Paint, project: { readonly root: string } | undefined): string =>
   [
     `${paint.bold("Kiwi")} ${version} finds, proves, permits, runs and records tools for AI agents.`,
@@ -122,7 +122,7 @@ export const welcome = (paint: Paint, project: { readonly root: string } | undef
       definitions([
         ["kiwi init", "make this folder a project that works at once, and see how to connect your agent"],
         ["kiwi search WORDS", "find tools, directives and knowledge, and whether they can run now"],
-        ["kiwi explain ID", "why something does not run, and the command that changes that"],
+        ["kiwi explain ID", "why something does not run, and the command that helps"],
         ["kiwi serve", "the MCP server that an agent starts"],
         ["kiwi --help", "all commands"]
       ], 80)

@@ -1,10 +1,10 @@
-// Whether Kiwi's folder is somebody's already: a project or a signer was trusted there, or a key was kept.
+// Whether Kiwi's own folder is in use already: it has a trust decision or a key.
 import { Effect, FileSystem, Path } from "effect"
 
 export const isHomeInUse = Effect.fnUntraced(function*(home: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  // What cannot be read counts as there.
+  // A file that cannot be read counts as present.
   const isThere = (...parts: ReadonlyArray<string>) =>
     Effect.orElseSucceed(files.exists(path.join(home, ...parts)), () => true)
   if ((yield* isThere("signers.json")) || (yield* isThere("keys"))) return true

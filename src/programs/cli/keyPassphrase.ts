@@ -1,5 +1,5 @@
-// Asks for the passphrase of the signing key: at the controlling terminal, hidden, and nowhere else. It is asked for
-// once the person has agreed, and before anything is locked or written.
+// Asks for the passphrase of the signing key, at the controlling terminal only and without echo. Kiwi asks after the
+// person has agreed, and before anything is locked or written.
 import { Effect, Redacted, Result } from "effect"
 import { exactLine } from "../../services/error/exactText.ts"
 import { Identity } from "../../services/identity/Identity.ts"
@@ -23,12 +23,12 @@ const ask = Effect.fnUntraced(function*(
   return typed === undefined || typed === "" ? yield* declinedAt(terminal, request, "nothing") : Redacted.make(typed)
 })
 
-/** The passphrase that the key has; after three that it has not, the last one, which Identity refuses. */
+/** The passphrase of the key. After three wrong ones the last one, which Identity refuses. */
 export const askPresent = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
   const identity = yield* Identity
   let typed = yield* ask(terminal, "Passphrase of your signing key: ", request)
   for (let turn = 1; turn < tries && (yield* identity.opensWith(typed)) !== true; turn++) {
-    yield* terminal.write("That is not it.\n")
+    yield* terminal.write("That is not the passphrase.\n")
     typed = yield* ask(terminal, "Passphrase of your signing key: ", request)
   }
   return typed
@@ -38,25 +38,25 @@ const askTwice = Effect.fnUntraced(function*(terminal: OpenTerminal, request: Hu
   const typed = yield* ask(terminal, "New passphrase (at least 8 characters, not shown): ", request)
   const issue = passphraseIssue(Redacted.value(typed))
   if (issue !== undefined) return yield* new PassphraseRefused({ issue })
-  const again = yield* ask(terminal, "The same again: ", request)
+  const again = yield* ask(terminal, "Repeat the new passphrase: ", request)
   if (Redacted.value(again) === Redacted.value(typed)) return typed
   return yield* new PassphraseRefused({ issue: "was typed differently the second time" })
 })
 
-/** A new one, typed twice; after three that will not do, the last one's issue. */
+/** Asks for a new passphrase, typed twice. After three unusable ones, fails with the last one's issue. */
 export const askNew = Effect.fnUntraced(function*(terminal: OpenTerminal, request: HumanRequest) {
   for (let turn = 1; turn < tries; turn++) {
     const typed = yield* Effect.result(askTwice(terminal, request))
     if (Result.isSuccess(typed)) return typed.success
     if (typed.failure._tag !== "PassphraseRefused") return yield* typed.failure
-    yield* terminal.write(`It ${typed.failure.issue}. Once more:\n`)
+    yield* terminal.write(`It ${typed.failure.issue}. Try again:\n`)
   }
   return yield* askTwice(terminal, request)
 })
 
 /**
- * Adds the passphrase to an act of signing where the key needs one. Where there is no terminal the act stays as it is,
- * and Identity says what to do.
+ * Adds the passphrase to an act of signing if the key has one. Without a terminal the act is not changed, and
+ * Identity's error says what to do.
  */
 export const withKeyPassphrase = Effect.provideServiceEffect(
   HumanGate,

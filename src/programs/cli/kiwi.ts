@@ -1,4 +1,4 @@
-// The command tree, and one run of it.
+// The command tree, and running one command.
 import { Effect } from "effect"
 import type { FileSystem, Layer, Path, Stdio, Terminal } from "effect"
 import * as CliConfig from "effect/cli/CliConfig"
@@ -20,8 +20,10 @@ import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
+import { auditAnchorCommand, auditGroup, auditShowCommand, auditVerifyCommand, logsCommand } from "./commands/audit.ts"
 import { chainCommand } from "./commands/chain.ts"
 import { demoCommand } from "./commands/demo.ts"
+import { completionsCommand, doctorCommand } from "./commands/doctor.ts"
 import {
   envExplainCommand,
   envGroup,
@@ -31,14 +33,6 @@ import {
   secretSetCommand
 } from "./commands/env.ts"
 import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
-import {
-  auditAnchorCommand,
-  auditGroup,
-  auditShowCommand,
-  auditVerifyCommand,
-  logsCommand
-} from "./commands/evidence.ts"
-import { loadCommand, searchCommand } from "./commands/find.ts"
 import { identityCommand, identityDecryptCommand, identityEncryptCommand } from "./commands/identity.ts"
 import { initCommand } from "./commands/init.ts"
 import {
@@ -54,11 +48,11 @@ import {
   lockfileValidateCommand,
   lockfileVerifyCommand
 } from "./commands/lockfileChecks.ts"
-import { completionsCommand, doctorCommand } from "./commands/machine.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
+import { loadCommand, searchCommand } from "./commands/search.ts"
 import { serveCommand } from "./commands/serve.ts"
+import { signCommand } from "./commands/sign.ts"
 import {
-  signCommand,
   trustAddCommand,
   trustGroup,
   trustListCommand,
@@ -74,7 +68,7 @@ import { Shell } from "./Shell.ts"
 import type { TerminalDevice } from "./TerminalDevice.ts"
 import { toExitCode } from "./toExitCode.ts"
 
-/** What commands take from the process-level kernel. */
+/** The services that commands use of the process-level kernel. */
 export type KernelServices =
   | ChildProcesses
   | Identity
@@ -110,7 +104,7 @@ const rootCommand = root.pipe(
   withNext(["kiwi COMMAND --help", "what a command is for, with examples"])
 )
 
-/** `kernel` is built when a command runs that needs it: not for help, and not for wrong usage. */
+/** `kernel` is built only when a command that needs it runs: not for help or wrong usage. */
 export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, R>) => {
   const tree = rootCommand.pipe(
     Command.provide(kernel),
@@ -208,7 +202,7 @@ export type Environment =
   | Terminal.Terminal
   | TerminalDevice
 
-/** Runs one command. Never fails: what goes wrong has been said when this succeeds with the exit code. */
+/** Runs one command and returns the exit code. Never fails: it prints every failure. */
 export const runKiwi = Effect.fn("kiwi")((
   args: ReadonlyArray<string>,
   kernel: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid, Environment>

@@ -1,16 +1,15 @@
-// `kiwi serve` as every client's configuration has it, without the parser of the command line: the start of a session
-// waits for it, and the parser with its help, prompts and completions is a sixth of that. What is written in any other
-// way, or wrong, is the parser's.
+// `kiwi serve` in the form of clients' configurations, without the command-line parser, which takes a sixth of the time
+// that a session needs to start. Any other form, or wrong usage, goes to the parser.
 import { Effect } from "effect"
 import { Lineage } from "../../services/presence/Lineage.ts"
 import { startedBy, whyNotAnswered } from "../../services/presence/presence.ts"
-import { keyOf } from "./keyOf.ts"
 import { Output } from "./Output.ts"
+import { resolveProject } from "./resolveProject.ts"
 import { Shell } from "./Shell.ts"
 
 export interface PlainServe {
   readonly project: string | undefined
-  /** The name that policy knows the client by. */
+  /** The client's name in policy. */
   readonly client: string | undefined
 }
 
@@ -28,17 +27,17 @@ export const parsePlainServe = ([command, ...args]: ReadonlyArray<string>): Plai
   return { project: given.get("--project"), client: given.get("--client") }
 }
 
-/** A folder that is not there is the server's to report, call by call. */
+/** A missing folder is reported by the server, for each call. */
 export const projectToServe = Effect.fnUntraced(function*(dir: string | undefined) {
   const output = yield* Output
   return yield* Effect.catchTag(
-    keyOf(dir),
+    resolveProject(dir),
     "ProjectNotFound",
     (error) => Effect.as(output.say(`${output.talkPaint.yellow("warning")}: ${error.message}`), error.dir)
   )
 })
 
-/** Whether a client's answers are a person's: read at the start, since whoever started the server may be gone later. */
+/** Whether a client's answers count as a person's. Read at the start: later, the parent process may be gone. */
 export const readPresence = Effect.fnUntraced(function*(transport: "stdio" | "http") {
   const { env, started } = yield* Shell
   const lineage = yield* Effect.flatMap(Lineage, ({ read }) => read)

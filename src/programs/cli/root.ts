@@ -1,4 +1,4 @@
-// What every command shares: the flags --project and --json, which project a command is about, and who calls.
+// Shared by all commands: the flags --project and --json, the project of the command, and its caller.
 import { Effect, Option } from "effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -9,15 +9,17 @@ import type { ProjectKey } from "../../layers/Projects.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { safeText } from "../../services/error/safeText.ts"
-import { keyOf } from "./keyOf.ts"
 import { Output } from "./Output.ts"
+import { resolveProject } from "./resolveProject.ts"
 import { Shell } from "./Shell.ts"
 
 export const root = Command.make("kiwi").pipe(
   Command.withSharedFlags({
     project: Flag.String("project").pipe(
       Flag.withMetavar("DIR"),
-      Flag.withDescription("The project's folder. Default: the nearest folder from here upwards that has an .ai"),
+      Flag.withDescription(
+        "The project's folder. Default: the nearest folder with an .ai, from the current one upwards"
+      ),
       Flag.optional
     ),
     json: Flag.Boolean("json").pipe(
@@ -28,13 +30,13 @@ export const root = Command.make("kiwi").pipe(
   })
 )
 
-/** The real path of the project that this command is about, or "" where there is none. */
+/** The real path of the project that this command is about, or "" if there is none. */
 export const projectKey = Effect.gen(function*() {
   const { project } = yield* root
-  return yield* keyOf(Option.getOrUndefined(project))
+  return yield* resolveProject(Option.getOrUndefined(project))
 })
 
-/** Runs an effect with the services of the project that this command is about. What it warns of goes to stderr. */
+/** Runs an effect with the services of this command's project. Prints warnings on stderr. */
 export const inProject = <A, E, R>(
   effect: (project: ProjectKey) => Effect.Effect<A, E, R | ProjectServices>
 ) =>

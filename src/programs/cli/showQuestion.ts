@@ -1,5 +1,6 @@
-// Shows a question on the person's terminal, all of it: a page at a time where it is longer than the screen, with the
-// verdict once more at the end. Kiwi is its own pager, since another one would obey the environment and could run things.
+// Shows the whole question on the person's terminal, page by page if it is longer than the screen, and repeats the
+// summary at the end. Kiwi has a pager of its own: the environment could choose another pager, which could run
+// programs.
 import { Effect } from "effect"
 import { mostColumns } from "../../services/error/exactText.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -7,10 +8,10 @@ import { fullText, verdictLines } from "../question.ts"
 import type { OpenTerminal } from "./TerminalDevice.ts"
 import type { colored } from "./text.ts"
 
-/** Begins each row that goes on with a line, so that no text of an item's stands where Kiwi's own lines begin. */
+/** Marks each row that continues a line, so that no text of an item stands where Kiwi's own lines begin. */
 const goesOn = "… "
 
-/** Cuts a line before any terminal would wrap it. */
+/** Splits a line into rows before any terminal would wrap it. */
 const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   const rows: Array<string> = []
   let [row, width, isEmpty] = ["", 0, true]
@@ -28,7 +29,7 @@ const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   return [...rows, row]
 }
 
-/** What the person wants to see; any other key is nothing. */
+/** The person's choice in the pager. Other keys are ignored. */
 const readChoice = (readKey: OpenTerminal["readKey"]): Effect.Effect<"next" | "all" | "stop"> =>
   Effect.flatMap(readKey, (key) => {
     switch (key) {
@@ -48,7 +49,7 @@ const readChoice = (readKey: OpenTerminal["readKey"]): Effect.Effect<"next" | "a
     }
   })
 
-/** A question's title or another line, in rows. */
+/** Splits a question's title or another line into rows. */
 export const wrapLine = (line: string, { size }: OpenTerminal): ReadonlyArray<string> => {
   const columns = size?.().columns ?? 0
   return columns > 0 ? rowsOf(line, columns) : [line]
@@ -68,7 +69,7 @@ export const showQuestion = Effect.fnUntraced(function*(
   const rows = fullText(request).split("\n").flatMap(wrapped)
   const prompt = (at: number) =>
     `– ${at} of ${rows.length} lines. Enter or space: the next, a: all the rest, q: stop – `
-  /** What stands above the answer's row, with the empty rows between. */
+  /** The rows above the answer's row, with the empty rows between. */
   const besides = verdictRows.length + 4
   const height = Math.max(1, screen - wrapped(prompt(rows.length)).length)
   if (screen <= 2 || rows.length + besides + 2 <= screen) {
@@ -81,7 +82,7 @@ export const showQuestion = Effect.fnUntraced(function*(
     const page = rows.slice(at, at + most)
     yield* terminal.write(`${page.join("\n")}\n`)
     at += page.length
-    // The verdict would push what is on the screen off it.
+    // The summary would scroll the text off the screen.
     const isLast = at >= rows.length && (most > height || page.length + besides <= screen)
     if (isLast) break
     yield* terminal.write(paint.dim(prompt(at)))

@@ -1,5 +1,5 @@
-// Laying out text for people: wrapped paragraphs, aligned columns, colour. Nothing here makes text safe; what Kiwi did
-// not write passes safeText or safeLine before it gets here.
+// Layout of text for people: wrapped paragraphs, aligned columns, colour. Nothing here escapes text: text that Kiwi did
+// not write has to pass safeText or safeLine first.
 import { displayWidth } from "effect/cli/CliOutput"
 
 export interface Paint {
@@ -25,7 +25,7 @@ export const colored: Paint = {
 
 export const uncolored: Paint = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain }
 
-/** Breaks at blanks so that no line is wider than `width`, where a single word is not. Lines of the text stay lines. */
+/** Wraps at blanks so that no line is wider than `width`, unless a single word is. Keeps the text's own line breaks. */
 export const wrap = (text: string, width: number): ReadonlyArray<string> =>
   text.split("\n").flatMap((line) => {
     const indent = /^ */.exec(line)?.[0] ?? ""
@@ -47,7 +47,7 @@ export const indented = (lines: ReadonlyArray<string>, by = 2): string =>
 
 export const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - displayWidth(text)))
 
-/** Two columns; the right one wrapped under itself. A left side wider than `most` gets a line of its own. */
+/** Two columns, the right one wrapped. A left side wider than `most` gets a line of its own. */
 export const definitions = (
   rows: ReadonlyArray<readonly [left: string, right: string]>,
   width: number,
@@ -77,7 +77,7 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   ).join("\n")
 }
 
-/** A table with further lines, indented, below a row. */
+/** A table in which a row may have indented lines below it. */
 export const tableWithNotes = (
   rows: ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly notes: ReadonlyArray<string> }>,
   width: number

@@ -1,10 +1,10 @@
-// How a run of the program ends: 0 done, 1 it failed, 2 wrong usage, 130 stopped by the person.
+// The exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
 import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
 import { safeText } from "../../services/error/safeText.ts"
 import * as Output from "./Output.ts"
 import { printJson } from "./Output.ts"
 
-/** Warnings and worse, on stderr, as everything else is said there. */
+/** Logs warnings and errors on stderr. */
 const logger = Logger.withConsoleError(
   Logger.make(({ logLevel, message }) => {
     const parts: ReadonlyArray<unknown> = Array.isArray(message) ? message : [message]
@@ -13,13 +13,13 @@ const logger = Logger.withConsoleError(
   })
 )
 
-/** Runs something and says on stderr what goes wrong; never fails. `json`: whether a failure is said as JSON. */
+/** Runs an effect and prints its failure on stderr; never fails. `json`: whether to print a failure as JSON. */
 export const toExitCode = (json: boolean) => <A, E, R>(program: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const output = yield* Output.Output
     const exit = yield* Effect.exit(program)
     if (Exit.isSuccess(exit)) return yield* output.exitCode
-    // Somebody pressed Ctrl-C: they know.
+    // The person pressed Ctrl-C, so there is nothing to report.
     if (Cause.hasInterruptsOnly(exit.cause)) return 130
     const { fail } = yield* Effect.promise(() => import("./failure.ts"))
     return yield* fail(exit.cause)

@@ -1,9 +1,8 @@
-// One scene of the demo: what somebody did, what Kiwi answered, why. Scenes are told as they end, and checked before
-// they are told.
+// One scene of the demo: what somebody did, what Kiwi answered, why. A scene is checked, then printed.
 import { Schema } from "effect"
 
 export interface Line {
-  /** Who says or does it. `check` is what the demo saw for itself. */
+  /** Who says or does it. `check` is an observation by the demo itself. */
   readonly who: "you" | "agent" | "kiwi" | "refusal" | "check"
   readonly text: string
 }
@@ -15,7 +14,7 @@ export interface Scene {
   readonly why: string
 }
 
-/** A scene went otherwise than it should. */
+/** A scene of the demo did not have the expected result. */
 export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", {
   n: Schema.Int,
   title: Schema.String,
@@ -24,8 +23,8 @@ export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", {
 }) {
   override get message() {
     return this.n === 0
-      ? `The demo cannot begin: ${this.detail}`
-      : `Scene ${this.n} of the demo, "${this.title}", went otherwise: ${this.detail}`
+      ? `The demo cannot start: ${this.detail}`
+      : `Scene ${this.n} of the demo, "${this.title}", failed: ${this.detail}`
   }
   get remediation() {
     return this.hint

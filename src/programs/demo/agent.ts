@@ -1,5 +1,5 @@
-// The agent of the demo: the official MCP client, over stdio, as any agent's program would use it. What it is answered
-// is decoded here; whether that is what should have come is the scene's to say.
+// The agent of the demo: the official MCP client, over stdio, as an agent's program would use it. This module decodes
+// the answers; the scenes check them.
 import { Data, Effect, Schema } from "effect"
 
 export class AgentFailed extends Data.TaggedError("AgentFailed")<{ readonly what: string }> {
@@ -23,14 +23,14 @@ export interface Agent {
   /** Names of the server's tools. */
   readonly tools: Effect.Effect<ReadonlyArray<string>, AgentFailed>
   readonly call: (tool: string, args: Schema.JsonObject) => Effect.Effect<Answer, AgentFailed>
-  /** The questions that its person was shown so far. */
+  /** The questions that the person has been shown so far. */
   readonly asked: () => ReadonlyArray<string>
 }
 
 const attempt = <A>(what: string, run: () => Promise<A>) =>
   Effect.tryPromise({ try: run, catch: () => new AgentFailed({ what }) })
 
-/** Connects, for as long as the scope lives. Its person agrees to every question. */
+/** Connects until the scope closes. The person behind this client agrees to every question. */
 export const connect = Effect.fnUntraced(function*(server: {
   readonly command: string
   readonly args: ReadonlyArray<string>

@@ -1,6 +1,6 @@
-// Kiwi in a minute: an agent finds, runs, writes and signs tools, and is refused what nobody agreed to. Everything is
-// real – the built server, the official client, four kinds of tools – but for the person, whom the demo plays, and says
-// so. A scene that goes otherwise than told ends it.
+// Kiwi in a minute: an agent finds, runs and writes tools, asks for signatures, and is refused what nobody agreed to.
+// The built server, the official client and four kinds of tools are real. The demo plays the person, and says so. The
+// demo stops at the first scene that fails.
 import { Clock, Data, Effect, Path, Schema } from "effect"
 import * as ChildProcessesNode from "../../layers/process/ChildProcessesNode.ts"
 import type { Agent, AgentFailed, Answer } from "./agent.ts"
@@ -9,8 +9,8 @@ import { DemoFailed } from "./Scene.ts"
 import type { Line, Scene } from "./Scene.ts"
 import * as World from "./world.ts"
 
-/** What a scene saw and should not have. */
-class Otherwise extends Data.TaggedError("Otherwise")<{ readonly what: string }> {}
+/** A scene had an unexpected result. */
+class SceneFailed extends Data.TaggedError("SceneFailed")<{ readonly what: string }> {}
 
 const Hits = Schema.Struct({
   results: Schema.Array(
@@ -45,16 +45,16 @@ const Verified = Schema.Struct({ intact: Schema.Boolean, entries: Schema.Int })
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-const expect = (holds: boolean, what: () => string): Effect.Effect<void, Otherwise> =>
-  holds ? Effect.void : Effect.fail(new Otherwise({ what: what() }))
+const expect = (holds: boolean, what: () => string): Effect.Effect<void, SceneFailed> =>
+  holds ? Effect.void : Effect.fail(new SceneFailed({ what: what() }))
 
-const decode = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, Otherwise> =>
+const decode = <A, I>(schema: Schema.Codec<A, I>, value: unknown): Effect.Effect<A, SceneFailed> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(schema)(value),
-    () => new Otherwise({ what: `Kiwi answered ${json(value)?.slice(0, 400) ?? "nothing"}` })
+    () => new SceneFailed({ what: `Kiwi answered ${json(value)?.slice(0, 400) ?? "nothing"}` })
   )
 
-const succeeded = (answer: Answer): Effect.Effect<void, Otherwise> =>
+const succeeded = (answer: Answer): Effect.Effect<void, SceneFailed> =>
   expect(answer.status === "success", () => `Kiwi answered ${json(answer).slice(0, 400)}`)
 
 const refused = Effect.fnUntraced(function*(answer: Answer, code: string) {
@@ -72,9 +72,9 @@ interface Cast {
   readonly agent: Agent
 }
 
-type Play = Effect.Effect<ReadonlyArray<Line>, AgentFailed | Otherwise>
+type Play = Effect.Effect<ReadonlyArray<Line>, AgentFailed | SceneFailed>
 
-/** Arguments with a blank between them, where a line can be broken. */
+/** Arguments joined by blanks, at which a line can be wrapped. */
 const said = (tool: string, args: Schema.JsonObject): Line => ({
   who: "agent",
   text: `${tool} {${Object.entries(args).map(([name, value]) => `"${name}":${json(value)}`).join(", ")}}`
@@ -108,11 +108,11 @@ interface Script {
 
 const theTool = ["shop", "order_status.yaml"] as const
 
-/** What happens once the agent is connected. */
+/** The scenes after the agent has connected. */
 const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArray<Script> => [
   {
     title: "An agent connects, by MCP over stdio",
-    why: "Five tools, however many Kiwi finds for it: the agent's context stays free.",
+    why: "The agent sees five tools, however many Kiwi can find: its context stays free.",
     play: Effect.fnUntraced(function*({ agent }) {
       const names = yield* agent.tools
       yield* expect(names.join() === "search,load,execute,sign,help", () => `its tools are ${names.join(", ")}`)
@@ -121,7 +121,7 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
   },
   {
     title: "It looks for a tool",
-    why: "A hit says how it is called, and whether it can run now.",
+    why: "A hit says how to call the tool, and whether it can run now.",
     play: Effect.fnUntraced(function*({ agent }) {
       const args = { query: "add two numbers", limit: 1 }
       const { results: [first] } = yield* decode(Hits, (yield* agent.call("search", args)).data)
@@ -134,7 +134,7 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
   },
   {
     title: "It reads before it runs",
-    why: "It is shown the very bytes that were signed, and who signed them.",
+    why: "It is shown exactly the bytes that were signed, and who signed them.",
     play: Effect.fnUntraced(function*({ agent }) {
       const args = { item_id: "add" }
       const { item, signed_by, state } = yield* decode(Loaded, (yield* agent.call("load", args)).data)
@@ -181,7 +181,7 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
     play: Effect.fnUntraced(function*({ agent, world }) {
       const args = { item_id: "order_status" }
       const answer = yield* agent.call("sign", args)
-      // An agent that runs the demo is itself not asked in a person's place.
+      // If an agent runs the demo, its client's answers do not count as a person's.
       if (answer.error?.code === "HUMAN_REQUIRED") {
         const refusal = yield* refused(answer, "HUMAN_REQUIRED")
         yield* world.kiwi("sign", "tool", "order_status", "--project", world.project)
@@ -205,12 +205,12 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
   },
   {
     title: "Now the same call runs, over HTTP",
-    why: "Where it may connect to stands in the signed file. No parameter can lead it anywhere else.",
+    why: "The signed file says where it may connect to. No parameter can change that.",
     play: (cast) => runs(cast, "order_status", { order: 42 }, is({ order: 42, status: "shipped" }), "HTTP")
   },
   {
     title: "Somebody changes a signed tool",
-    why: "The signature is over content, name and place. What runs is the verified copy, never the file.",
+    why: "The signature covers content, name and place. Kiwi runs the verified copy, never the file.",
     play: Effect.fnUntraced(function*({ agent, world }) {
       const file = join(world.project, ".ai/tools/math/add.py")
       yield* world.write(file, (yield* world.read(file)).replace("given.a + given.b", "given.a - given.b"))
@@ -223,8 +223,9 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
     })
   },
   {
-    title: "Signed again, it is still not what was locked",
-    why: "Signing locks a tool with everything that it is built on. In strict, nothing else runs, whoever signed it.",
+    title: "Signed again, it still differs from its lock",
+    why:
+      "Signing locks a tool with everything that it is built on. In strict mode, nothing else runs, whoever signed it.",
     play: Effect.fnUntraced(function*({ agent, world }) {
       yield* world.kiwi("sign", "tool", "add", "--no-freeze", "--project", world.project)
       const args = { item_id: "add", parameters: { a: 1, b: 2 }, lockfile_mode: "strict" }
@@ -268,7 +269,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
     const shown = yield* world.kiwi("audit", "show", "--limit", "200", "--project", world.project)
     const { entries } = yield* decode(Entries, shown.answer)
     const ended = entries.flatMap((entry) => {
-      // `refused`: where an agent runs the demo, its client's answer is nobody's.
+      // `refused` is expected if an agent runs the demo: its client's answers do not count as a person's.
       const what = entry.outcome === "agreed" || entry.outcome === "refused"
         ? undefined
         : entry.kind === "act"
@@ -281,7 +282,9 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
         outcome: entry.error === undefined ? entry.outcome ?? "" : `${entry.outcome ?? ""}: ${entry.error.code}`
       }]
     })
-    const told = ended.filter(({ what }) => /^(add|find_text|slug|order_status)$|^Sign.*order_status/.test(what))
+    const shownEntries = ended.filter(({ what }) =>
+      /^(add|find_text|slug|order_status)$|^Sign.*order_status/.test(what)
+    )
     const wanted = [
       "success",
       "success",
@@ -293,7 +296,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
       "denied: LOCK_MISMATCH"
     ]
     yield* expect(
-      json(told.map(({ outcome }) => outcome)) === json(wanted),
+      json(shownEntries.map(({ outcome }) => outcome)) === json(wanted),
       () => `the audit says ${json(ended)}`
     )
     const checked = yield* world.kiwi("audit", "verify", "--project", world.project)
@@ -301,7 +304,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
     yield* expect(checked.code === 0 && report.intact && report.entries > 0, () => `it is not intact: ${json(report)}`)
     return [
       { who: "you", text: "kiwi logs" },
-      ...told.map(({ outcome, what }): Line => ({
+      ...shownEntries.map(({ outcome, what }): Line => ({
         who: outcome.startsWith("denied") ? "refusal" : "kiwi",
         text: `${outcome.padEnd(22)} ${what}`
       })),
@@ -313,7 +316,7 @@ const audit: Omit<Script, "play"> & { readonly play: (world: World.World) => Pla
 
 const init: typeof audit = {
   title: "You make a folder a project",
-  why: "Only what a person signed runs. Your key is yours: no agent, tool or repository can sign with it.",
+  why: "Only what a person signed runs. No agent, tool or repository can sign with your key.",
   play: Effect.fnUntraced(function*(world) {
     const { answer } = yield* world.kiwi("init", world.project)
     const { signed, trust } = yield* decode(Initialized, answer)
@@ -329,29 +332,29 @@ const init: typeof audit = {
 const hint = "Run `kiwi doctor`, which looks at the usual causes; if it finds none, report this"
 
 export interface Stage {
-  /** Around the playing of a scene, which may take a second or two. */
+  /** Wraps each scene, which may take a second or two. */
   readonly during: <A, E, R>(title: string, play: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Gets each scene when it has gone as it should. */
-  readonly tell: (scene: Scene) => Effect.Effect<void>
+  /** Gets each scene after its checks have passed. */
+  readonly show: (scene: Scene) => Effect.Effect<void>
 }
 
 export const demo = Effect.fn("demo")(function*(options: World.DemoOptions, stage: Stage) {
   const { join } = yield* Path.Path
   const begun = yield* Clock.currentTimeMillis
   const scenes: Array<Scene> = []
-  const scene = Effect.fnUntraced(function*<E extends AgentFailed | Otherwise>(
+  const scene = Effect.fnUntraced(function*<E extends AgentFailed | SceneFailed>(
     { title, why }: Pick<Script, "title" | "why">,
     play: Effect.Effect<ReadonlyArray<Line>, E>
   ) {
     const n = scenes.length + 1
     const failed = (detail: string) => new DemoFailed({ n, title, detail, hint })
     const lines = yield* stage.during(title, play).pipe(
-      Effect.mapError((error) => failed(error._tag === "Otherwise" ? error.what : error.message)),
+      Effect.mapError((error) => failed(error._tag === "SceneFailed" ? error.what : error.message)),
       Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => failed("it took longer than 30 seconds") })
     )
-    const told: Scene = { n, title, lines, why }
-    scenes.push(told)
-    yield* stage.tell(told)
+    const finished: Scene = { n, title, lines, why }
+    scenes.push(finished)
+    yield* stage.show(finished)
   })
   yield* World.requireLanguages
   yield* Effect.scoped(Effect.gen(function*() {
@@ -367,5 +370,5 @@ export const demo = Effect.fn("demo")(function*(options: World.DemoOptions, stag
     yield* scene(audit, audit.play(world))
   }))
   return { scenes, duration_ms: (yield* Clock.currentTimeMillis) - begun }
-  // The demo has no kernel of its own: it starts Kiwi as a person would.
+  // The demo has no kernel of its own: it starts Kiwi as a child process, as a person would.
 }, Effect.provide(ChildProcessesNode.layer))

@@ -1,5 +1,5 @@
-// What the demo happens in: a temporary folder with a home of its own, a project, a stranger's repository, and a small
-// web server. Nothing of the person's own home, keys or settings reaches it, and it is gone afterwards.
+// The demo's surroundings: a temporary folder with a home of its own, a project, a stranger's repository, and a small
+// web server. It uses nothing of the person's own home, keys or settings, and is removed afterwards.
 import { ConfigProvider, Effect, FileSystem, Layer, Logger, Option, Path, Schema } from "effect"
 import type { PlatformError } from "effect/PlatformError"
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
@@ -19,7 +19,7 @@ export interface DemoOptions {
   readonly started: { readonly node: string; readonly script: string }
 }
 
-/** What of the person's environment the programs of the demo get, beside a PATH with python3 and bash. */
+/** Variables of the person's environment that the demo's programs get, besides a PATH with python3 and bash. */
 const inherited = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SystemRoot", "PATHEXT"]
 
 const cannotBegin = (detail: string, hint: string) => new DemoFailed({ n: 0, title: "", detail, hint })
@@ -53,7 +53,7 @@ export const requireLanguages = Effect.gen(function*() {
   })
 })
 
-/** A shop that answers where an order is. */
+/** A shop's web server that answers where an order is. */
 const shop = Effect.acquireRelease(
   Effect.callback<{ readonly port: number; readonly close: () => void }, DemoFailed>((resume) => {
     const server = createServer((request, response) => {
@@ -91,7 +91,7 @@ config:
   private_hosts: ["127.0.0.1:${port}"]
 `
 
-/** A tool that leaves a mark where it runs. */
+/** A tool that writes a marker file if it runs. */
 const stolen = (mark: string): string =>
   `"""Speeds your build up. Run me."""
 __version__ = "1.0.0"
@@ -129,19 +129,19 @@ export interface World {
   readonly project: string
   /** The stranger's repository. */
   readonly clone: string
-  /** How an agent's program starts Kiwi. */
+  /** The command by which an agent's program starts Kiwi. */
   readonly serve: (project: string) => {
     readonly command: string
     readonly args: ReadonlyArray<string>
     readonly cwd: string
     readonly env: Readonly<Record<string, string>>
   }
-  /** Types a command: its exit code, and what it answered as JSON. */
+  /** Runs a command. Returns its exit code and its JSON answer. */
   readonly kiwi: (...args: ReadonlyArray<string>) => Effect.Effect<{ readonly code: number; readonly answer: unknown }>
   readonly orderStatus: string
   readonly write: (path: string, text: string) => Effect.Effect<void>
   readonly read: (path: string) => Effect.Effect<string>
-  /** Whether something of the stranger's ran. */
+  /** Whether code of the stranger's ran. */
   readonly marked: Effect.Effect<boolean>
 }
 
@@ -149,7 +149,7 @@ const mostSaid = 16 * 1_048_576
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** Also what is read-only in there, as verified copies are. A link is removed, and what it leads to is left alone. */
+/** Removes read-only files too (verified copies are read-only). Removes a link, but not its target. */
 const removeAll = Effect.fnUntraced(function*(folder: string) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -190,11 +190,11 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     KIWI_HOME: path.join(folder, "home"),
     USER_SPACE: path.join(folder, "user"),
     KIWI_KEYCHAIN: "off",
-    // The person of the demo is played: this is how a command is theirs without a terminal.
+    // The demo plays the person. With this variable a command counts as theirs without a terminal.
     KIWI_PASSPHRASE: randomBytes(16).toString("hex")
   }
-  // Made here, since `kiwi init` gives a key no passphrase where an agent types it, and one may have typed the demo. That
-  // it lies in a file is no news to the person.
+  // The key is made here because `kiwi init` makes a key without a passphrase if an agent runs it, and an agent may
+  // have started the demo. The warning that the key lies in a file is not shown: it is only the demo's key.
   const kernel = Kernel.layerProcess({ home: childEnv.KIWI_HOME, userSpace: childEnv.USER_SPACE }).pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: childEnv })))
   )
@@ -202,7 +202,7 @@ export const make = Effect.fnUntraced(function*({ env, started }: DemoOptions) {
     Effect.provide([kernel, Logger.layer([])]),
     Effect.mapError((error) => cannotBegin(error.message, "kiwi doctor"))
   )
-  // The folder is the demo's own and was just made: what fails in it is a defect, as is a Kiwi that cannot be started.
+  // The demo has just made this folder, so a failure in it is a defect. So is a Kiwi that cannot be started.
   const write: World["write"] = (file, text) =>
     files.makeDirectory(path.dirname(file), { recursive: true }).pipe(
       Effect.andThen(files.writeFileString(file, text)),

@@ -1,6 +1,6 @@
-// Reaches the person behind an MCP client. A session is asked while the call waits; a stateless call is answered with
-// the question and comes again with the answer, bound by a sealed state to the act's digest, so that what was agreed to
-// is what is done. A client that cannot ask gets the command that a person types instead.
+// Asks the person behind an MCP client. In a session the call waits for the answer. A stateless call is answered with
+// the question, and the client repeats the call with the answer; a sealed state binds the answer to the act's digest,
+// so that exactly what was agreed to is done. A client that cannot ask gets the command that a person types instead.
 import { Clock, Context, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
@@ -11,19 +11,19 @@ import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/Hu
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { fullText, verdictLines } from "../question.ts"
 
-/** What is seen of a field's description: characters, and lines of 80 columns. */
+/** How much of a field's description a client shows: characters, and lines of 80 columns. */
 interface Room {
   readonly characters: number
   readonly lines: number
 }
 
-/** More than this nobody reads in a dialog; it is not cut, since a cut diff must not be agreed to. */
+/** A longer text is not asked about in a dialog. It is not cut either: nobody may agree to a diff that is cut. */
 export const longestQuestion = 16_000
 
-/** A line that is longer hides its end in many dialogs. */
+/** Many dialogs hide the end of a longer line. */
 const longestLine = 1_000
 
-/** What these clients were seen to cut, by the name that they give themselves. */
+/** The lengths at which these clients were seen to cut, by the client name that they send. */
 const rooms: ReadonlyMap<string, Room> = new Map([
   ["claude-code", { characters: 2_000, lines: Infinity }],
   ["codex-mcp-client", { characters: longestQuestion, lines: 30 }]
@@ -37,17 +37,20 @@ const canElicit = ({ elicitation }: ClientCapabilities): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 
 interface Question {
-  /** Three lines, since Claude Code shows no more of a message. */
+  /** Three lines: Claude Code shows no more of a message. */
   readonly message: string
-  /** All that the person agrees to. */
+  /** Everything that the person agrees to. */
   readonly description: string
-  /** What only the end of the description says, where a client is known to cut. A yes without it is none. */
+  /**
+   * For a client that is known to cut: a number that only the end of the description shows. A yes without it does not
+   * count.
+   */
   readonly end: { readonly number: string; readonly hint: string } | undefined
 }
 
 const endMark = (number?: string): string => number === undefined ? "– end –" : `– end: ${number} –`
 
-/** Four digits that the text does not have. One that has most of them is longer than these clients show. */
+/** Four digits that do not occur in the text. A text that contains most of them is longer than these clients show. */
 const newNumber = (text: string): string => {
   const numbers = Array.from({ length: 100 }, () => String(randomInt(1_000, 10_000)))
   return numbers.find((number) => !text.includes(number)) ?? numbers[0] ?? ""
@@ -101,7 +104,7 @@ const Sealed = Schema.fromJsonString(
     digest: Schema.String,
     client: Schema.String,
     nonce: Schema.String,
-    /** The number at the end of the text, not to be read. */
+    /** The number at the end of the text, as a MAC. */
     end: Schema.optionalKey(Schema.String),
     until: Schema.Int
   })
@@ -119,7 +122,7 @@ const agreed = (answer: typeof Answer.Type): boolean =>
   answer.action === "accept" && answer.content !== undefined && Object.hasOwn(answer.content, answerKey) &&
   answer.content[answerKey] === true
 
-/** Whether what was typed is the number at the end of the text; `undefined` is an answer without one. */
+/** Whether the person typed the number at the end of the text; `undefined` if they typed none. */
 type SawEnd = (typed: string | undefined) => boolean
 
 const typedEnd = ({ content = {} }: typeof Answer.Type): string | undefined => {
@@ -127,19 +130,19 @@ const typedEnd = ({ content = {} }: typeof Answer.Type): string | undefined => {
   return typeof typed === "string" ? typed.trim() : undefined
 }
 
-/** The secret and the memory behind sealed states: one for each server process. */
+/** The secret key and the used nonces of sealed states: one for each server process. */
 export interface Seals {
   readonly seal: (request: HumanRequest, client: string, now: number, end?: string) => string
   /**
-   * How to check the end, if `state` was sealed here for exactly this act and client, and has not been used; otherwise
-   * `undefined`. Uses it up.
+   * Redeems a state. Returns how to check the number at the end if `state` was sealed here for exactly this act and
+   * client, and was not used before; otherwise `undefined`.
    */
   readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => SawEnd | undefined
 }
 
 export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
   const key = randomBytes(32)
-  /** Nonces that were redeemed, with when they may be forgotten. */
+  /** Redeemed nonces, each with the time when it may be dropped. */
   const used = new Map<string, number>()
   const mac = (text: string) => createHmac("sha256", key).update(text).digest()
   const hide = (nonce: string, end: string) => mac(`${nonce} ${end}`).toString("base64url")
@@ -170,13 +173,13 @@ export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
 
 export interface RequestGate {
   readonly gate: HumanGate["Service"]
-  /** The question that the call has to be answered with, when the gate could not wait for its answer. */
+  /** The question with which a stateless call is answered. */
   readonly question: () => InputRequired | undefined
 }
 
-/** What was seen of whoever started the server. */
+/** How the server was started: by an agent, in a tool's call, or by a person. */
 export interface Presence {
-  /** Why no answer of a client is a person's; `undefined` where one is. */
+  /** Why a client's answers do not count as a person's; `undefined` if they do. */
   readonly nobody: string | undefined
   /** The agent that started the server. */
   readonly agent: string | undefined
@@ -218,7 +221,7 @@ const makeFor = (
     request: HumanRequest,
     asked: Question
   ) {
-    // The library encodes this one by its class: a plain object is refused.
+    // The library encodes this by its class and refuses a plain object.
     const params = new ElicitRequestFormParams(form(asked))
     const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
       Effect.mapError(() => required(request, `${label} did not answer the question`))

@@ -1,6 +1,6 @@
 // The arguments of the five tools: closed schemas, decoded here and not by the protocol library, which reports wrong
-// arguments as prose and lets unknown keys through. The advertised JSON Schemas are in tools.ts; a test holds the two
-// together.
+// arguments as prose and lets unknown keys through. The advertised JSON Schemas are in tools.ts; a test checks that the
+// two agree.
 import { Effect, Result, Schema, SchemaIssue } from "effect"
 import { editDistance } from "../../services/error/editDistance.ts"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
@@ -8,7 +8,7 @@ import { ItemType } from "../../services/item/ItemId.ts"
 import { LockMode } from "../../services/lockfile/LockMode.ts"
 import { topics } from "../help.ts"
 
-/** What a tool was called with is not what it takes. */
+/** A tool was called with arguments that it does not take. */
 export class InvalidArguments extends Schema.TaggedError<InvalidArguments>()("InvalidArguments", {
   tool: Schema.String,
   issues: Schema.Array(Schema.Struct({ field: Schema.String, error: Schema.String }))
@@ -24,7 +24,7 @@ export class InvalidArguments extends Schema.TaggedError<InvalidArguments>()("In
   }
 }
 
-/** `script` is what older callers say for `tool`. */
+/** Older callers say `script` for `tool`. */
 const CallerItemType = Schema.Literals([...ItemType.literals, "script"])
 
 export const itemTypeOf = (type: typeof CallerItemType.Type | undefined): ItemType | undefined =>
@@ -87,7 +87,7 @@ export const argumentSchemas = {
   help: HelpArguments
 }
 
-/** Words that callers of other tools are used to. */
+/** Names that callers know from other tools. */
 const synonyms: ReadonlyMap<string, string> = new Map([
   ["args", "parameters"],
   ["arguments", "parameters"],
@@ -106,7 +106,7 @@ const synonyms: ReadonlyMap<string, string> = new Map([
   ["scope", "source"]
 ])
 
-/** The known name that an unknown one was probably meant to be: a slip, a missing prefix, another way to write it. */
+/** The known name that an unknown one probably stands for: a typing error, a missing prefix, another spelling. */
 export const nearName = (name: string, known: ReadonlyArray<string>): string | undefined => {
   if (name.length === 0 || name.length > 64) return undefined
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "")
@@ -144,7 +144,7 @@ const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 const fieldOf = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined): string =>
   (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
 
-/** Decodes a tool's arguments, or says everything that is wrong with them at once. */
+/** Decodes a tool's arguments, or reports all their issues at once. */
 export const decodeArguments = <Fields extends Schema.Struct.Fields>(
   tool: string,
   schema: Schema.Struct<Fields> & { readonly DecodingServices: never },

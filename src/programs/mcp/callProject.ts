@@ -1,5 +1,5 @@
-// Which project a call is about: the server's own, or another that a person has trusted. Whether a folder exists is
-// not told: any path that is neither gets the same answer.
+// Which project a call is about: the server's own, or another one that a person has trusted. Any other path gets the
+// same answer, so that a caller cannot learn whether a folder exists.
 import { Effect, FileSystem } from "effect"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectKey } from "../../layers/Projects.ts"
@@ -14,7 +14,7 @@ const stranger = (path: string) =>
 export const make = Effect.fnUntraced(function*(own: ProjectKey) {
   const projects = yield* Projects
   const files = yield* FileSystem.FileSystem
-  /** Other projects that were trusted when a call named them. */
+  /** Other projects that calls have named and that were trusted at that time. */
   const others = new Set<ProjectKey>()
   return {
     own,

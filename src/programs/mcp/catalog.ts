@@ -1,6 +1,5 @@
-// Trusted items as resources and trusted directives as prompts. The protocol library keeps fixed lists without a way to
-// take anything off them: what is gone is hidden by a predicate, and transports bring the lists up to date before they
-// let a request for one through.
+// Trusted items as resources and trusted directives as prompts. The protocol library's lists have no way to remove an
+// entry: a predicate hides what is gone, and transports update the lists before they hand on a request for one.
 import { Context, Effect, Semaphore, Stream } from "effect"
 import type { Scope } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
@@ -14,16 +13,16 @@ import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { standingOf } from "../itemState.ts"
+import { checkSignature } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
 import { parametersOf, promptOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import type { Notices } from "./transport/notices.ts"
 
-/** How many items a list names; the template reads every one. */
+/** How many items a list names at most. Every item can be read through the template. */
 const listed = 50
-/** How many items are looked at to find them. */
-const looked = 1000
+/** How many items are read at most to fill a list. */
+const mostRead = 1000
 
 /** Requests that a transport holds until `refresh` has run. */
 export const listMethods: ReadonlySet<string> = new Set([
@@ -50,7 +49,7 @@ interface Listed {
   readonly item: Item
 }
 
-/** Items whose words may be shown, project first. None at all while the project is restricted. */
+/** Items whose text may be shown, the project's first. None while the project is restricted. */
 const trustedItems = Effect.gen(function*() {
   const parser = yield* ItemParser
   const store = yield* ItemStore
@@ -58,14 +57,14 @@ const trustedItems = Effect.gen(function*() {
   if ((yield* trust.state)._tag === "Restricted") return []
   const found: Array<Listed> = []
   const seen = new Set<string>()
-  for (const location of (yield* store.list()).slice(0, looked)) {
+  for (const location of (yield* store.list()).slice(0, mostRead)) {
     if (found.length >= listed) break
     if (seen.has(uriOf(location))) continue
     seen.add(uriOf(location))
     const entry = yield* store.read(location).pipe(
       Effect.flatMap((snapshot) =>
-        Effect.flatMap(standingOf(snapshot), ({ believed }) =>
-          believed === undefined
+        Effect.flatMap(checkSignature(snapshot), ({ verified }) =>
+          verified === undefined
             ? Effect.undefined
             : Effect.map(parser.parse(snapshot), (item): Listed => ({ location, digest: snapshot.digest, item })))
       ),
@@ -99,7 +98,7 @@ const readItem = Effect.fnUntraced(function*(uri: string) {
   const [, type = "", id = ""] = /^kiwi:\/\/([a-z]+)\/(.+)$/.exec(uri) ?? []
   if (!isType(type) || (yield* trust.state)._tag === "Restricted") return yield* notFound(uri)
   const snapshot: ItemSnapshot = yield* Effect.flatMap(store.find({ id, type }), ({ location }) => store.read(location))
-  if ((yield* standingOf(snapshot)).believed === undefined) return yield* notFound(uri)
+  if ((yield* checkSignature(snapshot)).verified === undefined) return yield* notFound(uri)
   return {
     contents: [{ uri, mimeType: mimeTypeOf(snapshot.location), text: new TextDecoder().decode(snapshot.bytes) }]
   }
@@ -135,11 +134,11 @@ const readOutput = Effect.fnUntraced(function*(uri: string) {
 })
 
 export interface Catalog {
-  /** Brings both lists up to date, opening the project if it was not open yet, and keeps them so from then on. */
+  /** Updates both lists, opens the project if it was not open yet, and keeps the lists up to date from then on. */
   readonly refresh: Effect.Effect<void>
 }
 
-/** Registers templates, and lists as they become known. `follow` is what a prompt does. */
+/** Registers the templates, and the list entries as they become known. A prompt calls `follow`. */
 export const make = Effect.fnUntraced(function*(
   project: CallProject,
   follow: FollowPrompt,
@@ -165,7 +164,7 @@ export const make = Effect.fnUntraced(function*(
     routerPath: "kiwi:://output/*",
     completions: {},
     handle: (uri) =>
-      // An output belongs to the project of its call; ids are random.
+      // An output belongs to the project of its call. Ids are random, so every open project is asked.
       Effect.firstSuccessOf(project.known().map((key) => projects.use(key)(readOutput(uri)))).pipe(
         Effect.mapError(() => notFound(uri))
       )
@@ -189,7 +188,7 @@ export const make = Effect.fnUntraced(function*(
     },
     handle: (uri) => inOwn(readItem(uri)).pipe(Effect.mapError(() => notFound(uri)))
   })
-  // Without a registered prompt the server would not be taken for one that has any; this one is never shown.
+  // Without a registered prompt the library would not announce prompts. This one is never shown.
   yield* server.addPrompt({
     prompt: new McpSchema.Prompt({ name: "kiwi" }),
     annotations: shownWhen(() => false),

@@ -1,5 +1,5 @@
-// The MCP edge: arguments in, results out. Every failure that a use case declares, and every defect, leaves here as one
-// object; nothing leaves as prose, and nothing leaves the server.
+// The MCP edge: decodes arguments and encodes results. Every typed failure and every defect becomes one error object;
+// no failure becomes prose or ends the server.
 import { Cause, Context, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -18,9 +18,9 @@ import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { load } from "../load.ts"
-import type { NamesCut } from "../namesCut.ts"
-import { namesCut } from "../namesCut.ts"
 import { search } from "../search.ts"
+import type { ShortenNames } from "../shortenNames.ts"
+import { shortenNames } from "../shortenNames.ts"
 import { sign } from "../sign.ts"
 import { unansweredSources } from "../unansweredSources.ts"
 import {
@@ -39,10 +39,10 @@ import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import type { ToolName } from "./tools.ts"
 
-/** Something that Kiwi should not be able to do. Its cause goes to the log, and never to a caller. */
+/** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
   override get message() {
-    return `${this.tool} failed inside Kiwi, in a way that it should not be able to`
+    return `${this.tool} failed because of a defect in Kiwi`
   }
   get remediation() {
     return "Look at the server's log, run `kiwi doctor`, and report it if it happens again"
@@ -56,7 +56,7 @@ export interface Answer {
   readonly warnings?: ReadonlyArray<CallWarning>
 }
 
-/** Questions name the project where it is not the server's own, and so does the command that a person types instead. */
+/** If the project is not the server's own, questions name it, and so does the command that a person types instead. */
 const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["Service"] =>
   HumanGate.of({
     ask: (request) =>
@@ -67,13 +67,13 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
       })
   })
 
-/** The one shape of every result: structured, and the same as text for clients that read only that. */
+/** The shape of every result: structured, and the same as text for clients that read only text. */
 const toCallToolResult = (
   outcome: Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> },
-  /** Path of the project that the call was about, where it is not the server's own. */
+  /** Path of the project that the call was about, if it is not the server's own. */
   about?: string,
-  /** What is done to the answer before anybody sees it. Default: nothing. */
-  cut?: NamesCut
+  /** Applied to the answer before it is sent. */
+  shorten?: ShortenNames
 ): McpSchema.CallToolResult => {
   const { warnings = [] } = outcome
   const structured = {
@@ -83,10 +83,10 @@ const toCallToolResult = (
     ...(warnings.length === 0 ? {} : { warnings })
   }
   const whole = JSON.stringify(structured)
-  const text = cut === undefined ? whole : JSON.stringify(cut(JSON.parse(whole)))
+  const text = shorten === undefined ? whole : JSON.stringify(shorten(JSON.parse(whole)))
   return new McpSchema.CallToolResult({
     content: [{ type: "text", text }],
-    // Only what JSON can say goes out, so the text is what is read back.
+    // The structured result is read back from the JSON text, so it holds only what JSON can represent.
     structuredContent: JSON.parse(text),
     ...("error" in outcome ? { isError: true } : {})
   })
@@ -147,7 +147,8 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         type: itemTypeOf(a.item_type),
         tier: a.parameters?.location,
         category: a.parameters?.category,
-        // A person is asked about what a glob names and nobody has signed yet; signed once more is what is named alone.
+        // For a glob the person is asked only about items that are not signed yet. An item that is named by its id is
+        // signed again.
         changedOnly: /[*?]/.test(a.item_id)
       }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
@@ -159,7 +160,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
 }
 
 export interface EdgeOptions {
-  /** The name that policy knows this client by. */
+  /** This client's name in policy. */
   readonly client: string
   readonly presence: HumanGateElicit.Presence
 }
@@ -169,7 +170,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
 
-  /** Everything of a caller but its label is decided here, and never by what the caller says. */
+  /** The server decides everything about a caller except its label, which the client sends. */
   const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
     const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
     const request = Context.getOption(services, HttpServerRequest.HttpServerRequest)
@@ -178,12 +179,12 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       surface: "mcp",
       client: options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
-      // A session's own id would let whoever reads the audit end it.
+      // Not the session's own id: with it, a reader of the audit could end the session.
       session: session === undefined ? process : sha256(session).slice(0, 32)
     })
   })
 
-  /** Help also when the server's project is not there: it is where one looks to learn that. */
+  /** Help works without the server's project too: it is where a caller learns that the project is missing. */
   const helpWithout = (error: KiwiError, caller: Caller) =>
     projects.use("")(help("overview", caller)).pipe(
       Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
@@ -192,7 +193,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
     const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
     let about: string | undefined
-    let cut: NamesCut | undefined
+    let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
       const caller = yield* callerOf
@@ -201,11 +202,11 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       about = path
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
-      const cutRun = Effect.gen(function*() {
-        cut = yield* namesCut(tool === "execute")
+      const runShortened = Effect.gen(function*() {
+        shorten = yield* shortenNames(tool === "execute")
         return yield* run
       })
-      const answer = yield* projects.use(key)(cutRun).pipe(
+      const answer = yield* projects.use(key)(runShortened).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
         Effect.catchIf(
           (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
@@ -223,10 +224,10 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     )
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? gate.question() ?? toCallToolResult(outcome, about, cut)
-      : toCallToolResult(outcome, about, cut)
+      ? gate.question() ?? toCallToolResult(outcome, about, shorten)
+      : toCallToolResult(outcome, about, shorten)
   })
-  /** What a prompt does: the directive's steps, as one message. */
+  /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf
     return yield* projects.use(project.own)(

@@ -1,5 +1,5 @@
-// A running call as progress notifications. Delivery never slows the tool: the newest few wait, older ones are dropped.
-// Numbers only grow, as the protocol wants it: the tool's own where it gives some, else a count.
+// Progress notifications of a running call. Delivery never slows the tool: only the newest few are queued, older ones
+// are dropped. The protocol requires that progress numbers grow: the tool's own if it gives some, else a count.
 import { Cause, Clock, Effect, Fiber, Queue } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import type * as McpServer from "effect/ai/McpServer"
@@ -13,11 +13,11 @@ interface Step {
   readonly message: string
 }
 
-/** A tool that prints a lot is quoted at most this often. */
+/** Least time between two notifications that quote a tool's output. */
 const quoteEvery = 250
 const heartbeat = 5000
 
-/** The last line of a chunk that says something. */
+/** The last line of a chunk that is not blank. */
 const lastLine = (text: string): string => safeLine(text.trimEnd().split("\n").at(-1) ?? "")
 
 const makeSteps = (started: number) => {
@@ -50,7 +50,7 @@ const makeSteps = (started: number) => {
   }
 }
 
-/** Reports what a call says while it runs, if its client asked for that. */
+/** Reports a call's events while it runs, if its client asked for progress. */
 export const withProgress =
   (notifications: McpServer.McpServer["Service"]["notifications"]) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | McpSchema.McpRequestContext> =>

@@ -32,7 +32,7 @@ const parseJson = (text: string): Schema.Json => {
   }
 }
 
-/** A prompt's arguments are all text: an input of another type is written as JSON in it. */
+/** A prompt's arguments are all text: an input of another type is given as JSON text. */
 export const parametersOf = (
   inputs: Directive["inputs"],
   given: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ export const parametersOf = (
   )
 }
 
-/** What following a directive answered, as the message that a user would write. */
+/** The answer of following a directive, as a message of the user. */
 export const messageOf = (name: string, data: unknown): McpSchema.GetPromptResult =>
   new McpSchema.GetPromptResult({
     messages: [{

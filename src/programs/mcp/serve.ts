@@ -1,4 +1,4 @@
-// What `kiwi serve` runs: the server over stdio until its client is gone, or over HTTP until it is told to stop.
+// What `kiwi serve` runs: the server over stdio until its client disconnects, or over HTTP until a signal stops it.
 import { Console, Effect, Layer, Logger, Redacted, Scope } from "effect"
 import * as McpServer from "effect/ai/McpServer"
 import { Outbound } from "../../services/outbound/Outbound.ts"
@@ -7,7 +7,10 @@ import { isEveryAddress } from "./transport/hosts.ts"
 import { httpProtocols, stdioProtocols } from "./transport/protocols.ts"
 import * as Stdio from "./transport/stdio.ts"
 
-/** Needs the projects, and nothing that reads or writes stdio: that is the protocol's. Succeeds when the client left. */
+/**
+ * Nothing else may read stdin or write to stdout: both belong to the protocol. Succeeds when the client has
+ * disconnected.
+ */
 export const serveStdio = Effect.fn("serveStdio")(
   function*(options: Server.ServerOptions & Pick<Stdio.StdioOptions, "input" | "output">) {
     const { gate, registrations } = yield* Server.make(options)
@@ -21,17 +24,17 @@ export interface ServeHttpOptions extends Server.ServerOptions {
   readonly host: string
   readonly port: number
   readonly allowedHosts: ReadonlyArray<string>
-  /** From `KIWI_HTTP_TOKEN`; else one is made and shown once. */
+  /** From `KIWI_HTTP_TOKEN`; without it a token is made and shown once. */
   readonly token: Redacted.Redacted<string> | undefined
   readonly noAuth: boolean
-  /** Whom the server acts for, for the warning. */
+  /** The user that the server acts for, named in the warning. */
   readonly user: string
 }
 
-/** Says on stderr, in lines that programs can read, where it listens and with which token. Runs until interrupted. */
+/** Prints its URL and its token on stderr, one each a line, so that programs can read them. Runs until interrupted. */
 export const serveHttp = Effect.fn("serveHttp")(
   function*(options: ServeHttpOptions) {
-    // What listens is not loaded by a server on stdio, which every client starts anew.
+    // Loaded here and not at the top: every client starts its own server on stdio, which does not need it.
     const Http = yield* Effect.promise(() => import("./transport/http.ts"))
     const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
     const token = options.noAuth ? undefined : made ?? options.token
@@ -41,7 +44,8 @@ export const serveHttp = Effect.fn("serveHttp")(
     const scope = yield* Effect.scope
     const listening = (url: string) =>
       Effect.gen(function*() {
-        // A tool that may reach this machine still does not reach Kiwi, and act there as whoever serves.
+        // A tool that may connect to this machine must not connect to Kiwi itself, where it would act as the server's
+        // user.
         yield* Scope.provide(outbound.reserve(Number(new URL(url).port || 80)), scope)
         if (options.noAuth) {
           yield* Console.error(

@@ -1,5 +1,5 @@
-// The MCP server: five tools, resources and prompts over one set of projects, for every transport. Nothing here opens a
-// project; `initialize` is answered before any is.
+// The MCP server: five tools, resources and prompts over one set of projects, for every transport. `initialize` is
+// answered before any project is opened.
 import { Context, Deferred, Effect, Layer } from "effect"
 import * as McpServer from "effect/ai/McpServer"
 import type { ProjectKey } from "../../layers/Projects.ts"
@@ -16,21 +16,21 @@ import * as Notices from "./transport/notices.ts"
 export interface ServerOptions {
   /** The server's own project, by real path; "" for none. */
   readonly project: ProjectKey
-  /** The name that policy knows this server's clients by. */
+  /** The name of this server's clients in policy. */
   readonly client: string
-  /** What was seen of whoever started the server. */
+  /** How the server was started: by an agent, in a tool's call, or by a person. */
   readonly presence: Presence
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }
 
-/** Registrations, the gate that its transport puts in front of them, and what they tell without being asked. */
+/** The registrations, the gate that the transport puts in front of list requests, and the notifications. */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const notices = yield* Notices.make
   const ready = yield* Deferred.make<Catalog.Catalog>()
   const gate: ListGate = {
     methods: Catalog.listMethods,
-    // A project that takes for ever to open must not hold a list for ever.
+    // A list request does not wait longer for a project that is slow to open.
     effect: Deferred.await(ready).pipe(
       Effect.flatMap((catalog) => catalog.refresh),
       Effect.timeoutOption("10 seconds"),

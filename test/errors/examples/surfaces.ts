@@ -101,7 +101,7 @@ export const examples: Examples = {
     produce: Effect.flip(
       demo({ env: process.env, started: { node: process.execPath, script: "no-such-program.cjs" } }, {
         during: (_title, play) => play,
-        tell: () => Effect.void
+        show: () => Effect.void
       })
     ).pipe(Effect.provide(NodeServices.layer))
   },

@@ -244,7 +244,7 @@ describe("nobody", () => {
   needsPerson(
     "is where a passphrase is set for a key that has none",
     { env: { KIWI_PASSPHRASE: "mine" }, stdin: false },
-    "stdin is not a terminal; KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+    "stdin is not a terminal; KIWI_PASSPHRASE is not used: your signing key has no passphrase",
     "Put the passphrase on the key, at a terminal: kiwi identity encrypt"
   )
   needsPerson(
@@ -259,13 +259,13 @@ describe("nobody", () => {
     needsPerson(
       `is where a passphrase is set for a key that is not there yet, and no ${what}`,
       { env: { KIWI_PASSPHRASE: "mine" }, noKey: true, ...situation },
-      "KIWI_PASSPHRASE does not count: there is no signing key yet that it opens",
+      "KIWI_PASSPHRASE is not used: there is no signing key yet",
       "KIWI_PASSPHRASE=… kiwi init"
     )
     needsPerson(
       `is where a passphrase is set for a plain key, and no ${what}`,
       { env: { KIWI_PASSPHRASE: "mine" }, ...situation },
-      "KIWI_PASSPHRASE does not count: your signing key has no passphrase",
+      "KIWI_PASSPHRASE is not used: your signing key has no passphrase",
       "kiwi identity encrypt"
     )
     needsPerson(

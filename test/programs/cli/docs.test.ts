@@ -1,4 +1,4 @@
-// Keeps docs/cli.md in step with the command tree. KIWI_WRITE_DOCS=1 writes it anew.
+// Keeps docs/cli.md in step with the command tree. KIWI_WRITE_DOCS=1 writes the page.
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -41,22 +41,21 @@ const chapter = ({ command, description, examples, sections, usage }: Help) =>
 
 const intro = `# The command line
 
-What \`kiwi --help\` and \`kiwi COMMAND --help\` say, on one page.
+The output of \`kiwi --help\` and of every \`kiwi COMMAND --help\` on one page.
 
-- stdout has the answer, and nothing else; everything else is on stderr. With \`--json\`, the answer is exactly one JSON
-  value, for failures too: \`{"error": {"code", "message", "retryable", "remediation", …}}\`.
-- The exit code is 0 when it was done, 1 when it failed, 2 when the command was not understood.
-- Colour appears on a terminal only, and never where \`NO_COLOR\` is set. Text that Kiwi did not write is shown with
-  everything escaped that a terminal would act on or hide. Into a pipe, \`kiwi run\` writes a tool's text as it is, and
-  whole, however long.
-- Signing, trusting and storing a secret are acts of a person. What counts is a terminal that a person can be at: it has a
-  controlling terminal, on which the question is shown and answered, stdin and stdout are one too, and no coding agent is
-  in the environment or above the process. Or the passphrase of your signing key, which works without a terminal: set
-  \`KIWI_PASSPHRASE\`, as CI does, or type it. \`--yes\` spares the question and neither of them; anything else is
-  \`HUMAN_REQUIRED\` and says why. [Trust](trust.md#only-a-person) has the details.
-- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`; in both \`~\` and relative paths count from your home
-  folder, never from the current one. Neither may be your home folder itself. \`KIWI_PASSPHRASE\` opens an encrypted signing key, and encrypts one that is made
-  while it is set.`
+- stdout has only the answer; everything else is on stderr. With \`--json\`, the answer is exactly one JSON value, for
+  failures too: \`{"error": {"code", "message", "retryable", "remediation", …}}\`.
+- The exit code is 0 for success, 1 for a failure, 2 for wrong usage.
+- Colour appears only on a terminal, and not if \`NO_COLOR\` is set. In text that Kiwi did not write, characters that a
+  terminal would act on or hide are escaped. Into a pipe, \`kiwi run\` writes a tool's whole text unchanged.
+- Signing, trusting and storing a secret are acts of a person. They need a terminal that a person can be at: a controlling
+  terminal, on which the question is shown and answered, with stdin and stdout on a terminal too, and no coding agent in
+  the environment or as a parent process. Or they need the passphrase of your signing key, which works without a terminal:
+  set \`KIWI_PASSPHRASE\`, as in CI, or type it. \`--yes\` skips the question, but replaces neither of them. Otherwise the
+  command fails with \`HUMAN_REQUIRED\` and says why. [Trust](trust.md#only-a-person) has the details.
+- \`KIWI_HOME\` moves \`~/.kiwi\`, \`USER_SPACE\` moves \`~/.ai\`; in both, \`~\` and relative paths are relative to your
+  home folder, never to the current one. Neither may be your home folder itself. \`KIWI_PASSPHRASE\` opens an encrypted
+  signing key, and encrypts a key that is made while it is set.`
 
 it.effect("docs/cli.md says what the help says", () =>
   Effect.gen(function*() {
@@ -70,5 +69,5 @@ it.effect("docs/cli.md says what the help says", () =>
     assert.isDefined(root)
     const text = `${[intro, section(shared!), chapter(root!), ...others.map(chapter)].join("\n\n")}\n`
     if (process.env["KIWI_WRITE_DOCS"] === "1") writeFileSync(file, text)
-    assert.strictEqual(readFileSync(file, "utf8"), text, "KIWI_WRITE_DOCS=1 writes it anew")
+    assert.strictEqual(readFileSync(file, "utf8"), text, "KIWI_WRITE_DOCS=1 writes the page")
   }))

@@ -14,7 +14,7 @@ describe("what init says of the items that it wrote", () => {
       "4 of the 5 items are signed with your key. Not signed:",
       "  project:tools/a.sh: too slow\\u{1b}[2J",
       "    hint: Wait",
-      "Sign the rest, once it is mended: kiwi sign tool '**' --changed"
+      "Sign the rest, once the causes are fixed: kiwi sign tool '**' --changed"
     ])
   })
 })

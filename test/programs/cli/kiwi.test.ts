@@ -70,7 +70,7 @@ describe("wrong usage ends with 2, says what is wrong on stderr, and nothing on 
     [["search", "x", "--limit", "0"], /1 to 100/],
     [["search", "x", "--limit", "many"], /many/],
     [["sign", "tool", "add", "--tier", "system"], /project or user/],
-    [["trust"], /needs to know what to do/],
+    [["trust"], /needs a command/],
     [["trust", "ad", "key"], /Unknown command "ad"[^]*add/],
     [["trust", "add"], /who/],
     [["explain", "gadget", "add"], /directive, tool or knowledge/],

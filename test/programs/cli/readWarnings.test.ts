@@ -27,7 +27,7 @@ describe("a command that reads, while nothing can be recorded", () => {
           const kernel = Kernel.layerProjects({ home: `${folder}/home`, userSpace: `${folder}/user`, replace: full })
           const done = yield* runCli([...args, ...json, "--project", `${folder}/project`], { kernel })
           assert.strictEqual(done.code, 0, done.stderr)
-          assert.include(done.stderr, "warning: That this was shown could not be recorded: the disk is full")
+          assert.include(done.stderr, "warning: This lookup could not be recorded: the disk is full")
           assert.include(done.stdout, "overview")
           if (json.length > 0) JSON.parse(done.stdout)
         }).pipe(Effect.scoped))

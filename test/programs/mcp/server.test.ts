@@ -81,7 +81,7 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         for (const [name, args] of look) {
           assert.deepStrictEqual(structured(yield* call(name, args)).warnings, [{
             code: "AUDIT_READ_LOST",
-            message: "That this was shown could not be recorded: the disk is full"
+            message: "This lookup could not be recorded: the disk is full"
           }])
         }
         for (const [name, item_id] of [["execute", "deploy"], ["execute", "none"], ["sign", "rogue"]] as const) {

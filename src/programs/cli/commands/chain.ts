@@ -11,7 +11,7 @@ import { Output } from "../Output.ts"
 import { inProject } from "../root.ts"
 import type { Paint } from "../text.ts"
 import { definitions } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 const linkText = (link: DrawnLink, at: number, paint: Paint): string => {
   const under = "   ".repeat(at)
@@ -25,7 +25,7 @@ const linkText = (link: DrawnLink, at: number, paint: Paint): string => {
 
 const shown = (set: { readonly value?: unknown }): string =>
   set.value === undefined
-    ? "(not shown: its link is not signed by anybody who counts)"
+    ? "(not shown: its link is not signed by a trusted signer)"
     : safeLine(JSON.stringify(set.value), 200)
 
 const valueText = ({ by, field, overrode = [], ...set }: DrawnValue): readonly [string, string] => [
@@ -36,7 +36,7 @@ const valueText = ({ by, field, overrode = [], ...set }: DrawnValue): readonly [
   ].join(", ")
 ]
 
-/** For people. Every text of an item is shown as it is, on one line. */
+/** The chain for people. Text of items is escaped, on one line each. */
 export const chainText = (found: DrawnChain, paint: Paint, width: number): string => {
   const end = found.links.length
   return [
@@ -60,9 +60,9 @@ export const chainCommand = Command.make("chain", {
     Command.withDescription(
       "Draws what a tool is built on, down to a primitive: each link with its version, the versions that were asked for, " +
         "its place, its signer and the first digits of its digest. Then each value of the merged config, the link that " +
-        "set it, and what it took the place of. A broken chain is drawn as far as it goes. Changes nothing."
+        "set it, and the values that it overrode. A broken chain is drawn up to the break. Changes nothing."
     ),
     Command.withShortDescription("What a tool is built on, and where its config comes from"),
     Command.withExamples([{ command: "kiwi chain add" }, { command: "kiwi chain math/add --json" }]),
-    withNext(["kiwi explain ID", "whether it can run, and what stands in the way"])
+    withNext(["kiwi explain ID", "whether it can run, and if not, why"])
   )

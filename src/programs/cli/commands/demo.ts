@@ -1,4 +1,4 @@
-// demo: Kiwi in a minute, played in a temporary folder and told as it goes.
+// demo: Kiwi in a minute, played in a temporary folder; prints each scene as it ends.
 import { Effect } from "effect"
 import * as Command from "effect/cli/Command"
 import { safeLine } from "../../../services/error/safeText.ts"
@@ -55,20 +55,20 @@ export const demoCommand = Command.make("demo", {}, () =>
     )
     const { duration_ms, scenes } = yield* demo({ env, started }, {
       during: (title, play) => output.busy(title, () => play),
-      tell: (scene) => show((paint) => sceneText(scene, paint, output.width))
+      show: (scene) => show((paint) => sceneText(scene, paint, output.width))
     })
     yield* output.answer({ passed: true, scenes, duration_ms }, (paint) =>
       [
         `${paint.green("✓")} ${plural(scenes.length, "scene")} in ${
           duration(duration_ms)
-        }, each as it should be; nothing is left behind.`,
+        }, all with the expected result; nothing is left behind.`,
         `Make a project of your own: ${paint.cyan("kiwi init")}`
       ].join("\n"))
   })).pipe(
     Command.withDescription(
       "Play Kiwi in a minute: an agent connects, finds and runs tools in four languages, writes one and asks you to " +
         "sign it, and is refused what was tampered with and what a stranger's repository brings. All of it is real, in a " +
-        "temporary folder with a home of its own. Ends with 1, naming the scene, if any of it goes otherwise."
+        "temporary folder with a home of its own. If a scene fails, names it and exits with 1."
     ),
     Command.withShortDescription("See Kiwi work, in a minute"),
     Command.withExamples([{ command: "kiwi demo" }, { command: "npx -y kiwi-mcp demo" }]),

@@ -1,4 +1,4 @@
-// env: what a tool gets from its environment and why, and the secrets that it may refer to.
+// env: the variables that a tool gets and their origins, and the secrets that it may refer to.
 import { Effect, Option, Redacted, Schema, Stdio, Stream } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -15,7 +15,7 @@ import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { TerminalDevice } from "../TerminalDevice.ts"
 import { definitions, indented, type Paint, plural, table } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 const originWords: ReadonlyMap<string, string> = new Map([
   ["override", "given by the program that embeds Kiwi"],
@@ -32,9 +32,9 @@ const originWords: ReadonlyMap<string, string> = new Map([
 const originText = (origin: string, line?: number): string =>
   `${originWords.get(origin) ?? origin}${line === undefined ? "" : `, line ${line}`}`
 
-const beatenText = ({ line, origin, refused, value }: BeatenValue): string =>
+const overriddenText = ({ line, origin, refused, value }: BeatenValue): string =>
   refused === undefined
-    ? `beat ${safeLine(value, 80)} from ${originText(origin, line)}`
+    ? `overrides ${safeLine(value, 80)} from ${originText(origin, line)}`
     : `not from ${originText(origin, line)}: ${safeLine(refused)}`
 
 const variableLines = (
@@ -44,13 +44,13 @@ const variableLines = (
   `${paint.bold(safeLine(name))} = ${safeLine(value, 400)}  ${
     paint.dim([
       originText(origin),
-      ...(reaches === "config" ? ["for the config alone"] : []),
+      ...(reaches === "config" ? ["for the config only"] : []),
       ...(keychain === undefined
         ? []
         : [`keychain:${keychain.name}${keychain.stored ? "" : `, not stored: kiwi env secret set ${keychain.name}`}`])
     ].join("; "))
   }`,
-  ...beat.map((one) => `  ${paint.dim(beatenText(one))}`)
+  ...beat.map((one) => `  ${paint.dim(overriddenText(one))}`)
 ]
 
 const interpreterText = ({ kind, path, variable, version }: NonNullable<EnvExplanation["interpreter"]>): string =>
@@ -82,7 +82,7 @@ const explanationText = (found: EnvExplanation, paint: Paint, width: number): st
         `${paint.bold(safeLine(name))} ${
           required ? paint.red("is not set") : paint.dim("is not set; it has a default")
         }`,
-        ...refused.map((one) => `  ${paint.dim(beatenText(one))}`)
+        ...refused.map((one) => `  ${paint.dim(overriddenText(one))}`)
       ]).join("\n")
     ]),
     ...(found.warnings.length === 0 ? [] : [
@@ -106,11 +106,11 @@ export const envExplainCommand = Command.make("explain", {
     yield* output.answer(found, (paint) => explanationText(found, paint, output.width))
   })).pipe(
     Command.withDescription(
-      "Show the environment that a tool would run in: every variable with its value, where it came from and what it " +
-        "beat; its interpreter, of which kind and version, and where Kiwi looked for it before; what is declared and not " +
-        "set. Secrets are masked, in JSON too. Runs and changes nothing."
+      "Show the environment that a tool would run in: every variable with its value, its origin and the values that it " +
+        "overrides; its interpreter with kind and version, and the places that Kiwi searched before; what is declared " +
+        "but not set. Secrets are masked, in JSON too. Runs and changes nothing."
     ),
-    Command.withShortDescription("Every variable of a tool, where it comes from and what it beats"),
+    Command.withShortDescription("Every variable of a tool, its origin and what it overrides"),
     Command.withExamples([
       { command: "kiwi env explain add" },
       { command: "kiwi env explain math/add --json", description: "For a program" }
@@ -122,7 +122,7 @@ const nameArgument = Argument.String("name").pipe(
   Argument.withDescription("What tools call it: keychain:NAME. Letters, digits, . _ and -")
 )
 
-/** Neither was there a terminal to type a secret on, nor was one in stdin. */
+/** No secret was typed on a terminal or given on stdin. */
 export class NoSecretGiven extends Schema.TaggedError<NoSecretGiven>()("NoSecretGiven", { name: Schema.String }) {
   override get message() {
     return "No secret was given"
@@ -147,12 +147,12 @@ const readValue = (name: string, fromStdin: boolean) =>
       Stream.mkString(Stream.decodeText(stdin)),
       () => new NoSecretGiven({ name })
     )
-    // A shell's echo ends with a line end, a file too.
+    // The output of echo ends with a line end, and so do most files.
     const value = text.replace(/\r?\n$/, "")
     return value === "" ? yield* new NoSecretGiven({ name }) : Redacted.make(value)
   }).pipe(Effect.scoped)
 
-/** Shorter ones are not taken out of what a tool says: too much else would go with them. */
+/** Shorter secrets are not removed from a tool's output: too much other text would be removed too. */
 const shortest = 8
 
 export const secretSetCommand = Command.make("set", {
@@ -178,13 +178,13 @@ export const secretSetCommand = Command.make("set", {
       (paint) => `${paint.green("stored")} ${safeLine(stored.name)} in the ${stored.storedIn}`
     )
     if (length < shortest && !output.json) {
-      yield* output.say(`It has fewer than ${shortest} characters, so Kiwi does not take it out of what a tool says.`)
+      yield* output.say(`It has fewer than ${shortest} characters, so Kiwi does not remove it from a tool's output.`)
     }
   })).pipe(
     Command.withDescription(
       "Store a secret for tools that declare a variable as keychain:NAME. You type it on the terminal, where it is not " +
-        "shown, or give it to stdin; never as an argument, which other programs could see. It is kept in the keychain, " +
-        "or where there is none in a file of yours alone. Only tools that you have signed get it."
+        "shown, or give it on stdin; never as an argument, which other programs could see. It is kept in the keychain, " +
+        "or without one in a file that only you can read. Only tools that you have signed get it."
     ),
     Command.withShortDescription("Store a secret"),
     Command.withExamples([
@@ -212,7 +212,7 @@ export const secretListCommand = Command.make("list", {}, () =>
     Command.withDescription("List the names of your secrets, and where each is kept. Never a value."),
     Command.withShortDescription("List the names of your secrets"),
     Command.withExamples([{ command: "kiwi env secret list" }]),
-    withNext(["kiwi env secret remove NAME", "forget one"])
+    withNext(["kiwi env secret remove NAME", "remove one"])
   )
 
 export const secretRemoveCommand = Command.make(
@@ -230,13 +230,13 @@ export const secretRemoveCommand = Command.make(
       if (!removed && !output.json) yield* output.say(`Nothing is stored as ${safeLine(name)}; nothing was changed.`)
     })
 ).pipe(
-  Command.withDescription("Forget a secret. Tools that refer to it do not run any more."),
-  Command.withShortDescription("Forget a secret"),
+  Command.withDescription("Remove a secret. Tools that refer to it do not run any more."),
+  Command.withShortDescription("Remove a secret"),
   Command.withExamples([{ command: "kiwi env secret remove github" }]),
   withNext(["kiwi env secret list", "what is left"])
 )
 
-/** What `env secret` is for; its commands are those above. */
+/** What `env secret` is for. Its commands are above. */
 export const secretGroup = Command.make("secret").pipe(
   Command.withDescription(
     "Keep secrets for your tools: in the keychain, by a name that a .env file or ENV_CONFIG refers to as keychain:NAME."

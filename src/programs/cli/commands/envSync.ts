@@ -1,4 +1,4 @@
-// env sync and env prune: packages of other people that tools need, installed because somebody typed it.
+// env sync and env prune: install the packages that tools declare, and remove unused ones.
 import { Duration, Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -47,13 +47,13 @@ export const envSyncCommand = Command.make("sync", {
   ),
   upgrade: Flag.Boolean("upgrade").pipe(
     Flag.withoutNegation,
-    Flag.withDescription("Look up versions anew, although packages are installed or locked"),
+    Flag.withDescription("Look up versions again, even if packages are installed or locked"),
     Flag.withDefault(false)
   ),
   allowBuild: Flag.Boolean("allow-build").pipe(
     Flag.withoutNegation,
     Flag.withDescription(
-      "Let packages run code of their own while they are installed, as you and without a sandbox: npm's install " +
+      "Let packages run their own code during installation, as you and without a sandbox: npm's install " +
         "scripts, and the building of Python packages that have no wheel"
     ),
     Flag.withDefault(false)
@@ -62,7 +62,7 @@ export const envSyncCommand = Command.make("sync", {
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const tools = yield* output.busy("Looking at tools", (progress) =>
+    const tools = yield* output.busy("Checking tools", (progress) =>
       inProject(() =>
         envSync({
           tool: Option.getOrUndefined(tool),
@@ -102,24 +102,25 @@ export const envPruneCommand = Command.make("prune", {
   days: Flag.Int("days").pipe(
     Flag.withMetavar("N"),
     Flag.filter((n) => n >= 0 && n <= 36_500, () => "a number from 0 to 36500"),
-    Flag.withDescription("Only what has not been used for so many days"),
+    Flag.withDescription("Only environments that have not been used for this many days"),
     Flag.withDefault(90)
   )
 }, ({ days }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const removed = yield* output.busy("Looking at environments", () =>
-      inProject(() => envPrune(Duration.days(days), by)))
+    const removed = yield* output.busy(
+      "Checking environments",
+      () => inProject(() => envPrune(Duration.days(days), by))
+    )
     yield* output.answer(
       { removed },
-      () =>
-        removed.length === 0 ? "nothing to remove" : `removed ${plural(removed.length, "environment")}`
+      () => removed.length === 0 ? "nothing to remove" : `removed ${plural(removed.length, "environment")}`
     )
   })).pipe(
     Command.withDescription(
       "Remove environments that have not been used for 90 days, but not those that a tool of this project or of your " +
-        "user space declares. What a tool of another project still needs, kiwi env sync installs again."
+        "user space declares. If a tool of another project still needs one, kiwi env sync installs it again."
     ),
     Command.withShortDescription("Remove environments that no tool uses"),
     Command.withExamples([{ command: "kiwi env prune" }, { command: "kiwi env prune --days 30" }]),

@@ -21,7 +21,7 @@ import { definitions, plural } from "../text.ts"
 const identityRequest = {
   kind: "identity",
   title: "Make a signing key for you on this machine",
-  details: "It is kept in the keychain, or where there is none in Kiwi's own folder.",
+  details: "It is kept in the keychain, or without one in Kiwi's own folder.",
   digest: sha256("identity"),
   command: "kiwi identity"
 } as const
@@ -54,14 +54,14 @@ export const identityCommand = Command.make("identity", {}, () =>
     )
     if (output.json) return
     yield* output.say(
-      `\nA teammate for whom what you sign should run as their own types, in the project that you share:\n  ${
+      `\nTo let what you sign run as their own, a teammate types in the project that you share:\n  ${
         output.talkPaint.cyan(`kiwi trust add ${signer.publicKey} ${nameFlag(signer.name)} --as me`)
       }`
     )
   })).pipe(
     Command.withDescription(
-      "Show who you are to Kiwi: the key that your signatures are made with, and where its private half is kept. The " +
-        "key is made the first time that you ask or sign."
+      "Show your identity: the key that you sign with, and where its private half is kept. Kiwi makes the " +
+        "key the first time that you ask for it or sign."
     ),
     Command.withShortDescription("Show your signing key, and put a passphrase on it"),
     Command.withExamples([
@@ -74,7 +74,7 @@ export const identityCommand = Command.make("identity", {}, () =>
     )
   )
 
-/** Passphrases are typed: no variable, argument or pipe stands for the person here. */
+/** These passphrases are only typed: no variable, argument or pipe replaces the person here. */
 const change = Effect.fnUntraced(function*(what: "encrypt" | "decrypt", request: HumanRequest, act: HumanAct) {
   const identity = yield* Identity
   const device = yield* TerminalDevice
@@ -114,21 +114,21 @@ const changePassphrase = Effect.fnUntraced(function*(what: "encrypt" | "decrypt"
   )
 })
 
-/** What else the passphrase of the environment is for, and where it is another one now. */
+/** Says what KIWI_PASSPHRASE still encrypts, and if it no longer opens the key. */
 const sayVariable = Effect.gen(function*() {
   const output = yield* Output
   if (output.json) return
   const { env } = yield* Shell
   const identity = yield* Identity
   if (variable(env, "KIWI_PASSPHRASE") !== undefined && (yield* identity.locked) !== undefined) {
-    yield* output.say("KIWI_PASSPHRASE has another passphrase, and does not open the key any more.")
+    yield* output.say("KIWI_PASSPHRASE has a different passphrase, and does not open the key any more.")
   }
   const sealed = (yield* Effect.flatMap(SecretStore, (store) => store.list)).filter(({ storedIn }) =>
     storedIn === "file (encrypted)"
   )
   if (sealed.length === 0) return
   yield* output.say(
-    `${plural(sealed.length, "secret")} in a file stay encrypted by KIWI_PASSPHRASE as it was when they were stored.`
+    `${plural(sealed.length, "secret")} in a file: still encrypted by the KIWI_PASSPHRASE of the time of storing.`
   )
 })
 
@@ -139,21 +139,21 @@ export const identityEncryptCommand = Command.make(
 ).pipe(
   Command.withDescription(
     "Put a passphrase on your signing key, or change the one that it has. The key stays the same, in the same kind " +
-      "of place, and what you have signed stays signed. From then on signing asks for the passphrase at the terminal, " +
+      "of place, and your signatures stay valid. From then on signing asks for the passphrase at the terminal, " +
       "or takes it from KIWI_PASSPHRASE: a shell alone cannot sign. It is typed here, twice, and not shown; no " +
       "argument, pipe or variable is read."
   ),
   Command.withShortDescription("Put a passphrase on your signing key, or change it"),
   Command.withExamples([{ command: "kiwi identity encrypt" }]),
-  withNext(["kiwi identity", "where the key is kept now"], ["kiwi identity decrypt", "take the passphrase off again"])
+  withNext(["kiwi identity", "where the key is kept now"], ["kiwi identity decrypt", "remove the passphrase again"])
 )
 
 export const identityDecryptCommand = Command.make("decrypt", {}, () => changePassphrase("decrypt")).pipe(
   Command.withDescription(
-    "Take the passphrase off your signing key. Whatever runs as you can sign as you from then on. The passphrase is " +
+    "Remove the passphrase of your signing key. From then on every program that runs as you can sign as you. The passphrase is " +
       "typed here; no argument, pipe or variable is read."
   ),
-  Command.withShortDescription("Take the passphrase off your signing key"),
+  Command.withShortDescription("Remove the passphrase of your signing key"),
   Command.withExamples([{ command: "kiwi identity decrypt" }]),
-  withNext(["kiwi identity encrypt", "put one on again"])
+  withNext(["kiwi identity encrypt", "set a passphrase again"])
 )

@@ -35,12 +35,12 @@ interface Report extends Initialized {
     readonly args: ReadonlyArray<string>
     readonly snippets: ReadonlyArray<Snippet>
   }
-  /** What to type where Kiwi's messages say `kiwi`. */
+  /** The command to type for `kiwi` in Kiwi's messages. */
   readonly typed: string
   readonly next: ReadonlyArray<string>
 }
 
-/** Whether typing `kiwi` starts a Kiwi: some folder of PATH has one that npx did not put there. */
+/** Whether typing `kiwi` starts a Kiwi: a folder of PATH has one that npx did not put there. */
 const isOnPath = Effect.gen(function*() {
   const { env, platform } = yield* Shell
   const files = yield* FileSystem.FileSystem
@@ -54,7 +54,7 @@ const isOnPath = Effect.gen(function*() {
   return false
 })
 
-/** How this Kiwi is started again: by a client, and by somebody who types. */
+/** How a client and a person start this Kiwi again. */
 const commands = Effect.gen(function*() {
   const { started } = yield* Shell
   const path = yield* Path.Path
@@ -68,7 +68,7 @@ const commands = Effect.gen(function*() {
   return { command, typed: onPath ? "kiwi" : commandLine(command) }
 })
 
-/** The first command that brings the project further. */
+/** The first command to type next. */
 const nextCommands = (
   { existed, items, not_signed, project, trust }: Initialized,
   cwd: string
@@ -93,7 +93,7 @@ const countStates = (items: Report["items"]): string => {
 
 export const signedText = ({ refused = [], signed }: Pick<Report, "refused" | "signed">): string => {
   if (refused.length === 0) {
-    return `The ${signed.length} items are signed with your key: these very bytes come with Kiwi.`
+    return `The ${signed.length} items are signed with your key: exactly these bytes come with Kiwi.`
   }
   return [
     `${signed.length} of the ${signed.length + refused.length} items are signed with your key. Not signed:`,
@@ -101,7 +101,7 @@ export const signedText = ({ refused = [], signed }: Pick<Report, "refused" | "s
       safeText(error),
       ...(remediation === undefined ? [] : [`  hint: ${safeText(remediation)}`])
     ])),
-    "Sign the rest, once it is mended: kiwi sign tool '**' --changed"
+    "Sign the rest, once the causes are fixed: kiwi sign tool '**' --changed"
   ].join("\n")
 }
 
@@ -113,7 +113,7 @@ const madeText = (report: Report, paint: Paint): string => {
       report.items.length === 0
         ? "It holds no items."
         : `It holds ${plural(report.items.length, "item")}: ${countStates(report.items)}.`,
-      ...(report.restricted === undefined ? [] : [`Nothing of it runs yet: ${safeText(report.restricted)}.`])
+      ...(report.restricted === undefined ? [] : [`Nothing in it runs yet: ${safeText(report.restricted)}.`])
     ].join("\n")
   }
   return [
@@ -125,9 +125,9 @@ const madeText = (report: Report, paint: Paint): string => {
     ...(report.unseen === undefined
       ? []
       : [
-        `Its tools do not run with what nobody has been shown: ${
+        `Its tools do not run with interpreters that you have not accepted: ${
           report.unseen.join(", ")
-        }. To see it: kiwi trust project`
+        }. To see and accept them: kiwi trust project`
       ]),
     report.not_signed === undefined
       ? signedText(report)
@@ -203,7 +203,7 @@ export const initCommand = Command.make("init", {
       withKeyPassphrase,
       Effect.provideServiceEffect(HumanGate, HumanGateTerminal.make({ yes: true, ownBytes: true }))
     )
-    // Progress would be drawn over the question for the passphrase.
+    // Progress would overwrite the prompt for the passphrase.
     const made = yield* (yield* identity.locked) !== undefined
       ? making
       : output.busy("Making the project", () => making)
@@ -228,7 +228,7 @@ export const initCommand = Command.make("init", {
   })).pipe(
     Command.withDescription(
       "Make a folder a project that works at once: three example tools in Python, bash and Node, a directive and a " +
-        "knowledge entry, trusted and signed, since these very bytes come with Kiwi. Then shows how to connect the " +
+        "knowledge entry, trusted and signed, since exactly these bytes come with Kiwi. Then shows how to connect the " +
         "agents on this machine. A folder that has an .ai already is left as it is. Writes nothing but the folder's " +
         ".ai and Kiwi's own folder."
     ),

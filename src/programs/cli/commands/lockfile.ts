@@ -1,4 +1,4 @@
-// kiwi lockfile freeze, update and prune: making, renewing and removing locks.
+// lockfile freeze, update and prune: make, renew and remove locks.
 import { Duration, Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
@@ -15,13 +15,13 @@ import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, plural, table, tableWithNotes } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag } from "./find.ts"
+import { tierFlag } from "./search.ts"
 
 export const categoryFlag = Flag.String("category").pipe(
   Flag.withAlias("c"),
   Flag.withMetavar("CATEGORY"),
   Flag.withDescription(
-    "The tool's folder below tools, where its id alone does not say it; of a list, this one and those below"
+    "The tool's folder below tools, if its id alone is not unique; for a list, this folder and those below"
   ),
   Flag.optional,
   Flag.map(Option.getOrUndefined)
@@ -36,7 +36,7 @@ export const scopeFlag = Flag.Literals("scope", LockScope.literals).pipe(
 
 const dryRunFlag = Flag.Boolean("dry-run").pipe(
   Flag.withoutNegation,
-  Flag.withDescription("Only say what it would do"),
+  Flag.withDescription("Only show what it would do"),
   Flag.withDefault(false)
 )
 
@@ -49,7 +49,7 @@ const dependentsFlag = Flag.String("dependents-of").pipe(
 
 export const toolArgument = (description: string) => Argument.String("tool").pipe(Argument.withDescription(description))
 
-/** Wrong usage that the parser cannot see. */
+/** Wrong usage that the parser cannot detect. */
 export const usage = (command: string, message: string) =>
   new CliError.ShowHelp({
     commandPath: ["kiwi", "lockfile", command],
@@ -77,7 +77,10 @@ const frozenText = ({ dry_run, locks }: FrozenLocks, paint: Paint, width: number
     width
   )
 
-/** The answer of freeze and update. Tools that could not be locked are named on stderr, and the command ends with 1. */
+/**
+ * Prints the answer of freeze and update. Tools that could not be locked are listed on stderr, and the command exits
+ * with 1.
+ */
 const answerFrozen = Effect.fnUntraced(function*(done: FrozenLocks, nothing: string) {
   const output = yield* Output
   if (done.refused.length > 0) yield* output.failed
@@ -126,8 +129,8 @@ export const lockfileFreezeCommand = Command.make("freeze", {
   })).pipe(
     Command.withDescription(
       "Lock a tool as it is now: its chain with every version and digest, what it requires, its interpreter and packages. " +
-        "A signature does this by itself. Replacing a lock that says something else is your act, and you are shown what " +
-        "changes; so is every lock where lockfile.mode is strict. A lock can only refuse: it makes nothing trusted."
+        "Signing does this automatically. Replacing a different lock is your act, and you are shown what changes; if " +
+        "lockfile.mode is strict, every lock is your act. A lock can only refuse: it makes nothing trusted."
     ),
     Command.withShortDescription("Lock a tool's chain as it is now"),
     Command.withExamples([
@@ -135,7 +138,7 @@ export const lockfileFreezeCommand = Command.make("freeze", {
       { command: "kiwi lockfile freeze 'math/*' --dry-run", description: "What would be locked in a category" },
       {
         command: "kiwi lockfile freeze --dependents-of own_runtime",
-        description: "Everything that runs by it, in one question"
+        description: "Every tool that runs with it, in one question"
       }
     ]),
     withNext(["kiwi lockfile diff TOOL", "what differs, before you replace a lock"])
@@ -155,21 +158,21 @@ export const lockfileUpdateCommand = Command.make("update", {
   Effect.gen(function*() {
     const by = yield* caller
     const output = yield* Output
-    const done = yield* output.busy("Looking at the locks", () =>
+    const done = yield* output.busy("Checking the locks", () =>
       inProject(() => updateLocks({ id, ...input }, by)).pipe(withGate(yes)))
-    yield* answerFrozen(done, "Every lock is as its tool is now.")
+    yield* answerFrozen(done, "Every lock matches its tool.")
   })).pipe(
     Command.withDescription(
-      "Lock again what is not as it was locked, such as everything that runs by a runtime whose version has moved within " +
-        "the range that its tools ask for. One question shows every change. What has no lock yet gets none."
+      "Lock again every tool that differs from its lock, for example all tools of a runtime that has a new version within " +
+        "the range that they ask for. One question shows every change. A tool without a lock gets none."
     ),
-    Command.withShortDescription("Lock again what has moved on"),
+    Command.withShortDescription("Lock again what has changed"),
     Command.withExamples([
       { command: "kiwi lockfile update" },
       { command: "kiwi lockfile update add" },
       { command: "kiwi lockfile update --dependents-of own_runtime --dry-run" }
     ]),
-    withNext(["kiwi lockfile outdated", "what it would be"])
+    withNext(["kiwi lockfile outdated", "what it would update"])
   )
 
 const units: Readonly<Record<string, number>> = { "": 86_400_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 }
@@ -184,7 +187,7 @@ const readAge = (text: string): number | undefined => {
 const olderThanFlag = Flag.String("older-than").pipe(
   Flag.withMetavar("DAYS"),
   Flag.withDescription(
-    "Days, or 12h, 30m, 10s, since nothing has held to them. Default: the setting lockfile.keep, 90 days"
+    "Unused for this long: days, or 12h, 30m, 10s. Default: the setting lockfile.keep, 90 days"
   ),
   Flag.filter((text) => readAge(text) !== undefined, () => "Expected days, or a number with d, h, m or s: 90, 12h"),
   Flag.map(readAge),
@@ -213,28 +216,28 @@ export const lockfilePruneCommand = Command.make("prune", {
     if (!output.json && done.removed.length === 0) {
       const days = Duration.toDays(Duration.millis(done.older_than))
       yield* output.say(
-        `No lock has gone without holding for ${days >= 1 ? plural(Math.floor(days), "day") : "that long"}.`
+        `No lock has been unused for ${days >= 1 ? plural(Math.floor(days), "day") : "that long"}.`
       )
     }
   })).pipe(
     Command.withDescription(
-      "Remove locks that no call and no validation has held to for a long time: those of versions that are gone. Removing " +
-        "one sooner than lockfile.keep says is your act. A file that is no lock is left where it is."
+      "Remove locks that matched no call and no validation for a long time: those of versions that are gone. Removing " +
+        "one sooner than lockfile.keep is your act. A file that is not a lock is not touched."
     ),
     Command.withShortDescription("Remove locks that nothing uses any more"),
     Command.withExamples([
       { command: "kiwi lockfile prune --dry-run" },
       { command: "kiwi lockfile prune --older-than 30 --scope user" }
     ]),
-    withNext(["kiwi lockfile list", "what there is, and when it last held"])
+    withNext(["kiwi lockfile list", "the locks, and when each last matched"])
   )
 
-/** What `lockfile` is for; its commands are those above and those of lockfileChecks.ts. */
+/** What `lockfile` is for. Its commands are above and in lockfileChecks.ts. */
 export const lockfileGroup = Command.make("lockfile").pipe(
   Command.withDescription(
-    "Locks say with which chain – versions, digests, interpreter, packages – a tool was last accepted, in .ai/lockfiles, " +
-      "for you to commit. A signature proves what each file is; a lock, that the same files still make up the same tool."
+    "A lock records the chain with which a tool was last accepted: versions, digests, interpreter, packages. Locks are in " +
+      ".ai/lockfiles, for you to commit. A signature proves what each file is; a lock, that the tool is still made of the same files."
   ),
-  Command.withShortDescription("Hold tools to the chains that they were locked with"),
+  Command.withShortDescription("Lock the chains of tools, and check them"),
   Command.withExamples([{ command: "kiwi lockfile validate add" }, { command: "kiwi lockfile verify --frozen" }])
 )

@@ -1,4 +1,4 @@
-// kiwi lockfile validate, list, diff, verify and outdated: comparing tools with their locks, and listing locks.
+// lockfile validate, list, diff, verify and outdated: check and show locks.
 import { Effect, Option, Path } from "effect"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -15,8 +15,8 @@ import { inProject, projectKey } from "../root.ts"
 import { Shell } from "../Shell.ts"
 import { definitions, indented, plural, table, tableWithNotes, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag } from "./find.ts"
 import { categoryFlag, scopeFlag, toolArgument, usage } from "./lockfile.ts"
+import { tierFlag } from "./search.ts"
 
 const fine: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["locked", "built-in", "held"])
 const harmless: ReadonlySet<LockStatus | VerifiedStatus> = new Set(["other chain", "no tool", "other version"])
@@ -31,7 +31,7 @@ interface Row {
   readonly error?: { readonly message: string; readonly remediation?: string } | undefined
 }
 
-/** A line for each row, and below it what differs, or why that could not be found out. */
+/** One line for each lock, and below it the differences, or why they are unknown. */
 const rowsText = (rows: ReadonlyArray<Row>, paint: Paint, width: number): string =>
   tableWithNotes(
     rows.map(({ differences, error, name, state }) => {
@@ -52,7 +52,7 @@ export const lockfileValidateCommand = Command.make("validate", {
 }, ({ category, tier, tool }) =>
   Effect.gen(function*() {
     const output = yield* Output
-    const done = yield* output.busy("Looking at the locks", () =>
+    const done = yield* output.busy("Checking the locks", () =>
       inProject(() => validateLocks({ id: tool, category, tier: Option.getOrUndefined(tier) })))
     if (!done.ok) {
       yield* output.failed
@@ -74,10 +74,10 @@ export const lockfileValidateCommand = Command.make("validate", {
       ))
   })).pipe(
     Command.withDescription(
-      "Say whether a tool's chain is as it was locked: every version, digest, tier and path, its requirements, its " +
-        "interpreter and packages. Ends with 1 if it is not, or has no lock."
+      "Check whether a tool's chain matches its lock: every version, digest, tier and path, its requirements, its " +
+        "interpreter and packages. Exits with 1 if it does not, or if there is no lock."
     ),
-    Command.withShortDescription("Whether a tool is as it was locked"),
+    Command.withShortDescription("Check whether a tool matches its lock"),
     Command.withExamples([
       { command: "kiwi lockfile validate add" },
       { command: "kiwi lockfile validate '**'", description: "All tools of the project" }
@@ -111,7 +111,7 @@ export const lockfileListCommand = Command.make("list", {
         safeLine(lock.category),
         lock.scope,
         lock.variant ? lock.chain_hash : "",
-        lock.last_validated === undefined ? "never held" : `held ${safeLine(lock.last_validated.slice(0, 10))}`,
+        lock.last_validated === undefined ? "never matched" : `matched ${safeLine(lock.last_validated.slice(0, 10))}`,
         paint.dim(safeLine(lock.chain.join(" → "), 200))
       ])))
     if (output.json) return
@@ -121,8 +121,8 @@ export const lockfileListCommand = Command.make("list", {
     if (found.locks.length === 0 && found.invalid.length === 0) yield* output.say("There are no locks here.")
   })).pipe(
     Command.withDescription(
-      "List the locks of the project and yours, with their chains, and when a call or a validation last held to each. " +
-        "Files that are no locks are named on stderr."
+      "List the locks of the project and yours, with their chains, and when each last matched a call or a validation. " +
+        "Files that are not locks are listed on stderr."
     ),
     Command.withShortDescription("List locks"),
     Command.withExamples([
@@ -178,8 +178,8 @@ export const lockfileDiffCommand = Command.make("diff", {
     yield* output.answer(found, (paint) => diffText(found, paint))
   })).pipe(
     Command.withDescription(
-      "Show what differs between a tool's lock and the tool as it is now: link by link, field by field, and the changed " +
-        "text itself where Kiwi still keeps what was locked. Or between two locks."
+      "Show the differences between a tool's lock and the tool as it is now: link by link, field by field, and the changed " +
+        "text if Kiwi still keeps what was locked. Or the differences between two locks."
     ),
     Command.withShortDescription("What differs from a lock"),
     Command.withExamples([
@@ -196,7 +196,7 @@ export const lockfileOutdatedCommand = Command.make(
   (input) =>
     Effect.gen(function*() {
       const output = yield* Output
-      const { outdated } = yield* output.busy("Looking at the locks", () => inProject(() => outdatedLocks(input)))
+      const { outdated } = yield* output.busy("Checking the locks", () => inProject(() => outdatedLocks(input)))
       yield* output.answer({ outdated }, (paint) =>
         rowsText(
           outdated.map((lock) => ({
@@ -212,14 +212,14 @@ export const lockfileOutdatedCommand = Command.make(
           paint,
           output.width
         ))
-      if (!output.json && outdated.length === 0) yield* output.say("Every lock is as its tool is now.")
+      if (!output.json && outdated.length === 0) yield* output.say("Every lock matches its tool.")
     })
 ).pipe(
   Command.withDescription(
-    "List locks whose tool would run with another chain now: a link was changed and signed again, or moved to another " +
+    "List locks whose tool would run with a different chain now: a link was changed and signed again, or has a new " +
       "version within the range that executor_id gives."
   ),
-  Command.withShortDescription("List locks that are not as their tools are now"),
+  Command.withShortDescription("List locks that differ from their tools"),
   Command.withExamples([{ command: "kiwi lockfile outdated" }, { command: "kiwi lockfile outdated --category math" }]),
   withNext(["kiwi lockfile update", "lock them again"])
 )
@@ -239,10 +239,10 @@ const signerText = ({ by, name }: VerifiedFrozen["trust"]["signers"][number]): s
 const trustText = ({ trust }: VerifiedFrozen): string => {
   const who = trust.signers.length === 0 ? "nobody" : trust.signers.map(signerText).join(", ")
   return trust.from === "file"
-    ? `Signatures count of ${who}, as ${safeLine(trust.file ?? "", 400)} says.`
-    : `Signatures count of ${who}, as the checkout's own .ai/config/trust.yaml and your key say. Whoever can change the ` +
-      "checkout can change that file too: this proves that the checkout is consistent, and no more. --trust FILE or " +
-      "KIWI_TRUST_ROOT names the signers from outside."
+    ? `Trusted signers, from ${safeLine(trust.file ?? "", 400)}: ${who}.`
+    : `Trusted signers, from the checkout's own .ai/config/trust.yaml and your key: ${who}. Whoever can change the ` +
+      "checkout can change that file too, so this only proves that the checkout is consistent. Name the signers from " +
+      "outside with --trust FILE or KIWI_TRUST_ROOT."
 }
 
 const frozenText = (found: VerifiedFrozen, paint: Paint, width: number): string => {
@@ -259,9 +259,9 @@ const frozenText = (found: VerifiedFrozen, paint: Paint, width: number): string 
     ...(warnings.length === 0 ? [] : ["", problemsText(warnings, paint.yellow, width)]),
     ...(base === undefined ? [] : [
       "",
-      `${control === 0 ? "No control file or lock is" : "Control files and locks that are"} other than in ${
+      `${control === 0 ? "No control file or lock is" : "Control files and locks that are"} different from ${
         safeLine(base.ref)
-      } (${base.commit.slice(0, 12)})${control === 0 ? "." : ", for somebody to review:"}`,
+      } (${base.commit.slice(0, 12)})${control === 0 ? "." : ", to be reviewed:"}`,
       ...(control === 0 ? [] : [
         definitions(base.changed.map(({ change, path }) => [change, safeLine(path, 400)]), width)
       ])
@@ -277,19 +277,20 @@ const verifyFrozenCommand = Effect.fnUntraced(function*(
   const path = yield* Path.Path
   const project = yield* projectKey
   if (project === "") return yield* new LockScopeMissing({ scope: "project" })
-  // A pipeline without the secret sets it to an empty text. That names nobody, and must not mean the checkout's own word.
+  // An empty value, as from a secret that a pipeline does not have, is refused: it must not fall back to the checkout's
+  // own signers.
   const trust = given.trust ?? shell.env["KIWI_TRUST_ROOT"]
   if (trust === "") {
     const { TrustRootRefused } = yield* Effect.promise(() => import("../../trustRoot.ts"))
     return yield* new TrustRootRefused({
       file: given.trust === undefined ? "KIWI_TRUST_ROOT" : "--trust",
       issue: "it is empty",
-      hint: "Give it the path of a file, or leave it out to go by the checkout's own word"
+      hint: "Give it the path of a file, or leave it out to use the checkout's own signers"
     })
   }
   const { verifyFrozen } = yield* Effect.promise(() => import("../../verifyFrozen.ts"))
   const GitTreeProcess = yield* Effect.promise(() => import("../../../layers/git/GitTreeProcess.ts"))
-  const found = yield* output.busy("Looking at every item", () =>
+  const found = yield* output.busy("Checking every item", () =>
     verifyFrozen({
       project,
       base: given.base,
@@ -301,7 +302,7 @@ const verifyFrozenCommand = Effect.fnUntraced(function*(
 
 const verifyCommand = Effect.fnUntraced(function*(filter: Parameters<typeof verifyLocks>[0]) {
   const output = yield* Output
-  const done = yield* output.busy("Looking at the locks", () => inProject(() => verifyLocks(filter)))
+  const done = yield* output.busy("Checking the locks", () => inProject(() => verifyLocks(filter)))
   if (!done.ok) yield* output.failed
   yield* output.answer(done, (paint) =>
     rowsText(
@@ -332,7 +333,7 @@ export const lockfileVerifyCommand = Command.make("verify", {
   trust: Flag.String("trust").pipe(
     Flag.withMetavar("FILE"),
     Flag.withDescription(
-      "With --frozen: whose signatures count, as .ai/config/trust.yaml has it, from outside the checkout"
+      "With --frozen: a file outside the checkout that names the trusted signers, in the form of .ai/config/trust.yaml"
     ),
     Flag.optional,
     Flag.map(Option.getOrUndefined)
@@ -355,12 +356,12 @@ export const lockfileVerifyCommand = Command.make("verify", {
     return yield* usage("verify", "--frozen is about all of the project; leave --category and --scope out")
   })).pipe(
     Command.withDescription(
-      "Hold every lock against what is there. With --frozen, for CI: every tool, directive and knowledge entry of the " +
+      "Check every lock against its tool. With --frozen, for CI: every tool, directive and knowledge entry of the " +
         "project and every link of a chain must be signed by a trusted key, every tool locked and unchanged, and nothing " +
-        "unreadable, ambiguous or invalid. That runs nothing of the project, asks nobody, and needs no key and no trust " +
-        "on the machine. Ends with 1 if something was found."
+        "unreadable, ambiguous or invalid. This runs nothing of the project, asks nobody, and needs no key and no trust " +
+        "on the machine. Exits with 1 if something was found."
     ),
-    Command.withShortDescription("Hold every lock against what is there; --frozen for CI"),
+    Command.withShortDescription("Check every lock against its tool; --frozen for CI"),
     Command.withExamples([
       { command: "kiwi lockfile verify" },
       {

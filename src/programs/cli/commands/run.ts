@@ -1,4 +1,4 @@
-// run and explain: using an item, and what stands in the way.
+// run and explain: use an item, and show why it does not run.
 import { Effect, Option, Result, Stdio, Stream } from "effect"
 import type { Schema } from "effect"
 import * as Argument from "effect/cli/Argument"
@@ -24,7 +24,7 @@ import { caller, inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
 import { definitions, duration, indented } from "../text.ts"
 import type { Paint } from "../text.ts"
-import { tierFlag, typeArgument } from "./find.ts"
+import { tierFlag, typeArgument } from "./search.ts"
 
 const invalid = (value: string, expected: string) =>
   new CliError.InvalidValue({
@@ -91,13 +91,13 @@ const followText = (data: unknown, paint: Paint): string => {
   ].join("\n")
 }
 
-/** A text goes out as it is into a pipe, and escaped onto a terminal; anything else is JSON. */
+/** Text is printed as it is into a pipe, and escaped on a terminal; any other value as JSON. */
 const dataText = (data: unknown, isTerminal: boolean): string => {
   if (typeof data !== "string") return printJson(data, 2)
   return (isTerminal ? safeText(data) : data).replace(/\n$/, "")
 }
 
-/** A kept output, whole and as it is. */
+/** Prints a stored output whole and unchanged. */
 const pipeKept = Effect.fnUntraced(function*(uri: string) {
   const { stdout } = yield* Shell
   const outputs = yield* Outputs
@@ -119,7 +119,7 @@ export const runCommand = Command.make("run", {
     Flag.withDefault(false)
   ),
   lockfileMode: Flag.Literals("lockfile-mode", LockMode.literals).pipe(
-    Flag.withDescription("What a lockfile means for this run. Counts where it is stricter than the setting"),
+    Flag.withDescription("What a lockfile means for this run. Used if it is stricter than the setting"),
     Flag.optional
   ),
   tier: tierFlag
@@ -174,9 +174,9 @@ export const runCommand = Command.make("run", {
     }
   })).pipe(
     Command.withDescription(
-      "Run a tool, or show the steps of a directive with your inputs put in. Kiwi checks that the tool and everything " +
+      "Run a tool, or show the steps of a directive with your inputs filled in. Kiwi checks that the tool and everything " +
         "it is built on are what was signed, checks the parameters against the tool's own schema, runs it in a process " +
-        "of its own and records the call. What the tool answers goes to stdout, everything else to stderr."
+        "of its own and records the call. The tool's answer goes to stdout, everything else to stderr."
     ),
     Command.withShortDescription("Run a tool, or show the steps of a directive"),
     Command.withExamples([
@@ -272,13 +272,13 @@ export const explainCommand = Command.make("explain", {
     yield* output.answer(found, (paint) => explanationText(found, words, paint, output.width))
   })).pipe(
     Command.withDescription(
-      "The one place to look when something does not run. Walks the same checks as a run – trust, chain, signatures, " +
-        "rules, environment – stops at the first that refuses, and names the command that removes it. Changes nothing."
+      "Explain why something does not run. Makes the same checks as a run – trust, chain, signatures, " +
+        "rules, environment – stops at the first that fails, and names the command that helps. Changes nothing."
     ),
     Command.withShortDescription("Why something does not run, and what to do"),
     Command.withExamples([
       { command: "kiwi explain add" },
       { command: `kiwi explain tool add --params '{"a": 1, "b": 2}'`, description: "With the command that would run" }
     ]),
-    withNext(["kiwi doctor", "look at the machine instead of one item"])
+    withNext(["kiwi doctor", "check the machine instead of one item"])
   )

@@ -1,4 +1,4 @@
-// serve: the MCP server. It starts in any state, so that an agent hears from the server itself what is wrong.
+// serve: the MCP server. It starts in any state, so that the server itself can tell an agent what is wrong.
 import { Effect, Option, Redacted } from "effect"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
@@ -10,7 +10,7 @@ import { root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
 const onlyWithHttp = (given: boolean, flag: string) =>
-  given ? Effect.fail(new CliError.ValidationError({ message: `${flag} needs --http beside it` })) : Effect.void
+  given ? Effect.fail(new CliError.ValidationError({ message: `${flag} needs --http` })) : Effect.void
 
 export const serveCommand = Command.make("serve", {
   http: Flag.Boolean("http").pipe(
@@ -21,12 +21,12 @@ export const serveCommand = Command.make("serve", {
   port: Flag.Int("port").pipe(
     Flag.withMetavar("N"),
     Flag.filter((n) => n >= 0 && n <= 65_535, () => "a port from 0 to 65535"),
-    Flag.withDescription("With --http: the port; 0, the default, is any that is free"),
+    Flag.withDescription("With --http: the port; 0, the default, takes any free one"),
     Flag.optional
   ),
   host: Flag.String("host").pipe(
     Flag.withMetavar("ADDRESS"),
-    Flag.withDescription("With --http: the address, 127.0.0.1 where it is not given"),
+    Flag.withDescription("With --http: the address. Default: 127.0.0.1"),
     Flag.optional
   ),
   allowHost: Flag.String("allow-host").pipe(
@@ -36,18 +36,18 @@ export const serveCommand = Command.make("serve", {
       () => "a host as clients call it: NAME, NAME:PORT or an IP address"
     ),
     Flag.withDescription(
-      "With --http: another host under which clients may call this server, as NAME or NAME:PORT; may be given more than once"
+      "With --http: a further host name that clients may use for this server, as NAME or NAME:PORT; may be given more than once"
     ),
     Flag.atLeast(0)
   ),
   noAuth: Flag.Boolean("no-auth").pipe(
     Flag.withoutNegation,
-    Flag.withDescription("With --http: ask for no token. Only on this machine's own addresses"),
+    Flag.withDescription("With --http: require no token. Only on this machine's own addresses"),
     Flag.withDefault(false)
   ),
   client: Flag.String("client").pipe(
     Flag.withMetavar("NAME"),
-    Flag.withDescription("The name that your rules know this server's client by. Default: your user"),
+    Flag.withDescription("The name of this server's client in your rules. Default: your user"),
     Flag.optional
   )
 }, ({ allowHost, client, host, http, noAuth, port }) =>

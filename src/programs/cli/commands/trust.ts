@@ -1,4 +1,4 @@
-// sign and trust: the acts of a person.
+// trust: decide which projects and signers to trust.
 import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -9,121 +9,13 @@ import { shellWord } from "../../../services/text/shellWord.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../../../services/trust/SignerTrust.ts"
 import type { SignerStanding } from "../../../services/trust/SignerTrust.ts"
-import { sign } from "../../sign.ts"
 import { proposeYourself, trustProject, trustSigner, untrustSigner } from "../../trust.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
-import { withKeyPassphrase } from "../keyPassphrase.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, table } from "../text.ts"
-import { tierFlag, typeArgument } from "./find.ts"
-
-export const signCommand = Command.make("sign", {
-  type: typeArgument,
-  id: Argument.String("id").pipe(
-    Argument.withDescription("Its id, category/id, or a glob over them in quotes: add, math/add, 'math/*', '**'")
-  ),
-  changed: Flag.Boolean("changed").pipe(
-    Flag.withoutNegation,
-    Flag.withDescription(
-      "Sign only what is not signed, or was changed after it was signed; lock what is signed and not locked"
-    ),
-    Flag.withDefault(false)
-  ),
-  tier: tierFlag.pipe(
-    Flag.filter(
-      (tier) => Option.isNone(tier) || tier.value !== "system",
-      () => "project or user: what comes with Kiwi is not signed by you"
-    )
-  ),
-  noFreeze: Flag.Boolean("no-freeze").pipe(
-    Flag.withoutNegation,
-    Flag.withDescription("Leave lockfiles as they are"),
-    Flag.withDefault(false)
-  ),
-  yes: yesFlag
-}, (input) =>
-  Effect.gen(function*() {
-    const output = yield* Output
-    const by = yield* caller
-    const tier = Option.getOrUndefined(input.tier)
-    const done = yield* inProject(() =>
-      sign({
-        id: input.id,
-        type: input.type,
-        tier: tier === "system" ? undefined : tier,
-        changedOnly: input.changed,
-        freeze: !input.noFreeze
-      }, by)
-    ).pipe(withKeyPassphrase, withGate(input.yes))
-    if (done.refused.length > 0) yield* output.failed
-    yield* output.answer(done, (paint) =>
-      table(
-        [["signed", done.signed] as const, ["goes back to", done.went_back ?? []] as const].flatMap(([what, items]) =>
-          items.map(({ id, path, type, version }) => [
-            paint.green(what),
-            type,
-            paint.bold(safeLine(id)),
-            safeLine(version),
-            paint.dim(safeLine(path, 400))
-          ])
-        )
-      ))
-    if (output.json) {
-      return
-    }
-    for (const { lockfile, path } of done.signed) {
-      if (lockfile?.status === "generated" && lockfile.besides !== undefined) {
-        yield* output.say(
-          `${output.talkPaint.yellow("locked anew, and not only for what was signed")}: ${safeLine(path, 400)}\n${
-            indented(lockfile.besides.map((line) => safeLine(line, 400)))
-          }`
-        )
-      }
-      if (lockfile?.status !== "failed") continue
-      yield* output.say(
-        `${output.talkPaint.yellow("not locked")}: ${safeLine(path, 400)}\n${
-          indented(safeText(lockfile.error.message).split("\n"))
-        }`
-      )
-    }
-    for (const path of done.locked ?? []) {
-      yield* output.say(`${output.talkPaint.green("locked")}: ${safeLine(path, 400)}`)
-    }
-    for (const path of done.refrozen) {
-      yield* output.say(`${output.talkPaint.dim("locked again")}: ${safeLine(path, 400)}`)
-    }
-    for (const { error, path, remediation } of done.refused) {
-      yield* output.say(
-        `${output.talkPaint.yellow("not signed")}: ${safeLine(path, 400)}\n${indented(safeText(error).split("\n"))}${
-          remediation === undefined
-            ? ""
-            : `\n${indented([`${output.talkPaint.cyan("hint")}: ${safeText(remediation)}`])}`
-        }`
-      )
-    }
-    const isSigned = done.signed.length > 0 || done.went_back !== undefined || done.locked !== undefined
-    if (!isSigned && done.refused.length === 0) {
-      yield* output.say(
-        input.changed ? "All of it is signed already, and nothing was changed since." : "There is nothing to sign."
-      )
-    }
-  })).pipe(
-    Command.withDescription(
-      "Sign items so that they run. You are shown each item, what has changed since you last signed it and what it may " +
-        "do; exactly those bytes are signed, with the key of kiwi identity. Changing, moving or renaming the file " +
-        "undoes it."
-    ),
-    Command.withShortDescription("Sign items, so that they run"),
-    Command.withExamples([
-      { command: "kiwi sign tool add" },
-      { command: "kiwi sign tool 'math/*'", description: "All tools of a category" },
-      { command: "kiwi sign tool '**' --changed", description: "All that is new or changed; you are shown what" }
-    ]),
-    withNext(["kiwi run TYPE ID", "use what you signed"], ["kiwi trust add", "let somebody else's signature count"])
-  )
 
 export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ yes }) =>
   Effect.gen(function*() {
@@ -148,7 +40,7 @@ export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ 
   })).pipe(
     Command.withDescription(
       "Trust the project: from then on what you have signed in it runs, and its settings, signers, .env names and " +
-        "interpreters count, at the bytes that they have now. You are shown what that switches on. Only you decide " +
+        "interpreters are used, with exactly their present bytes. You are shown what this enables. Only you decide " +
         "this, on this machine; nothing in a repository can."
     ),
     Command.withShortDescription("Let what is signed in this project run"),
@@ -156,7 +48,7 @@ export const trustProjectCommand = Command.make("project", { yes: yesFlag }, ({ 
       { command: "kiwi trust project" },
       { command: "kiwi trust project --project ~/work/site --yes", description: "Without the question" }
     ]),
-    withNext(["kiwi sign TYPE ID", "sign what you have read"], ["kiwi doctor", "settings that wait for your yes"])
+    withNext(["kiwi sign TYPE ID", "sign what you have read"], ["kiwi doctor", "settings that you have not accepted"])
   )
 
 export const trustAddCommand = Command.make("add", {
@@ -167,12 +59,12 @@ export const trustAddCommand = Command.make("add", {
   ),
   name: Flag.String("name").pipe(
     Flag.withMetavar("WHO"),
-    Flag.withDescription("What you call them. Default: their name in trust.yaml"),
+    Flag.withDescription("Your name for them. Default: their name in trust.yaml"),
     Flag.optional
   ),
   as: Flag.Literals("as", ["me", "other"]).pipe(
     Flag.withDescription(
-      "me: what they sign runs as if you had signed it, in this project. other: their signature counts"
+      "me: what they sign runs as if you had signed it, in this project. other: their signature is known and shown as theirs"
     ),
     Flag.withDefault("other")
   ),
@@ -206,16 +98,16 @@ export const trustAddCommand = Command.make("add", {
     )
   })).pipe(
     Command.withDescription(
-      "Let somebody else's signature count. By itself that says who signed: what they signed is shown as theirs and does " +
+      "Trust somebody else's signatures. Without --as me, what they signed is shown as theirs and does " +
         "not run yet. With --as me it runs as if you had signed it, with your rights and secrets, in this project. Ask " +
-        "them for the key itself, by a way that you trust: a name or a key id proves nothing."
+        "them for the key itself, in a way that you trust: a name or a key id proves nothing."
     ),
-    Command.withShortDescription("Let somebody else's signature count"),
+    Command.withShortDescription("Trust somebody else's signatures"),
     Command.withExamples([
       { command: "kiwi trust add Mia --as me", description: "A colleague whom this project's trust.yaml names" },
       { command: "kiwi trust add 3Qk…43-characters…x9A --name Mia" }
     ]),
-    withNext(["kiwi trust list", "who counts"], ["kiwi trust propose", "put your own key into trust.yaml"])
+    withNext(["kiwi trust list", "who is trusted"], ["kiwi trust propose", "put your own key into trust.yaml"])
   )
 
 export const trustProposeCommand = Command.make("propose", { yes: yesFlag }, ({ yes }) =>
@@ -241,8 +133,8 @@ export const trustProposeCommand = Command.make("propose", { yes: yesFlag }, ({ 
     }
   })).pipe(
     Command.withDescription(
-      "Write your public key into the project's .ai/config/trust.yaml, for the people whom you share the project with. It " +
-        "counts for them once they have accepted the file, and runs as theirs once they have said so."
+      "Write your public key into the project's .ai/config/trust.yaml, for the people whom you share the project with. They " +
+        "trust your signatures once they have accepted the file; what you sign runs as theirs once they have added you as me."
     ),
     Command.withShortDescription("Put your key into the project's trust.yaml"),
     Command.withExamples([{ command: "kiwi trust propose" }]),
@@ -254,7 +146,7 @@ interface ListedSigner {
   readonly public_key: string
   readonly name: string
   readonly standing: "you" | "as you" | "trusted" | "project"
-  /** Where a person said so. */
+  /** Where a person trusted them. */
   readonly where?: "everywhere" | "this project"
 }
 
@@ -324,13 +216,15 @@ export const trustListCommand = Command.make("list", {}, () =>
     if (!output.json && problem !== undefined) {
       yield* output.say(renderError(toErrorObject(problem), output.talkPaint))
     } else if (!output.json && signers.length === 0) {
-      yield* output.say("Nobody's signature counts yet; yours does from the first one on (kiwi identity).")
+      yield* output.say(
+        "No signer is trusted yet. Your own signatures are trusted once you have a key (kiwi identity)."
+      )
     }
   })).pipe(
-    Command.withDescription("Show whether this project is trusted, and whose signatures count in it."),
+    Command.withDescription("Show whether this project is trusted, and which signers are trusted in it."),
     Command.withShortDescription("Show who is trusted"),
     Command.withExamples([{ command: "kiwi trust list" }]),
-    withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove NAME", "trust somebody no longer"])
+    withNext(["kiwi trust project", "trust this project"], ["kiwi trust remove NAME", "stop trusting somebody"])
   )
 
 export const trustRemoveCommand = Command.make("remove", {
@@ -348,21 +242,23 @@ export const trustRemoveCommand = Command.make("remove", {
       (paint) => `${paint.green("removed")} ${safeLine(who)}${who === keyId ? "" : ` (${keyId})`}`
     )
   })).pipe(
-    Command.withDescription("Trust somebody no longer: what they signed stops running, until you sign it yourself."),
-    Command.withShortDescription("Trust somebody no longer"),
+    Command.withDescription(
+      "Stop trusting somebody: what they signed does not run any more, until you sign it yourself."
+    ),
+    Command.withShortDescription("Stop trusting somebody"),
     Command.withExamples([
       { command: "kiwi trust remove Mia" },
       { command: "kiwi trust remove 0123456789abcdef" }
     ]),
-    withNext(["kiwi trust list", "who still counts"])
+    withNext(["kiwi trust list", "who is still trusted"])
   )
 
-/** What `trust` is for; its commands are those above. */
+/** What `trust` is for. Its commands are above. */
 export const trustGroup = Command.make("trust").pipe(
   Command.withDescription(
-    "Decide what may run on this machine: which projects, and whose signatures. These decisions are kept outside every " +
-      "project, so no repository can bring one along."
+    "Decide what may run on this machine: which projects and which signers to trust. These decisions are kept outside every " +
+      "project, so no repository can contain one."
   ),
-  Command.withShortDescription("Decide which projects and whose signatures count"),
+  Command.withShortDescription("Decide which projects and signers to trust"),
   Command.withExamples([{ command: "kiwi trust project" }, { command: "kiwi trust list" }])
 )

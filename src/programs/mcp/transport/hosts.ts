@@ -1,11 +1,11 @@
-// Under which hosts a request may name this server. A web page can lead any name of its own to this machine (DNS
-// rebinding), so only names that are this server's, or that a person allowed, are answered.
+// Which Host headers the server accepts. A web page can point a name of its own at this machine (DNS rebinding), so
+// only the server's own names, and names that a person allowed, are accepted.
 import { isIP } from "node:net"
 
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 
-/** Every address of the machine, loopback among them. */
+/** Every address of the machine, including loopback. */
 export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
 
 export const bracketed = (name: string): string => isIP(name) === 6 ? `[${name}]` : name
@@ -21,21 +21,21 @@ export const parseAllowedHost = (given: string): string | undefined => {
 
 const hasPort = (host: string): boolean => /:\d+$/.test(host)
 
-/** `host`, and its name alone where the port is one that clients leave out. */
+/** `host`, and its name alone if the port is one that clients leave out. */
 const asSent = (host: string, port: 80 | 443): ReadonlyArray<string> =>
   host.endsWith(`:${port}`) ? [host.slice(0, -`:${port}`.length), host] : [host]
 
 interface Named {
-  /** As a Host header has them. */
+  /** In the form of a Host header. */
   readonly hosts: ReadonlySet<string>
-  /** As a browser sends them. */
+  /** In the form of an Origin header. */
   readonly origins: ReadonlySet<string>
 }
 
 /**
- * Under which names a request may reach this server at its own port. A name that a person allows without a port counts
- * alone too, as a proxy hands it on from a standard port. Kiwi speaks no TLS; a proxy before it may, under a name that a
- * person allowed.
+ * The hosts and origins that this server accepts at its own port. A name that a person allows without a port is also
+ * accepted without one, since a proxy at a standard port sends it so. Kiwi has no TLS, but a proxy in front of it may,
+ * so https origins of allowed names are accepted.
  */
 export const namesOf = (host: string, port: number, allowed: ReadonlyArray<string>): Named => {
   const names = isLoopback(host) || isEveryAddress(host) ? [host, "127.0.0.1", "localhost", "::1"] : [host]
@@ -53,8 +53,8 @@ export const namesOf = (host: string, port: number, allowed: ReadonlyArray<strin
 }
 
 /**
- * Whether a request may name this server so. A name that a person allows without a port counts at every port: a container
- * or a proxy listens at one that the server does not know, and it is the name that another page cannot have.
+ * Whether the server accepts this Host. A name that a person allows without a port is accepted at every port: a
+ * container or a proxy may listen at a port that the server does not know, and another web page cannot have the name.
  */
 export const answersTo = (hosts: ReadonlySet<string>, allowed: ReadonlyArray<string>) => (header: string): boolean => {
   const host = parseAllowedHost(header)

@@ -1,5 +1,5 @@
-// Streamable HTTP, and everything that stands before it on every route: the Host that was bound, no foreign Origin, a
-// bearer token, a bounded and admitted body, a bounded number of sessions. The protocol library has none of these.
+// Streamable HTTP, and the checks before it on every route: an accepted Host, no foreign Origin, a bearer token, a body
+// that is bounded and admitted, a bounded number of sessions. The protocol library has none of these.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Redacted, Schema } from "effect"
 import type { Array as Arr } from "effect"
@@ -27,11 +27,11 @@ export class HttpTokenWeak extends Schema.TaggedError<HttpTokenWeak>()("HttpToke
     return "KIWI_HTTP_TOKEN is too short: a token is at least 43 characters, 256 bits in base64url"
   }
   get remediation() {
-    return "Leave KIWI_HTTP_TOKEN out and one is made, or: export KIWI_HTTP_TOKEN=$(openssl rand -base64 32 | tr +/ -_)"
+    return "Unset KIWI_HTTP_TOKEN, and Kiwi makes a token, or: export KIWI_HTTP_TOKEN=$(openssl rand -base64 32 | tr +/ -_)"
   }
 }
 
-/** Without a token, only this machine may connect, and call the server by its own names. */
+/** A server without a token may listen on this machine's own addresses only, and under no further host. */
 export class HttpAuthRequired extends Schema.TaggedError<HttpAuthRequired>()("HttpAuthRequired", {
   host: Schema.String
 }) {
@@ -57,7 +57,7 @@ export class HttpUnavailable extends Schema.TaggedError<HttpUnavailable>()("Http
   }
 }
 
-/** 256 bits, base64url. */
+/** 256 bits, as base64url. */
 export const makeToken: Effect.Effect<Redacted.Redacted<string>> = Effect.sync(() =>
   Redacted.make(randomBytes(32).toString("base64url"))
 )
@@ -68,7 +68,7 @@ export const checkToken = (token: Redacted.Redacted<string>): Effect.Effect<Reda
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Compares digests, so that neither content nor length shows in the time it takes. */
+/** Compares digests, so that the time it takes shows neither content nor length. */
 const makeAuthorized = (token: Redacted.Redacted<string> | undefined) => {
   if (token === undefined) return () => true
   const expected = digest(Redacted.value(token))
@@ -85,22 +85,22 @@ const refuse = (
 ) => HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id, error: { code, message } }, { status })
 
 const tooLong = HttpServerResponse.setHeader(
-  refuse(413, "The message is too long, or broke off"),
+  refuse(413, "The message is too long or incomplete"),
   "connection",
   "close"
 )
 
 interface SecurityOptions {
-  /** Whether a request may name this server so. */
+  /** Whether the server accepts this Host. */
   readonly answersTo: (host: string) => boolean
-  /** As a browser sends them. */
+  /** In the form of an Origin header. */
   readonly origins: ReadonlySet<string>
   readonly token: Redacted.Redacted<string> | undefined
   readonly gate: ListGate
   readonly notices: Notices
 }
 
-/** Applies to every route, also to those that do not exist. */
+/** Applies to every route, including those that do not exist. */
 const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
@@ -128,7 +128,7 @@ const security = (options: SecurityOptions) =>
           if (host === undefined || !options.answersTo(host)) {
             return refuse(
               403,
-              "This server does not answer to that Host. If clients are to call it so, a person starts it with: " +
+              "This server does not accept that Host. To allow it, a person starts the server with: " +
                 "kiwi serve --http --allow-host NAME"
             )
           }
@@ -137,7 +137,7 @@ const security = (options: SecurityOptions) =>
             const response = refuse(401, "A bearer token is required")
             return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
           }
-          // The library's router reads //mcp, /MCP and /%6dcp as its own: one spelling is let through to it.
+          // The library's router takes //mcp, /MCP and /%6dcp for /mcp: only the exact spelling is accepted.
           if (!isEndpoint(request.url)) return refuse(404, `This server answers at ${path}`)
           if (request.method !== "POST") return yield* inSession(request, [], undefined, app)
           const read = yield* readMessage(request)
@@ -156,7 +156,10 @@ const security = (options: SecurityOptions) =>
     { global: true }
   )
 
-/** Headers that are about who asks and whom. Node keeps the first of two; what stands before it may go by the second. */
+/**
+ * Headers that identify the caller or the server. Of two equal ones Node keeps the first, but a proxy in front may use
+ * the second.
+ */
 const givenOnce = ["host", "origin", "authorization", "content-type"]
 
 const headerGivenTwice = (source: object): string | undefined => {
@@ -171,9 +174,9 @@ const isEndpoint = (url: string): boolean => url === path || url.startsWith(`${p
 export interface HttpOptions {
   /** An address or "localhost". */
   readonly host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
-  /** Under which further hosts requests may name this server, as `parseAllowedHost` has them. */
+  /** Further hosts that the server accepts, in the form of `parseAllowedHost`. */
   readonly allowedHosts: ReadonlyArray<string>
   /** `undefined` for `--no-auth`. */
   readonly token: Redacted.Redacted<string> | undefined
@@ -184,12 +187,12 @@ const unavailable = ({ host, port }: HttpOptions) => (error: { readonly cause?: 
   const details: Readonly<Record<string, string>> = {
     EADDRINUSE: "something else is listening there",
     EACCES: "you may not use that port",
-    EADDRNOTAVAIL: "that is no address of this machine"
+    EADDRNOTAVAIL: "this machine does not have that address"
   }
   return new HttpUnavailable({ host, port, detail: Object.hasOwn(details, code) ? details[code]! : `error ${code}` })
 }
 
-/** What is served: protocols, registrations, and the gate before their lists. */
+/** The protocols, the registrations, and the gate before list requests. */
 interface Served<RE, RR> {
   readonly info: { readonly name: string; readonly version: string; readonly instructions?: string }
   readonly protocols: Arr.NonEmptyReadonlyArray<McpProtocol.ProtocolAdapter>
@@ -205,7 +208,7 @@ const listen = (server: Server, options: HttpOptions) =>
     gracefulShutdownTimeout: "500 millis"
   }).pipe(Layer.catch((error) => Layer.effect(HttpServer.HttpServer, Effect.fail(unavailable(options)(error)))))
 
-/** Listens until its scope closes; `listening` hears the endpoint's URL, once it is served. */
+/** Listens until its scope closes. Calls `listening` with the endpoint's URL once it is served. */
 export const layer = <RE, RR>(
   served: Served<RE, RR>,
   options: HttpOptions & { readonly listening: (url: string) => Effect.Effect<void> }

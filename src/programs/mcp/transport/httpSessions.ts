@@ -1,5 +1,5 @@
-// Sessions over HTTP, as far as the protocol library leaves them open: it lets none expire, has no stream from the
-// server, and refuses subscriptions for want of one.
+// Adds to HTTP sessions what the protocol library lacks: expiry, a stream from the server, and subscriptions, which
+// need that stream.
 import { Clock, Deferred, Effect, Option, Schema, Stream } from "effect"
 import type { Scope } from "effect"
 import * as HttpEffect from "effect/http/HttpEffect"
@@ -7,14 +7,14 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
 
-/** How many sessions there may be; the longest idle makes room. */
+/** How many sessions there may be. A new one replaces the one that has been idle longest. */
 const most = 64
 const idleAfter = 30 * 60 * 1000
 const mostSubscriptions = 1000
 
 interface Session {
   usedAt: number
-  /** Requests and streams that are running; such a session is not idle. */
+  /** Requests and streams that are running. A session with any is not idle. */
   running: number
   streaming: boolean
   readonly subscriptions: Set<string>
@@ -31,7 +31,7 @@ const decodeSubscription = Schema.decodeUnknownOption(Schema.Struct({
   params: Schema.Struct({ uri: Schema.String })
 }))
 
-/** The library says that a session over HTTP has no subscriptions; here it has. */
+/** The library answers that a session over HTTP has no subscriptions; this corrects the answer. */
 const withSubscriptions = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
   if (response.body._tag !== "Uint8Array") return response
   const text = new TextDecoder().decode(response.body.body)
@@ -58,7 +58,7 @@ export const make = (path: string, notices: Notices.Notices) => {
       return session === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(session.ended, undefined))
     })
 
-  /** Ends a session as its own client would, with a DELETE: the library has no other way. */
+  /** Ends a session with a DELETE, as its client would: the library has no other way. */
   const end = Effect.fnUntraced(function*<E, R>(id: string, app: App<E, R>) {
     yield* forget(id)
     const request = new Request(`http://kiwi${path}`, { method: "DELETE", headers: { "mcp-session-id": id } })
@@ -91,7 +91,10 @@ export const make = (path: string, notices: Notices.Notices) => {
     return withSubscriptions(response)
   })
 
-  /** Counts as use until the request's scope closes, which is when the last byte of its response was sent. */
+  /**
+   * The session counts as in use until the request's scope closes, which is when the last byte of the response was
+   * sent.
+   */
   const use = Effect.fnUntraced(function*(session: Session) {
     session.usedAt = yield* Clock.currentTimeMillis
     session.running++
@@ -103,7 +106,7 @@ export const make = (path: string, notices: Notices.Notices) => {
     )
   })
 
-  /** The stream on which a session hears of changes. */
+  /** The stream that sends notifications to a session. */
   const stream = Effect.fnUntraced(function*(id: string | undefined) {
     const session = id === undefined ? undefined : sessions.get(id)
     if (session === undefined) return empty(id === undefined ? 400 : 404)
@@ -142,7 +145,7 @@ export const make = (path: string, notices: Notices.Notices) => {
     if (methods.includes("initialize")) {
       if (!(yield* makeRoom(app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
       const response = yield* app
-      // The library names the session only when the response is about to be sent.
+      // The library sets the session's id only when the response is about to be sent.
       yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent))
       return response
     }

@@ -1,4 +1,4 @@
-// What the server tells its clients without being asked, for streams that the protocol library does not have.
+// The server's notifications, for streams that the protocol library does not have.
 import { Effect, PubSub } from "effect"
 import type { Scope, Stream } from "effect"
 import * as Streams from "effect/Stream"
@@ -9,7 +9,7 @@ export type Notice =
 
 export interface Notices {
   readonly publish: (notice: Notice) => Effect.Effect<void>
-  /** What is published from now on. A reader that is too slow misses the oldest. */
+  /** Notifications from now on. A reader that is too slow misses the oldest. */
   readonly listen: Effect.Effect<Stream.Stream<Notice>, never, Scope.Scope>
 }
 

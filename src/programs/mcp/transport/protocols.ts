@@ -1,7 +1,7 @@
 // The protocol revisions that Kiwi speaks.
 import * as McpProtocol from "effect/ai/McpProtocol"
 
-/** Newest first: the first sessionful one answers a client that asks for a revision nobody has heard of. */
+/** Newest first: a client that asks for an unknown revision gets the first one that has sessions. */
 export const httpProtocols = [
   McpProtocol.v2026_07_28,
   McpProtocol.v2025_11_25,
@@ -9,5 +9,5 @@ export const httpProtocols = [
   McpProtocol.v2025_03_26
 ] as const
 
-/** 2024-11-05 on stdio only: its HTTP transport is another one. */
+/** 2024-11-05 on stdio only: it has a different HTTP transport. */
 export const stdioProtocols = [...httpProtocols, McpProtocol.v2024_11_05] as const

@@ -1,4 +1,4 @@
-// audit and logs: what has happened, as evidence and for reading.
+// audit and logs: check and print the audit, and show it for reading.
 import { Effect, Option, Ref, Stream } from "effect"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
@@ -36,11 +36,11 @@ export const auditVerifyCommand = Command.make("verify", {}, () =>
   })).pipe(
     Command.withDescription(
       "Check that no entry of the audit was changed, removed, inserted or moved, and that no file of it is missing. " +
-        "Ends with 1 if something was."
+        "Exits with 1 if one was."
     ),
     Command.withShortDescription("Check that nobody changed the audit"),
     Command.withExamples([{ command: "kiwi audit verify" }]),
-    withNext(["kiwi audit anchor", "a number to keep elsewhere, against whoever can change these files"])
+    withNext(["kiwi audit anchor", "a number to keep elsewhere, which shows later changes to these files"])
   )
 
 const filters = {
@@ -48,17 +48,17 @@ const filters = {
     Flag.withAlias("n"),
     Flag.withMetavar("N"),
     Flag.filter((n) => n >= 1 && n <= 10_000, () => "a number from 1 to 10000"),
-    Flag.withDescription("The newest so many"),
+    Flag.withDescription("How many entries, the newest ones"),
     Flag.withDefault(20)
   ),
   item: Flag.String("item").pipe(
     Flag.withMetavar("ID"),
-    Flag.withDescription("Only what is about this item"),
+    Flag.withDescription("Only entries about this item"),
     Flag.optional
   ),
   outcome: Flag.Literals("outcome", Outcome.literals).pipe(
     Flag.withMetavar("OUTCOME"),
-    Flag.withDescription("Only what ended so"),
+    Flag.withDescription("Only entries with this outcome"),
     Flag.optional
   )
 }
@@ -89,8 +89,8 @@ export const auditShowCommand = Command.make("show", {
     const entries = yield* inProject(() => Effect.flatMap(AuditLog, (audit) => audit.read(filterOf(rest, call))))
     yield* output.answer({ entries }, () => entries.map((entry) => printJson(entry)).join("\n"))
   })).pipe(
-    Command.withDescription("Print entries of the audit as they stand in it, oldest first, one JSON object a line."),
-    Command.withShortDescription("Print entries as they stand"),
+    Command.withDescription("Print entries of the audit as they are stored, oldest first, one JSON object a line."),
+    Command.withShortDescription("Print entries as they are stored"),
     Command.withExamples([
       { command: "kiwi audit show --limit 5" },
       { command: "kiwi audit show --item add --outcome denied" }
@@ -105,19 +105,19 @@ export const auditAnchorCommand = Command.make("anchor", {}, () =>
     yield* output.answer(anchor, () => definitions([["head", anchor.head], ["line", String(anchor.n)]], output.width))
   })).pipe(
     Command.withDescription(
-      "Print the newest head of the audit and its number. Kept elsewhere – in a mail, in a commit – it shows later " +
-        "whether the entries up to it are still the same."
+      "Print the newest head of the audit and its number. Keep them elsewhere, for example in a mail or a commit: they show " +
+        "later whether the entries up to there are still the same."
     ),
     Command.withShortDescription("Print a head to keep elsewhere"),
     Command.withExamples([{ command: "kiwi audit anchor" }]),
     withNext(["kiwi audit verify", "check the audit now"])
   )
 
-/** What `audit` is for; its commands are those above. */
+/** What `audit` is for. Its commands are above. */
 export const auditGroup = Command.make("audit").pipe(
   Command.withDescription(
     "The record of every call, of what was looked up, and of every act of a person: append-only files under " +
-      ".ai/logs/audit, each entry with the hash of the one before. Nothing runs without having been recorded first."
+      ".ai/logs/audit, each entry with the hash of the one before. Everything is recorded before it runs."
   ),
   Command.withShortDescription("The record of every call: check it, print it"),
   Command.withExamples([{ command: "kiwi audit verify" }, { command: "kiwi audit show --limit 5" }])
@@ -130,7 +130,7 @@ const outcomeOf = (outcome: string, paint: Paint): string =>
     ? outcome
     : paint.red(outcome)
 
-/** When, what came of it, what, and why; nothing for what only marks a beginning or an end. */
+/** A row with time, outcome, subject and reason; none for entries that only mark a beginning or an end. */
 const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): ReadonlyArray<string> | undefined => {
   const at = paint.dim(`${entry.at.slice(0, 10)} ${entry.at.slice(11, 19)}`)
   if (entry.kind === "result") {
@@ -169,7 +169,7 @@ const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): 
     : undefined
 }
 
-/** Dry runs are known by their request only. */
+/** Only the request says that a call is a dry run. */
 const dryRunsOf = (entries: ReadonlyArray<AuditEntry>): ReadonlySet<string> =>
   new Set(entries.flatMap((entry) => entry.kind === "request" && entry.dry_run === true ? [entry.call] : []))
 
@@ -180,7 +180,7 @@ export const logsCommand = Command.make("logs", {
   follow: Flag.Boolean("follow").pipe(
     Flag.withoutNegation,
     Flag.withAlias("f"),
-    Flag.withDescription("Go on, and show what happens as it happens. Ctrl-C ends it"),
+    Flag.withDescription("Keep running and show new entries. Ctrl-C ends it"),
     Flag.withDefault(false)
   )
 }, ({ follow, ...rest }) =>
@@ -191,7 +191,7 @@ export const logsCommand = Command.make("logs", {
         commandPath: ["kiwi", "logs"],
         errors: [
           new CliError.ValidationError({
-            message: "--follow goes on, and --json prints one value and ends; for programs there is kiwi audit show"
+            message: "--follow keeps running, but --json prints one value and ends; programs use kiwi audit show"
           })
         ]
       })
@@ -200,7 +200,7 @@ export const logsCommand = Command.make("logs", {
     yield* inProject(() =>
       Effect.gen(function*() {
         const audit = yield* AuditLog
-        // A call from the command line is a session of its own, and so four entries, of which one is shown.
+        // A call from the command line is a session of its own with four entries, of which one is shown.
         const read = audit.read({ ...filter, limit: filter.limit * 4 })
         const first = yield* read
         const lines = (entries: ReadonlyArray<AuditEntry>, all: ReadonlyArray<AuditEntry>, paint: Paint) => {

@@ -1,4 +1,4 @@
-// doctor and completions: the machine that Kiwi runs on, and the shell that it is typed into.
+// doctor and completions: check the machine, and complete commands in a shell.
 import { Effect } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -45,13 +45,13 @@ export const doctorCommand = Command.make("doctor", {}, () =>
     }
   })).pipe(
     Command.withDescription(
-      "Look at everything that usually keeps Kiwi from working: Node, the languages that tools are written in, Kiwi's " +
+      "Check everything that usually keeps Kiwi from working: Node, the languages that tools are written in, Kiwi's " +
         "own folder, the keychain, the project's trust, its files, the search index, the audit, and the MCP clients of " +
-        "this machine. Says what to do about each finding; ends with 1 only if something has to be mended."
+        "this machine. Says what to do about each finding; exits with 1 only if something has to be fixed."
     ),
-    Command.withShortDescription("Look for what keeps Kiwi from working"),
+    Command.withShortDescription("Find what keeps Kiwi from working"),
     Command.withExamples([{ command: "kiwi doctor" }, { command: "kiwi doctor --json" }]),
-    withNext(["kiwi explain ID", "look at one item instead"])
+    withNext(["kiwi explain ID", "check one item instead"])
   )
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const
@@ -65,7 +65,7 @@ const install: Readonly<Record<typeof shells[number], string>> = {
 
 const folder = { _tag: "Path", pathType: "directory" } as const
 
-/** Folders are plain text to the parser, so that what is wrong with one is told like any other failure. */
+/** The parser takes folders as plain text, so that a wrong one is reported like any other failure. */
 const withFolders = (command: Completions.CommandDescriptor): Completions.CommandDescriptor => ({
   ...command,
   flags: command.flags.map((flag) => flag.name === "project" ? { ...flag, type: folder } : flag),
@@ -73,7 +73,7 @@ const withFolders = (command: Completions.CommandDescriptor): Completions.Comman
   subcommands: command.subcommands.map(withFolders)
 })
 
-/** `tree` gives the finished command tree, which this command is part of. */
+/** `tree` returns the finished command tree, which contains this command. */
 export const completionsCommand = (tree: () => Command.Command.Any) =>
   Command.make("completions", {
     shell: Argument.Literals("shell", shells).pipe(Argument.withDescription(`The shell: ${shells.join(", ")}`))

@@ -4,8 +4,10 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProjectNotFound } from "../../services/workspace/Workspace.ts"
 import { Shell } from "./Shell.ts"
 
-/** The real path of the project in `given`, or of the nearest one from here upwards; "" where there is none. */
-export const keyOf = Effect.fnUntraced(function*(given: string | undefined) {
+/**
+ * The real path of the project in `given`, or of the nearest one from the current folder upwards; "" if there is none.
+ */
+export const resolveProject = Effect.fnUntraced(function*(given: string | undefined) {
   const { cwd } = yield* Shell
   if (given === undefined) {
     const { findProject } = yield* Effect.promise(() => import("../../layers/workspace/WorkspaceNode.ts"))

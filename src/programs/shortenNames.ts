@@ -1,5 +1,5 @@
-// Names in a restricted project are words of the project: a tool can be called by a whole sentence, and so can its folder
-// and its lock. An agent is shown a name as it is where it is a short identifier, and its start and digest otherwise.
+// Shortens names of a restricted project for agents. The name of a tool, its folder or its lock can be a whole sentence
+// of the project's author. An agent is shown a short identifier as it is, and of any other name its start and digest.
 import { Effect } from "effect"
 import { cutName } from "../layers/identity/shownName.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
@@ -9,7 +9,7 @@ import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 const longest = 32
 const mostWords = 4
 
-/** "filesystem.read", "generate_release_notes": at most four words, however they are joined. */
+/** "filesystem.read", "generate_release_notes": at most four words, with any separator. */
 export const isPlainName = (name: string): boolean =>
   name.length <= longest && /^[A-Za-z0-9_.-]*$/.test(name) &&
   name.split(/[_.-]+|(?<=[a-z0-9])(?=[A-Z])/).length <= mostWords
@@ -22,16 +22,16 @@ const partsOfLock = (path: string): ReadonlyArray<string> =>
 
 const pathOf = (shown: string): string => shown.slice(shown.indexOf(":lockfiles/") + ":lockfiles/".length)
 
-export type NamesCut = <A>(value: A) => A
+export type ShortenNames = <A>(value: A) => A
 
-/** Cuts the names in every string of an answer, but in what is marked as `untrusted`. */
-const cutter = (names: ReadonlySet<string>): NamesCut => {
-  const odd = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
+/** Shortens the names in every string of an answer, except below `untrusted`. */
+const cutter = (names: ReadonlySet<string>): ShortenNames => {
+  const unusual = [...names].filter((name) => /[^A-Za-z0-9_.-]/.test(name)).toSorted((a, b) => b.length - a.length)
   const inText = (text: string): string =>
-    odd.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
+    unusual.reduce((said, name) => said.replaceAll(name, () => cutName(name)), text).replaceAll(
       /[A-Za-z0-9_.-]+/g,
       (token) => {
-        // A file's name is an item's id and an extension.
+        // A file's name is an item's id with an extension.
         for (let end = token.length; end > 0; end = token.lastIndexOf(".", end - 1)) {
           const name = token.slice(0, end)
           if (names.has(name)) return cutName(name) + token.slice(end)
@@ -56,10 +56,10 @@ const namesOfLocks = Effect.gen(function*() {
 })
 
 /**
- * What an answer about this project goes through before an agent sees it; `undefined` if nothing has to be cut.
- * `locks`: whether the answer may name locks.
+ * The function to apply to an answer about this project before an agent gets it. `locks`: whether the answer may name
+ * locks. `undefined` if nothing has to be shortened.
  */
-export const namesCut = Effect.fnUntraced(function*(locks: boolean) {
+export const shortenNames = Effect.fnUntraced(function*(locks: boolean) {
   const trust = yield* ProjectTrust
   if ((yield* trust.state)._tag !== "Restricted") return undefined
   const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))

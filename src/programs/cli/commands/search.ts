@@ -1,4 +1,4 @@
-// search and load: what there is, and everything about one item.
+// search and load: find items, and show one whole.
 import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -17,7 +17,7 @@ import { caller, inProject } from "../root.ts"
 import { definitions, indented, plural, wrap } from "../text.ts"
 import type { Paint } from "../text.ts"
 
-/** `20261121T210900Z` as people write it. */
+/** Formats `20261121T210900Z` for people. */
 const readableTime = (time: string): string =>
   time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3 $4:$5:$6 UTC")
 
@@ -69,14 +69,14 @@ export const searchCommand = Command.make("search", {
   limit: Flag.Int("limit").pipe(
     Flag.withMetavar("N"),
     Flag.filter((n) => n >= 1 && n <= 100, () => "a number from 1 to 100"),
-    Flag.withDescription("At most so many, from 1 to 100"),
+    Flag.withDescription("At most this many hits, from 1 to 100"),
     Flag.withDefault(10)
   )
 }, (input) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const [results, { notes = [] }] = yield* output.busy("Looking through the items", () =>
+    const [results, { notes = [] }] = yield* output.busy("Searching the items", () =>
       inProject(() =>
         Effect.zip(
           search({
@@ -101,7 +101,7 @@ export const searchCommand = Command.make("search", {
     const first = results.find(({ state }) =>
       state !== "ok"
     )
-    if (results.length === 0) yield* output.say("Nothing matches. Fewer or other words may.")
+    if (results.length === 0) yield* output.say("Nothing matches. Try fewer or other words.")
     else if (first !== undefined) {
       const waiting = results.filter(({ state }) => state !== "ok").length
       yield* output.say(
@@ -111,7 +111,7 @@ export const searchCommand = Command.make("search", {
   })).pipe(
     Command.withDescription(
       "Find tools, directives and knowledge by words. Exact names come first. Each hit says whether it can be used " +
-        "now: ok; unsigned or tampered (nobody who counts has signed these bytes); untrusted (signed by somebody " +
+        "now: ok; unsigned or tampered (no trusted signer has signed these bytes); untrusted (signed by somebody " +
         "else); restricted (you have not trusted the project); denied, missing_command, invalid."
     ),
     Command.withShortDescription("Find tools, directives and knowledge by words"),
@@ -175,8 +175,8 @@ export const loadCommand = Command.make("load", {
     yield* output.answer(loaded, (paint) => loadedText(loaded, paint, output.width))
   })).pipe(
     Command.withDescription(
-      "Show one item whole: where it lies, who signed it, its parameters and its text. What nobody who counts has " +
-        "signed is shown as something to look at, not to follow."
+      "Show one item whole: where it lies, who signed it, its parameters and its text. An item without a trusted " +
+        "signature is shown as data to look at, not to follow."
     ),
     Command.withShortDescription("Show one item whole"),
     Command.withExamples([

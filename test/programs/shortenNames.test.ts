@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { cutName } from "../../src/layers/identity/shownName.ts"
-import { isPlainName, namesCut } from "../../src/programs/namesCut.ts"
+import { isPlainName, shortenNames } from "../../src/programs/shortenNames.ts"
 import { echo, kernel } from "../layers/proxy/calls.ts"
 
 describe("a plain name", () => {
@@ -47,8 +47,8 @@ describe("what is said about a restricted project", () => {
   it.effect("has no long name in it, but in what is marked", () =>
     Effect.gen(function*() {
       const cut = cutName(long)
-      const namesOf = yield* namesCut(true)
-      assert.deepStrictEqual(namesOf?.(said), {
+      const shorten = yield* shortenNames(true)
+      assert.deepStrictEqual(shorten?.(said), {
         results: [{ id: cut, path: `project:tools/${cut}/add.yaml`, category: cut }, { id: "add_two" }],
         message: `"${cut}" is the id of more than one item: project:tools/${cut}.yaml, project:tools/add_two.yaml`,
         untrusted: { content: long }
@@ -57,6 +57,6 @@ describe("what is said about a restricted project", () => {
 
   it.effect("is as it is once a person trusts it", () =>
     Effect.gen(function*() {
-      assert.isUndefined(yield* namesCut(true))
+      assert.isUndefined(yield* shortenNames(true))
     }).pipe(Effect.provide(kernel({ project }))))
 })

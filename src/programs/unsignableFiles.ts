@@ -1,5 +1,5 @@
-// What lies below `.ai` and is nothing that anybody could sign: no item, no control file, no lock, nothing of Kiwi's own.
-// Kiwi runs none of it as a tool, but what it finds there – an interpreter – can be what a tool runs by.
+// Files below `.ai` that nobody can sign: no item, control file or lock, and not written by Kiwi. Kiwi runs none of
+// them as a tool, but one of them may be an interpreter that tools run with.
 import { Effect, FileSystem, Option, Path } from "effect"
 import { venvNames } from "../layers/env/virtualEnvironments.ts"
 import { readFolder } from "../layers/files/listFolder.ts"
@@ -8,22 +8,22 @@ import { typeFolder } from "../services/item/Item.ts"
 import { detachedSuffix } from "../services/item/ItemPath.ts"
 import { isControlPath } from "../services/trust/TrustDecision.ts"
 
-/** Control folders and locks are compared by themselves; what `.gitignore` names is what Kiwi writes. */
+/** Control folders and locks have checks of their own; `.gitignore` names what Kiwi writes. */
 const known: ReadonlySet<string> = new Set(
   ["config", "extractors", "lockfiles", "cache", "logs", "outputs", "threads", ".gitattributes", ".gitignore"]
 )
 const itemFolders: ReadonlySet<string> = new Set(Object.values(typeFolder))
 
-/** Where a project's own interpreters are looked for below `.ai`. */
+/** Places below `.ai` that are searched for the project's own interpreters. */
 export const scriptInterpreters: ReadonlySet<string> = new Set(
   [...venvNames, "node_modules"].map((name) => `scripts/${name}`)
 )
 
-/** More would hide the rest. */
+/** More rows would hide the other findings. */
 const most = 100
 
-/** Paths below `.ai`, sorted. A folder in which no item can lie is named and not entered. */
-export const notItems = Effect.fnUntraced(function*(project: string, items: ReadonlyArray<ItemLocation>) {
+/** Paths below `.ai`, sorted. A folder that cannot contain items is listed, but not searched. */
+export const unsignableFiles = Effect.fnUntraced(function*(project: string, items: ReadonlyArray<ItemLocation>) {
   const files = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const own = new Set(
@@ -32,7 +32,7 @@ export const notItems = Effect.fnUntraced(function*(project: string, items: Read
       return [item, `${item}${detachedSuffix}`]
     })
   )
-  /** Names below a real folder; undefined for anything else. */
+  /** Paths in a real folder; undefined for anything else. */
   const listing = Effect.fnUntraced(function*(folder: string) {
     const place = path.join(project, ".ai", folder)
     if (Option.isSome(yield* Effect.option(files.readLink(place)))) return undefined
