@@ -9,19 +9,7 @@ import { ItemStore } from "../services/item/ItemStore.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { governRead } from "./govern.ts"
-
-export const topics = [
-  "overview",
-  "search",
-  "load",
-  "execute",
-  "sign",
-  "directives",
-  "tools",
-  "knowledge",
-  "trust"
-] as const
-export type Topic = typeof topics[number]
+import type { Topic } from "./helpTopics.ts"
 
 export interface Helped {
   readonly topic: Topic

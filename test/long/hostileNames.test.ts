@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll } from "vitest"
-import { topics } from "../../src/programs/help.ts"
+import { topics } from "../../src/programs/helpTopics.ts"
 import { agrees, makeWorld, type World } from "../support/builtKiwi.ts"
 import { buildHostileClone, nameWord, plantNames } from "../support/hostileClone.ts"
 

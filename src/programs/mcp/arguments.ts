@@ -6,7 +6,7 @@ import { editDistance } from "../../services/error/editDistance.ts"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import { LockMode } from "../../services/lockfile/LockMode.ts"
-import { topics } from "../help.ts"
+import { topics } from "../helpTopics.ts"
 
 /** A tool was called with arguments that it does not take. */
 export class InvalidArguments extends Schema.TaggedError<InvalidArguments>()("InvalidArguments", {

@@ -2,13 +2,13 @@
 // answered before any project is opened.
 import { Context, Deferred, Effect, Layer } from "effect"
 import * as McpServer from "effect/ai/McpServer"
-import type { ProjectKey } from "../../layers/Projects.ts"
+import type { ProjectKey, Projects } from "../../layers/Projects.ts"
 import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
-import * as Edge from "./edge.ts"
 import type { Presence } from "./HumanGateElicit.ts"
 import { withProgress } from "./progress.ts"
+import type { FollowPrompt } from "./prompt.ts"
 import { instructions, tools } from "./tools.ts"
 import type { ListGate } from "./transport/admission.ts"
 import * as Notices from "./transport/notices.ts"
@@ -40,15 +40,24 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const registrations = Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer.McpServer
     const project = yield* CallProject.make(options.project)
-    const edge = yield* Edge.make(project, options)
+    // Loaded by the first call: a session starts without the modules of the use cases.
+    const edge = yield* Effect.cached(
+      Effect.promise(() => import("./edge.ts")).pipe(
+        Effect.flatMap(({ make }) => make(project, options)),
+        Effect.provideContext(yield* Effect.context<Projects>()),
+        // Otherwise an interruption of the first caller would be cached.
+        Effect.uninterruptible
+      )
+    )
     for (const tool of tools) {
       yield* server.addTool({
         tool,
         annotations: Context.empty(),
-        handle: (args) => withProgress(server.notifications)(edge.call(tool.name, args))
+        handle: (args) => withProgress(server.notifications)(Effect.flatMap(edge, ({ call }) => call(tool.name, args)))
       })
     }
-    yield* Deferred.succeed(ready, yield* Catalog.make(project, edge.follow, notices))
+    const follow: FollowPrompt = (name, parameters) => Effect.flatMap(edge, (made) => made.follow(name, parameters))
+    yield* Deferred.succeed(ready, yield* Catalog.make(project, follow, notices))
   }))
   return { gate, notices, registrations }
 })

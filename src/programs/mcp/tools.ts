@@ -1,6 +1,6 @@
 // How the five tools are advertised. A model reads every word on every turn, so a test counts the tokens.
 import * as McpSchema from "effect/ai/McpSchema"
-import { topics } from "../help.ts"
+import { topics } from "../helpTopics.ts"
 
 const itemType = { type: "string", enum: ["directive", "tool", "knowledge"] }
 const projectPath = { type: "string", description: "Another trusted project" }
