@@ -43,7 +43,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     // Loaded by the first call: a session starts without the modules of the use cases.
     const edge = yield* Effect.cached(
       Effect.promise(() => import("./edge.ts")).pipe(
-        Effect.flatMap(({ make }) => make(project, options)),
+        Effect.flatMap((Edge) => Edge.make(project, options)),
         Effect.provideContext(yield* Effect.context<Projects>()),
         // Otherwise an interruption of the first caller would be cached.
         Effect.uninterruptible

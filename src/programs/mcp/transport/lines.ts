@@ -15,12 +15,28 @@ const lineOfBytes = (bytes: Uint8Array): Line => {
   }
 }
 
-/** Gives the lines that a chunk completes. Holds at most one line; a line above `maxMessageBytes` is dropped whole. */
-export const makeLineReader = () => {
+export interface LineReader {
+  /** The lines that a chunk completes. */
+  readonly read: (chunk: Uint8Array) => ReadonlyArray<Line>
+  /** The last line, if the stream ended without a newline. */
+  readonly end: () => ReadonlyArray<Line>
+}
+
+/** Holds at most one line; a line above `maxMessageBytes` is dropped whole. */
+export const makeLineReader = (): LineReader => {
   let pending: Array<Uint8Array> = []
   let size = 0
   let dropping = false
-  return (chunk: Uint8Array): ReadonlyArray<Line> => {
+  const end = (): ReadonlyArray<Line> => {
+    const lines = dropping || size === 0
+      ? []
+      : [lineOfBytes(pending.length === 1 ? pending[0]! : Buffer.concat(pending))]
+    pending = []
+    size = 0
+    dropping = false
+    return lines
+  }
+  const read = (chunk: Uint8Array): ReadonlyArray<Line> => {
     const lines: Array<Line> = []
     let from = 0
     while (from < chunk.length) {
@@ -35,12 +51,10 @@ export const makeLineReader = () => {
         } else if (part.length > 0) pending.push(part)
       }
       if (at === -1) break
-      if (!dropping && size > 0) lines.push(lineOfBytes(pending.length === 1 ? pending[0]! : Buffer.concat(pending)))
-      pending = []
-      size = 0
-      dropping = false
+      lines.push(...end())
       from = at + 1
     }
     return lines
   }
+  return { read, end }
 }

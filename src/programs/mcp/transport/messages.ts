@@ -2,6 +2,7 @@
 // for.
 import { Predicate } from "effect"
 import type * as RpcMessage from "effect/rpc/RpcMessage"
+import { BoundedMap } from "../../../services/cache/BoundedMap.ts"
 import type { Message, Refusal } from "./admission.ts"
 import { invalidRequest } from "./admission.ts"
 import { stdioProtocols } from "./protocols.ts"
@@ -32,10 +33,11 @@ const toRpc = (message: Message): FromClient => {
 /** Type and value of an id: `7` and `"7"` are two. */
 const idKey = (id: string | number): string => `${typeof id}:${id}`
 
-/** By the id itself it would be taken for the answer of the other request. */
+/** Has no id: with this one, it would be taken for the answer of the other request. */
 const idTaken = (key: string): Refusal => ({
   code: invalidRequest,
-  message: `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running: ` +
+  message:
+    `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running or was cancelled: ` +
     "every request needs an id of its own, and this one was not run",
   id: null
 })
@@ -82,7 +84,7 @@ const revisionKey = "io.modelcontextprotocol/protocolVersion"
 const namesRevision = ({ params }: Message) =>
   Predicate.hasProperty(params, "_meta") && Predicate.hasProperty(params._meta, revisionKey)
 
-/** What an accepted message comes to. */
+/** What to do with an accepted message. */
 interface Received {
   /** For the library. */
   readonly handOn: ReadonlyArray<FromClient>
@@ -99,8 +101,10 @@ const cancelledKey = ({ method, params }: Message): string | undefined => {
 /** One connection: what it has asked and not been answered, and whether its revision has batches. */
 export const makeMessages = () => {
   const running = new Map<string, Batch | undefined>()
+  /** What a cancelled request still answers must not be taken for the answer of a later one with its id. */
+  const cancelled = new BoundedMap<string, true>(10_000)
   /** Ids of `initialize`, until it is answered. */
-  const beginning = new Set<string>()
+  const initializing = new Set<string>()
   let takesBatches = false
 
   /** The text of a batch that waits for nothing any more. */
@@ -110,8 +114,10 @@ export const makeMessages = () => {
   /** A request that was called off gets no answer. */
   const cancel = (message: Message): ReadonlyArray<string> => {
     const key = cancelledKey(message)
-    const batch = key === undefined ? undefined : running.get(key)
-    if (key !== undefined) running.delete(key)
+    if (key === undefined || !running.has(key) || initializing.has(key)) return []
+    const batch = running.get(key)
+    running.delete(key)
+    cancelled.set(key, true)
     if (batch === undefined) return []
     batch.open--
     return complete(batch)
@@ -126,15 +132,18 @@ export const makeMessages = () => {
     const keys = all.flatMap(({ id, method }) =>
       method === undefined || id === undefined || id === null ? [] : [idKey(id)]
     )
-    const taken = keys.find((key, index) => running.has(key) || keys.indexOf(key) !== index)
-    if (taken !== undefined) return idTaken(taken)
+    const own = new Set<string>()
+    for (const key of keys) {
+      if (running.has(key) || cancelled.get(key) === true || own.has(key)) return idTaken(key)
+      own.add(key)
+    }
     const batch = isBatch ? { open: keys.length, answers: [] } : undefined
     for (const key of keys) running.set(key, batch)
-    if (!isBatch && isInitialize(given) && keys[0] !== undefined) beginning.add(keys[0])
+    if (!isBatch && isInitialize(given) && keys[0] !== undefined) initializing.add(keys[0])
     return { handOn: all.map(toRpc), answers: all.flatMap(cancel) }
   }
 
-  /** The text of what the library says; `undefined` for what is not sent, or not before the rest of its batch. */
+  /** The text to send for a message of the library; `undefined` if nothing is sent, or not before the rest of its batch. */
   const send = (message: RpcMessage.FromServerEncoded): string | undefined => {
     if (message._tag === "Request") {
       const { id, isNotification, payload: params, tag: method } = message
@@ -148,7 +157,7 @@ export const makeMessages = () => {
     const answer = exit._tag === "Success"
       ? { jsonrpc: "2.0", id, result: exit.value }
       : { jsonrpc: "2.0", id, error: errorOf(exit.cause) }
-    if (beginning.delete(key)) takesBatches = hasBatches(exit)
+    if (initializing.delete(key)) takesBatches = hasBatches(exit)
     if (batch === undefined) return JSON.stringify(answer)
     batch.open--
     batch.answers.push(answer)

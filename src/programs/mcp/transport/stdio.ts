@@ -2,7 +2,7 @@
 // noticed. The library's own waits half a second after a broken line and loses its neighbours, never gives up on a
 // client that is gone, and parses each message three times.
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Cause, Deferred, Effect, Fiber, FiberSet, Layer, Queue, Stream } from "effect"
+import { Cause, Deferred, Effect, Fiber, FiberSet, Latch, Layer, Queue, Stream } from "effect"
 import type * as RpcMessage from "effect/rpc/RpcMessage"
 import * as RpcSerialization from "effect/rpc/RpcSerialization"
 import * as RpcServer from "effect/rpc/RpcServer"
@@ -53,17 +53,16 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
   RpcServer.Protocol.make(Effect.fnUntraced(function*(handOn) {
     const messages = makeMessages()
     const waiting = yield* FiberSet.make()
-    const readLines = makeLineReader()
+    const lines = makeLineReader()
 
-    /** Waits where the client reads more slowly than it is written to. */
+    const room = Latch.makeUnsafe(true)
+    for (const event of ["drain", "error", "close"]) output.on(event, () => room.openUnsafe())
+    /** Waits if the client reads more slowly than it is written to. */
     const write = (text: string | undefined): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (text === undefined || output.destroyed || output.write(`${text}\n`)) return Effect.void
-        return Effect.callback<void>((resume) => {
-          const goOn = () => resume(Effect.void)
-          output.once("drain", goOn).once("close", goOn)
-          return Effect.sync(() => output.off("drain", goOn).off("close", goOn))
-        })
+        room.closeUnsafe()
+        return Effect.raceFirst(room.await, Deferred.await(closed))
       })
     const refuse = (refusal: Refusal) => write(encodeRefusal(refusal))
 
@@ -91,8 +90,9 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
     }
 
     yield* NodeStream.fromReadable({ evaluate: () => input, closeOnDone: false }).pipe(
-      Stream.runForEach((chunk) => Effect.forEach(readLines(chunk), takeLine, { discard: true })),
+      Stream.runForEach((chunk) => Effect.forEach(lines.read(chunk), takeLine, { discard: true })),
       Effect.ignore,
+      Effect.andThen(Effect.suspend(() => Effect.forEach(lines.end(), takeLine, { discard: true }))),
       Effect.andThen(Deferred.succeed(ended, undefined)),
       Effect.andThen(FiberSet.awaitEmpty(waiting)),
       Effect.andThen(Effect.suspend(() => handOn(client, { _tag: "Eof" }))),
@@ -138,6 +138,8 @@ export const serve = Effect.fnUntraced(function*<A, E, R>(
     Deferred.await(ended).pipe(Effect.andThen(Effect.sleep(grace)))
   )
   yield* Effect.raceFirst(Effect.asVoid(Fiber.await(running)), over)
+  // What is still answered waits for no reader any more.
+  yield* Deferred.succeed(closed, undefined)
   const exit = yield* Fiber.interrupt(running).pipe(Effect.andThen(Fiber.await(running)))
   yield* Effect.timeoutOption(flush(options.output), grace)
   if (exit._tag === "Failure" && !Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause)

@@ -70,6 +70,21 @@ it("what was called off is not answered, and what else is called off does nothin
   assert.isDefined(messages.send(done(2)))
 })
 
+it("an id that was called off is not used again, since its answer may still come", () => {
+  const messages = makeMessages()
+  accepted(messages, request(1))
+  accepted(messages, cancelled(1))
+  assert.include(refusal(messages, request(1)), "was cancelled")
+  assert.isUndefined(messages.send(done(1)))
+})
+
+it("initialize cannot be called off", () => {
+  const messages = makeMessages()
+  accepted(messages, request("init", "initialize"))
+  accepted(messages, cancelled("init"))
+  assert.isDefined(messages.send(done("init", { protocolVersion: "2025-06-18" })))
+})
+
 it("an error is its code, message and data, and says nothing else", () => {
   const messages = makeMessages()
   const error = { code: -32602, message: "No such tool", data: { name: "x" } }
