@@ -29,7 +29,7 @@ export interface Begun {
 
 /** The tool and its chain, verified, and the rule by which this caller may run it. */
 export interface Resolved extends Begun {
-  /** What happens if the chain differs from its lock. */
+  /** What happens if the chain has no lock, or differs from it. */
   readonly lockMode: LockMode
   readonly chain: Chain
   readonly resolved: ResolvedChain
