@@ -146,7 +146,10 @@ describe("runs with the interpreter that env explain named", () => {
     const node = join(machine.site, "node_modules/.bin/node")
     program(node, `#!/bin/sh\nexec '${process.execPath}' "$@"\n`)
     const shown = await machine.kiwi(["trust", "project", "--yes"])
-    assert.match(shown.stdout + shown.stderr, /node_modules\/\.bin\/node[^;]*; it is a script, or no program of this/)
+    assert.match(
+      shown.stdout + shown.stderr,
+      /node_modules\/\.bin\/node[^;]*; it is a script, or not a program of this/
+    )
     const { code, stderr } = await machine.kiwi(["run", "tool", "which_node"])
     assert.strictEqual(code, 1)
     assert.match(stderr, /node_modules\/\.bin\/node is a script.*make it a link to the interpreter itself/s)

@@ -163,21 +163,51 @@ describe("over stdio", () => {
     await goesOn(server)
   })
 
+  const modern = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "0" },
+    "io.modelcontextprotocol/clientCapabilities": {}
+  }
+  for (const [revision, meta] of [["2025-11-25", {}], ["2026-07-28", modern]] as const) {
+    it(`${revision}: all progress of a call comes before its answer, however many run at once`, async () => {
+      const server = revision === "2026-07-28" ? openStdio() : await start()
+      open.push(server)
+      const ids = Array.from({ length: 100 }, (_, i) => i + 1)
+      for (const id of ids) {
+        server.send({
+          jsonrpc: "2.0",
+          id,
+          method: "tools/call",
+          params: { name: "execute", arguments: { item_id: "slow" }, _meta: { ...meta, progressToken: id } }
+        })
+      }
+      for (const asked of ids) await server.until(({ id }) => id === asked)
+      const written = new Map<unknown, Array<unknown>>()
+      for (const { id, params } of server.messages()) {
+        const { progress, progressToken } = (params ?? {}) as Message
+        const key = progressToken ?? id
+        written.set(key, [...written.get(key) ?? [], progress ?? "answer"])
+      }
+      for (const id of ids) assert.deepStrictEqual(written.get(id), [1, 2, 3, "answer"])
+    })
+  }
+
   it("of two requests of one id that run at once, the second is refused, and no answer is lost", async () => {
     const server = await start()
-    const call = (item_id: string, parameters: Message) => ({
+    const call = (item_id: string, parameters: Message, id = "twice") => ({
       jsonrpc: "2.0",
-      id: "twice",
+      id,
       method: "tools/call",
       params: { name: "execute", arguments: { item_id, parameters } }
     })
-    server.send(call("slow", { wait: 300 }))
+    server.send(call("slow", { held: true }))
     server.send(call("add", { a: 1, b: 2 }))
     // By its own id the refusal would be taken for the answer of the first.
     const refusal = await server.until(({ error }) => error !== undefined)
     assert.deepInclude(refusal, { id: null })
     assert.strictEqual(errorCode(refusal), -32600)
     assert.match(JSON.stringify(refusal), /The id twice is that of a request that is still running/)
+    server.send(call("slow", { release: true }, "release"))
     assert.match(JSON.stringify(await server.until(({ id }) => id === "twice")), /"there"/)
     // Over and answered, an id is as good as any other.
     server.send(call("add", { a: 4, b: 5 }))

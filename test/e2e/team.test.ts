@@ -116,7 +116,7 @@ describe("a team's first day", () => {
   it("Bob adds a tool and his key on a branch, Ada changes hers on another, and both are merged", async () => {
     bob.git("checkout", "-qb", "bob")
     const identity = await done(bob.kiwi("identity"))
-    assert.match(identity, /A teammate .* types.*:\n {2}kiwi trust add [\w-]{43} --name \S+ --as me\n/)
+    assert.match(identity, /a teammate types.*:\n {2}kiwi trust add [\w-]{43} --name \S+ --as me\n/)
     await done(bob.kiwi("trust", "propose", "--yes"))
     bob.write(".ai/tools/bye.sh", tool("Bye", "bye from Bob"))
     await done(bob.kiwi("sign", "tool", "bye", "--yes"))

@@ -456,7 +456,7 @@ describe("a trust file", () => {
         )
       assert.include((yield* Effect.flip(check({ trust: join(folder, "none.yaml") }))).message, "no such file")
       assert.include((yield* Effect.flip(check({ trust: join(folder, "ci") }))).message, "not a regular file")
-      assert.include(yield* refused("signers: []\n"), "it names nobody")
+      assert.include(yield* refused("signers: []\n"), "it names no signer")
       assert.include(yield* refused(""), "signers")
       assert.include(yield* refused(`${trustText(mia)}  - name: x\n    public_key: short\n`), "line 4")
       assert.include(yield* refused("a: &a [*a]\n"), "line 1")

@@ -1,5 +1,5 @@
-// The steps of a call and what they hand on. A step says by its type which facts it needs and which it adds; a list
-// takes it only where those before it have added what it needs.
+// The steps of a call, and the facts that they pass on. The type of a step says which facts it needs and which it
+// adds. A step can only be put into a list after steps that add what it needs.
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
@@ -17,23 +17,23 @@ import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
 import type { Secrets } from "./secrets.ts"
 
-/** There from the beginning. */
+/** Known from the start of a call. */
 export interface Begun {
   readonly call: ToolCall
-  /** The tool, where the caller has found it already. */
+  /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
   readonly warnings: ReadonlyArray<CallWarning>
-  /** Values that Kiwi put into the call and that must not come back out. */
+  /** Values that Kiwi put into the call, and that its results and errors must not show. */
   readonly secrets: Secrets
 }
 
-/** Which tool it is, proved, and by which rule this caller may run it. */
+/** The tool and its chain, verified, and the rule by which this caller may run it. */
 export interface Resolved extends Begun {
-  /** What a lock means for this call. */
+  /** What happens if the chain has no lock, or differs from it. */
   readonly lockMode: LockMode
   readonly chain: Chain
   readonly resolved: ResolvedChain
-  /** One for each link. */
+  /** One for each link of the chain. */
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string
 }
@@ -42,21 +42,21 @@ export type Packages =
   | { readonly _tag: "Installed"; readonly set: InstalledSet }
   | { readonly _tag: "Missing"; readonly reason: DependenciesMissing }
 
-/** Everything that the primitive is given. */
+/** Everything that is passed to the primitive. */
 export interface Prepared extends Resolved {
-  /** Validated, with the schema's defaults. */
+  /** Validated, with the defaults of the schema. */
   readonly parameters: Schema.JsonObject
   readonly interpreter: InterpreterAnswer
-  /** The packages that the chain declares; undefined where it declares none. */
+  /** The packages that the chain declares; undefined if it declares none. */
   readonly packages: Packages | undefined
   readonly env: ResolvedEnv
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
-  /** A dry run's config as it may be shown. */
+  /** The config that a dry run may show: without secrets. */
   readonly shownConfig: Schema.JsonObject | undefined
-  /** Names of the parameters that the config placed itself. */
+  /** Names of the parameters that the config refers to. */
   readonly placed: ReadonlySet<string>
 }
 
@@ -72,26 +72,26 @@ export type Run<in Needs, out Adds> = (facts: Needs) => Effect.Effect<Adds, Tool
 
 export interface Step {
   readonly name: string
-  /** Whether `trace` takes it too: it needs no parameters, causes nothing and writes nothing. */
+  /** Whether `trace` runs it too: it needs no parameters, and changes nothing. */
   readonly isTraced: boolean
-  /** What is so once it has passed. */
+  /** What is true once it has succeeded, as shown to a person. */
   readonly says?: string
   readonly run: Run<never, object | void>
 }
 
-/** What a step is sure to add: one that may add nothing only changes what is there. */
+/** What a step always adds: none, if it may return nothing and only change facts that are there. */
 type Added<Adds> = undefined extends Adds ? never : void extends Adds ? never : keyof Adds & keyof Done
 
 type Beginning = keyof Begun
 
-/** How a step is made: it asks for its services once, and not at every call. */
+/** Makes a step. It gets its services once, not at every call. */
 export type MakeStep<Needs, Adds, R> = Effect.Effect<Run<Needs, Adds>, never, R>
 
 interface Planned<R> extends Omit<Step, "run"> {
   readonly make: MakeStep<never, object | void, R>
 }
 
-/** A list that is made step by step. `Known`: what is known after all of them; `Traced`: after those of `trace`. */
+/** A list of steps. `Known`: the facts that are known after all of them; `Traced`: after those that `trace` runs. */
 export class Steps<Known extends keyof Done, Traced extends keyof Done, R = never> {
   static readonly from: Steps<Beginning, Beginning> = new Steps([])
   readonly #planned: ReadonlyArray<Planned<R>>
@@ -99,7 +99,7 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
     this.#planned = planned
   }
 
-  /** Part of `trace` and of a call. `says`: what is so once it has passed, where it checks something. */
+  /** Adds a step of calls and of `trace`. `says`: what is true once it has succeeded, if it checks something. */
   traced<Adds extends Partial<Done> | void, R2>(
     name: string,
     make: MakeStep<Facts<Traced>, Adds, R2>,
@@ -111,7 +111,7 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
     ])
   }
 
-  /** Part of a call alone. */
+  /** Adds a step of calls only. */
   called<Adds extends Partial<Done> | void, R2>(
     name: string,
     make: MakeStep<Facts<Known>, Adds, R2>
@@ -119,7 +119,7 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
     return new Steps<Known | Added<Adds>, Traced, R | R2>([...this.#planned, { name, isTraced: false, make }])
   }
 
-  /** Every step with its services. */
+  /** Gives every step its services. */
   get make(): Effect.Effect<MadeSteps<Known>, never, R> {
     return Effect.map(
       Effect.forEach(this.#planned, ({ make, ...step }) => Effect.map(make, (run): Step => ({ ...step, run }))),
@@ -130,23 +130,23 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
 
 export interface MadeSteps<in Known extends keyof Done> {
   readonly list: ReadonlyArray<Step>
-  /** Never there: who needs a fact after all steps asks by its type. */
+  /** Never set. Its type lets a caller require facts that are known after all steps. */
   readonly knows?: (fact: Known) => void
 }
 
-/** What is known of a call that is under way, or that stopped. */
+/** What is known of a call that is running, or that failed. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
 export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({ call, found, warnings: [], secrets: [] })
 
-/** Takes one step: what it adds is known from then on. */
+/** Runs one step, and adds its facts to `known`. */
 export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
-  // What it needs is there: the list was made so.
+  // The types of `Steps` ensure that its facts are known.
   Effect.map(run(known as never), (added) => {
     if (added !== undefined) Object.assign(known, added)
   })
 
-/** Takes all of a list that ends with everything known. */
+/** Runs all steps of a list after which every fact is known. */
 export const takeAll = Effect.fnUntraced(function*(
   steps: MadeSteps<keyof Done>,
   known: SoFar

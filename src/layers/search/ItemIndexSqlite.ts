@@ -1,5 +1,5 @@
-// The index of the items of all tiers: one disposable SQLite file a tier. A tier that is small is compared with the
-// disk at every search; a large one when the store says that something changed, so that a search costs what it finds.
+// The index of the items of all tiers, in one disposable SQLite file for each tier. A small tier is compared with the
+// disk at every search, a large one only when the store reports a change: the cost of a search does not grow with it.
 import { Clock, Effect, Exit, Fiber, Layer, Option, Scope, Semaphore, Stream } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
@@ -35,13 +35,13 @@ import {
 import type { SearchDatabase } from "./searchDatabase.ts"
 import type { SearchTier } from "./searchTier.ts"
 
-/** A look that was asked for by name is made whatever is known. */
+/** Asks for a refresh that is made in any case. */
 const always = Number.MAX_SAFE_INTEGER
 
 /** A tier of at most so many items is compared with the disk at every search: that takes a few milliseconds. */
 const smallTier = 500
 
-/** Items in memory are read at every look: their digest tells. */
+/** Items in memory are read at every refresh, and compared by digest. */
 const unknown: IdentityOf = () => ["", 0]
 
 interface Open {
@@ -56,16 +56,17 @@ interface TierState {
   readonly turns: Semaphore.Semaphore
   open: Open | undefined
   readonly refresh: RefreshTier
-  /** Number of the look that began last, and what it found. */
-  looked: number
+  /** Number of the refresh that began last. */
+  lastRefresh: number
+  /** What the last refresh found. */
   last: Refreshed
-  /** What the store tells changes from: as of when that look began. */
+  /** Passed to `changedSince` for the changes since that refresh began. */
   mark: number | undefined
-  /** Whether something may have changed since that look began. */
+  /** Whether something may have changed since that refresh began. */
   dirty: boolean
-  /** Whether a look is under way. */
+  /** Whether a refresh is running. */
   busy: boolean
-  lookedAt: number
+  refreshedAt: number
 }
 
 // SQL is loaded by the first search, not by the start of the program.
@@ -85,7 +86,7 @@ const together = (frequencies: ReadonlyArray<Frequency | undefined>): Frequency 
 
 /**
  * Files by tier. The path of a space is part of its file's, and so are the named sources of the tier: two kernels with
- * different items never take turns in one index.
+ * different items never share an index.
  */
 const filesOf = (
   home: KiwiHome["Service"],
@@ -125,20 +126,23 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       parser,
       lock
     }),
-    looked: 0,
+    lastRefresh: 0,
     mark: undefined,
     last: { items: 0, changed: 0, millis: 0 },
     dirty: true,
     busy: false,
-    lookedAt: 0
+    refreshedAt: 0
   }))
   const selected = (tier: Tier | undefined) => states.filter((state) => tier === undefined || state.tier === tier)
 
-  let looks = 0
+  let refreshes = 0
   let watching = false
   let watchStarted = false
 
-  /** Only marks: the next search looks. Ends where the store cannot watch; then large tiers are looked at by the clock. */
+  /**
+   * Marks tiers that changed; the next search refreshes them. Ends if the store cannot watch: large tiers are then
+   * compared after some time has passed.
+   */
   const watch = Effect.suspend(() => {
     if (watchStarted) return Effect.void
     watchStarted = true
@@ -154,11 +158,11 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
         watching = false
       }))
     )
-    // What changed while the watchers were being set up is found by one look more.
-    const settle = Effect.andThen(Effect.sleep("1 second"), mark(tiers))
+    // Changes made while the watchers were being set up are found by one more refresh.
+    const markAllLater = Effect.andThen(Effect.sleep("1 second"), mark(tiers))
     return Effect.andThen(
       Effect.forkIn(listen, layerScope, { startImmediately: true }),
-      Effect.forkIn(settle, layerScope)
+      Effect.forkIn(markAllLater, layerScope)
     )
   })
 
@@ -178,7 +182,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       Scope.Scope,
       layerScope
     )
-    // Only one process at a time may find that a file has to go.
+    // Only one process at a time may decide to delete the file.
     const again = lock.withLock(join(state.filename, ".."), "search-open.lock")(Effect.gen(function*() {
       const other = yield* attempt
       if (other !== undefined) return other
@@ -192,7 +196,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     return state.open
   })
 
-  /** Throws away a file that turned out to be damaged, unless somebody did already. */
+  /** Deletes a damaged file, unless that was done already. */
   const reset = (state: TierState, damaged: Open) =>
     state.turns.withPermit(Effect.gen(function*() {
       if (state.open !== damaged) return
@@ -202,7 +206,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       state.dirty = true
     }))
 
-  /** Runs `use` on the tier's database; once more, on a new one made ready by `again`, where the file is damaged. */
+  /** Runs `use` on the tier's database. If its file is damaged, `again` prepares a new one, and `use` runs on that. */
   const withDatabase = <A>(
     state: TierState,
     use: (open: Open) => Effect.Effect<A, SqlError | LockError>,
@@ -216,7 +220,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       const current = yield* opened
       return yield* Effect.catchIf(
         use(current),
-        // Closed under our feet counts too: somebody else found the damage first.
+        // The database may also have been closed by another fiber that found the damage first.
         (error) => error._tag === "SqlError" && (isDamage(error) || state.open !== current),
         () => reset(state, current).pipe(Effect.andThen(again), Effect.andThen(opened), Effect.flatMap(use))
       )
@@ -225,45 +229,45 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   const due = (state: TierState, now: number): boolean =>
     state.dirty || state.last.items <= smallTier ||
-    (!watching && now - state.lookedAt > Math.max(2000, 20 * state.last.millis))
+    (!watching && now - state.refreshedAt > Math.max(2000, 20 * state.last.millis))
 
   const nowMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos) / 1e6)
 
-  /** Compares with the disk, unless a look that began after `asked` has made that unnecessary. */
-  const look = Effect.fnUntraced(
+  /** Compares with the disk, unless a refresh that began after `asked` has made that unnecessary. */
+  const refreshIfStale = Effect.fnUntraced(
     function*(state: TierState, asked: number, report: Report, { database }: Open) {
       const started = yield* nowMillis
-      if (!state.dirty && state.looked > asked) return state.last
+      if (!state.dirty && state.lastRefresh > asked) return state.last
       if (asked !== always && !due(state, started)) return state.last
-      state.looked = ++looks
+      state.lastRefresh = ++refreshes
       state.dirty = false
       state.busy = true
       const isWhole = asked === always || state.last.items <= smallTier
-      const lookAtFiles = Effect.gen(function*() {
+      const compareFiles = Effect.gen(function*() {
         const { folders, mark } = yield* store.changedSince(state.tier, isWhole ? undefined : state.mark)
         state.last = yield* state.refresh(database, report, folders)
         state.mark = mark
       })
-      yield* Effect.onExit(lookAtFiles, (exit) =>
+      yield* Effect.onExit(compareFiles, (exit) =>
         Effect.sync(() => {
           state.busy = false
           if (exit._tag === "Failure") state.dirty = true
         }))
-      state.lookedAt = yield* nowMillis
+      state.refreshedAt = yield* nowMillis
       return state.last
     },
     (effect, state) => state.turns.withPermit(effect)
   )
 
-  /** In a fiber of the layer: a caller that gives up does not stop what others wait for too. */
-  const lookShared = (state: TierState, asked: number, report: Report) =>
+  /** In a fiber of the layer, so that a caller that is interrupted does not stop a refresh that others wait for. */
+  const refreshShared = (state: TierState, asked: number, report: Report) =>
     Effect.forkIn(
-      withDatabase(state, (current) => look(state, asked, report, current), Effect.void),
+      withDatabase(state, (current) => refreshIfStale(state, asked, report, current), Effect.void),
       layerScope,
       { startImmediately: true }
     ).pipe(Effect.flatMap(Fiber.join))
 
-  /** Of a large tier it is asked at once: the stream that marks it collects for a while. */
+  /** Marks a large tier that has changed: the stream of changes reports them only after a delay. */
   const markChanged = (state: TierState) =>
     state.dirty || state.mark === undefined || state.last.items <= smallTier
       ? Effect.void
@@ -271,19 +275,19 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
         if (folders === undefined || folders.size > 0) state.dirty = true
       })
 
-  /** Returns at once where nothing can have changed, else when a look has ended. */
-  const fresh = (state: TierState): Effect.Effect<void, IndexUnavailable> =>
+  /** Returns at once if nothing can have changed, else when a refresh has ended. */
+  const ensureFresh = (state: TierState): Effect.Effect<void, IndexUnavailable> =>
     Effect.andThen(markChanged(state), nowMillis).pipe(
       Effect.flatMap((now) =>
         due(state, now) || state.busy
-          ? Effect.asVoid(lookShared(state, looks, () => Effect.void))
+          ? Effect.asVoid(refreshShared(state, refreshes, () => Effect.void))
           : Effect.void
       )
     )
 
-  /** Something that reads the index, after what changed on disk was taken in. */
+  /** Reads the index after it was refreshed. */
   const withFresh = <A>(state: TierState, use: (open: Open) => Effect.Effect<A, SqlError>) =>
-    Effect.andThen(fresh(state), withDatabase(state, use, fresh(state)))
+    Effect.andThen(ensureFresh(state), withDatabase(state, use, ensureFresh(state)))
 
   const search = Effect.fn("ItemIndex.search")(function*(query: SearchQuery) {
     const limit = limitOf(query)
@@ -298,11 +302,11 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     const frequenciesOf = Effect.fnUntraced(function*(asked: ParsedQuery) {
       const counted = yield* Effect.forEach(
         searched,
-        (state) => withDatabase(state, (current) => current.tier.frequencies(asked), fresh(state))
+        (state) => withDatabase(state, (current) => current.tier.frequencies(asked), ensureFresh(state))
       )
       return soughtIn(asked).map((_, index) => together(counted.map((tier) => tier[index])))
     })
-    yield* Effect.forEach(searched, fresh, { discard: true })
+    yield* Effect.forEach(searched, ensureFresh, { discard: true })
     const written = parseQuery(query.query)
     const spellings: Array<readonly [QueryWord, ReadonlyArray<string>]> = []
     const first = yield* frequenciesOf(written)
@@ -311,7 +315,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       if (plain === undefined || first[index]?.having !== 0) continue
       const near = yield* Effect.forEach(
         searched,
-        (state) => withDatabase(state, (current) => current.tier.spellings(plain), fresh(state))
+        (state) => withDatabase(state, (current) => current.tier.spellings(plain), ensureFresh(state))
       )
       if (near.some((terms) => terms.length > 0)) spellings.push([word, [...new Set(near.flat())]])
     }
@@ -319,7 +323,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
     const all = meanings(parsed, spellings.length === 0 ? first : yield* frequenciesOf(parsed))
     const found = yield* Effect.forEach(
       searched,
-      (state) => withDatabase(state, (current) => current.tier.search(normal, parsed, all, limit), fresh(state))
+      (state) => withDatabase(state, (current) => current.tier.search(normal, parsed, all, limit), ensureFresh(state))
     )
     return rank(found.flat(), limit)
   })
@@ -332,7 +336,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       let before = 0
       for (const state of states) {
         let last = 0
-        const refreshed = yield* lookShared(state, always, (done, total) => {
+        const refreshed = yield* refreshShared(state, always, (done, total) => {
           last = total
           return onProgress === undefined ? Effect.void : onProgress(before + done, before + total)
         })

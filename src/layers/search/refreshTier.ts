@@ -1,6 +1,6 @@
-// Bringing one tier's index up to date: compare what lies on disk with what was indexed, parse only what differs, write
-// in small batches. Between batches everything else goes on; one process at a time writes, the others wait and then
-// find little left to do. What a file's row says is kept in memory, as long as nobody else writes to the index.
+// Brings one tier's index up to date: compares the disk with the index, parses only what differs, and writes in small
+// batches, between which other fibers run. One process at a time writes; the others wait, and then find little left to
+// do. The rows are also kept in memory until another process writes to the index.
 import { Clock, Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { statSync } from "node:fs"
@@ -16,7 +16,7 @@ import type { IndexedItem, SearchDatabase } from "./searchDatabase.ts"
 export interface Refreshed {
   readonly items: number
   readonly changed: number
-  /** What it cost to find out that nothing changed, or what. */
+  /** How long the comparison took. */
   readonly millis: number
 }
 
@@ -24,9 +24,9 @@ export type Report = (done: number, total: number) => Effect.Effect<void>
 
 /** Items in one transaction: a commit costs as much as some items. */
 const batchSize = 256
-/** How many items are read and written, a few milliseconds, before other fibers get a turn. */
+/** How many items are read and written, in a few milliseconds, before other fibers get a turn. */
 const turnSize = 8
-/** How many files are looked at before they do, and how many are compared with what is known of them. */
+/** How many files are checked on disk before they do, and how many only in memory. */
 const stride = 256
 const knownStride = 8192
 const pageSize = 2048
@@ -44,10 +44,13 @@ const statIdentity = (file: string): readonly [string, number] => {
   return stat === undefined ? ["", 0] : [`${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`, stat.ctimeMs]
 }
 
-/** What tells whether an item is the one that was indexed, "" where nothing does, and when it changed: milliseconds. */
+/**
+ * A text that differs if the item is not the one that was indexed, "" if that is unknown; and the time of its last
+ * change, in milliseconds.
+ */
 export type IdentityOf = (location: ItemLocation) => readonly [identity: string, changed: number]
 
-/** By its file; for a folder, by that and its main file. By its digest where it is no file. */
+/** By its file; for a folder, by that and its main file. By its digest if it is not on disk. */
 export const fileIdentity: IdentityOf = (location) => {
   if (location.source !== undefined) return [location.source.digest, Number.NEGATIVE_INFINITY]
   try {
@@ -63,11 +66,11 @@ export const fileIdentity: IdentityOf = (location) => {
 interface Indexed {
   readonly row: number
   identity: string
-  /** Number of the comparison that has found its file. */
+  /** Number of the last comparison that found its file. */
   seen: number
 }
 
-/** What the index says of each item that a comparison has found, by the object that the store lists it as. */
+/** The row of each item that a comparison found. The key is the object that the store lists. */
 type Known = Map<ItemLocation, Indexed>
 
 interface Changed {
@@ -87,7 +90,7 @@ const keyOf = ({ path, type }: ItemLocation): string => `${type}/${path}`
 
 const folderOf = ({ file }: ItemLocation): string => file.slice(0, file.lastIndexOf("/"))
 
-/** Whether a file has to be looked at, where changes in these folders are all that there were. */
+/** Whether a file has to be checked on disk, if only these folders have changed. */
 const mayDiffer = (location: ItemLocation, { identity }: Indexed, folders: ReadonlySet<string>): boolean =>
   identity === "" || location.source !== undefined ||
   (folders.size > 0 && (folders.has(folderOf(location)) || folders.has(location.file)))
@@ -103,7 +106,7 @@ export const makeRefreshTier = (
   }
 ) => {
   let comparisons = 0
-  /** Undefined while a look is under way, and after one that failed. */
+  /** Undefined while a refresh is running, and after one that failed. */
   let kept: { readonly database: SearchDatabase; readonly version: number; readonly known: Known } | undefined
 
   const readRows = Effect.fnUntraced(function*(database: SearchDatabase) {
@@ -207,7 +210,7 @@ export const makeRefreshTier = (
     } satisfies IndexedItem
   })
 
-  /** `each` over everything in transactions of a batch, with turns for other fibers. */
+  /** Runs `each` on every element, one transaction for each batch, and lets other fibers run in between. */
   const inBatches = <A, E>(
     database: SearchDatabase,
     all: ReadonlyArray<A>,
@@ -227,32 +230,34 @@ export const makeRefreshTier = (
       }
     })
 
-  const bring = Effect.fnUntraced(function*(database: SearchDatabase, difference: Difference, report: Report) {
-    const { changed, gone, known } = difference
-    let written = gone.length
-    yield* inBatches(database, gone, database.remove, () => Effect.void)
-    const apply = Effect.fnUntraced(function*(one: Changed) {
-      const { indexed, location } = one
-      const entry = yield* index(database, one)
-      if (entry.row !== undefined) {
-        if (indexed!.identity !== entry.identity) yield* database.touch(entry.row, entry.identity)
-        indexed!.identity = entry.identity
-        return
+  const applyDifference = Effect.fnUntraced(
+    function*(database: SearchDatabase, difference: Difference, report: Report) {
+      const { changed, gone, known } = difference
+      let written = gone.length
+      yield* inBatches(database, gone, database.remove, () => Effect.void)
+      const apply = Effect.fnUntraced(function*(one: Changed) {
+        const { indexed, location } = one
+        const entry = yield* index(database, one)
+        if (entry.row !== undefined) {
+          if (indexed!.identity !== entry.identity) yield* database.touch(entry.row, entry.identity)
+          indexed!.identity = entry.identity
+          return
+        }
+        if (indexed !== undefined) yield* database.remove(indexed.row)
+        known.set(location, { row: yield* database.add(entry), identity: entry.identity, seen: 0 })
+        written++
+      })
+      yield* inBatches(database, changed, apply, report)
+      if (changed.length > 1000) {
+        while (yield* database.merge) yield* Effect.yieldNow
       }
-      if (indexed !== undefined) yield* database.remove(indexed.row)
-      known.set(location, { row: yield* database.add(entry), identity: entry.identity, seen: 0 })
-      written++
-    })
-    yield* inBatches(database, changed, apply, report)
-    if (changed.length > 1000) {
-      while (yield* database.merge) yield* Effect.yieldNow
+      return { items: difference.items, changed: written, millis: difference.millis } satisfies Refreshed
     }
-    return { items: difference.items, changed: written, millis: difference.millis } satisfies Refreshed
-  })
+  )
 
   const exclusively = services.lock.tryHold(dirname(filename), "search.lock").pipe(
     Effect.retry({
-      // For as long as another process builds: whoever asked can be interrupted or has a timeout of its own.
+      // Waits as long as another process writes: the caller can be interrupted, or has its own timeout.
       while: (error) => error._tag === "LockTimeout",
       schedule: Schedule.spaced("25 millis")
     }),
@@ -262,7 +267,7 @@ export const makeRefreshTier = (
     )
   )
 
-  /** `folders`: where files may have changed since the last look; undefined: anywhere. */
+  /** `folders`: where files may have changed since the last refresh; undefined: anywhere. */
   return Effect.fnUntraced(
     function*(database: SearchDatabase, report: Report, folders: ReadonlySet<string> | undefined) {
       const version = yield* database.version
@@ -278,7 +283,7 @@ export const makeRefreshTier = (
       const current = (yield* database.version) === version
         ? difference
         : yield* compare(database, undefined, undefined)
-      const refreshed = yield* bring(database, current, report)
+      const refreshed = yield* applyDifference(database, current, report)
       kept = { database, version: yield* database.version, known: current.known }
       return refreshed
     },

@@ -1,5 +1,5 @@
-// One tier's index: a disposable SQLite file. Whatever is wrong with it – damaged, of another schema, not ours – it is
-// thrown away and begun anew; nothing that it says is believed beyond "look there".
+// One tier's index: a disposable SQLite file. If it is damaged, has another schema or is not Kiwi's, it is deleted and
+// made again. It is only trusted to say where an item may be: the item itself is always read from its file.
 import { Effect, Schedule, Scope } from "effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -48,7 +48,7 @@ export interface IndexedItem {
   readonly id: string
   readonly category: string
   readonly path: string
-  /** What tells on the next look whether the file is still this one; "" for: look again. */
+  /** Compared at the next refresh: if it differs, the file has changed. "": the file is read again. */
   readonly identity: string
   readonly digest: string
   readonly tags: ReadonlyArray<string>
@@ -61,15 +61,15 @@ export interface SearchDatabase {
     sql: string,
     params?: ReadonlyArray<unknown>
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError>
-  /** Changes whenever anybody wrote to the file. */
+  /** Changes whenever another process, or this one, has written to the file. */
   readonly version: Effect.Effect<number, SqlError>
-  /** Everything that `effect` writes, or nothing of it. One at a time: whoever writes holds the tier's lock. */
+  /** Writes all that `effect` writes, or nothing. One at a time: the writer holds the tier's lock. */
   readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError>
   readonly remove: (row: number) => Effect.Effect<void, SqlError>
-  /** Answers its row. */
+  /** Returns its row id. */
   readonly add: (item: IndexedItem) => Effect.Effect<number, SqlError>
   readonly touch: (row: number, identity: string) => Effect.Effect<void, SqlError>
-  /** A slice of the work that makes an index fast after many changes; false when none is left. */
+  /** Does a part of the merging that makes an index fast after many changes; false if nothing is left to merge. */
   readonly merge: Effect.Effect<boolean, SqlError>
 }
 
@@ -99,7 +99,7 @@ const run = (connection: Connection, sql: string, params: ReadonlyArray<unknown>
 
 const number = (rows: ReadonlyArray<ReadonlyArray<unknown>>): number => Number(rows[0]?.[0] ?? 0)
 
-/** A transaction on a connection of one's own. */
+/** Runs an effect in a transaction. The connection must not be shared. */
 const atomically = <A, E>(connection: Connection, effect: Effect.Effect<A, E>) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.andThen(restore(patiently(run(connection, "BEGIN IMMEDIATE"))), restore(effect)).pipe(
@@ -108,7 +108,7 @@ const atomically = <A, E>(connection: Connection, effect: Effect.Effect<A, E>) =
     )
   )
 
-/** Where this fails, SQLite will say why it cannot open the file. */
+/** If this fails, SQLite will say why it cannot open the file. */
 const prepareFile = (filename: string) =>
   Effect.ignore(Effect.try(() => {
     mkdirSync(dirname(filename), { recursive: true, mode: 0o700 })
@@ -192,19 +192,19 @@ const makeDatabase = (
   }
 }
 
-/** Opens or creates a tier's index; `undefined` when the file is somebody else's or damaged: `discard` it. */
+/** Opens or creates a tier's index; `undefined` if the file is not Kiwi's or is damaged: `discard` it. */
 export const open = Effect.fnUntraced(function*(filename: string) {
   const scope = yield* Scope.fork(yield* Effect.scope)
   return yield* Effect.gen(function*() {
     yield* prepareFile(filename)
     const reader = yield* patiently(connect(filename))
-    // Most starts find nothing to write. Whoever writes has the tier to themselves, so it is opened once.
+    // Opened at the first write: most starts have nothing to write. Only one fiber at a time writes to a tier.
     let writer: Connection | undefined
     const writing = Effect.suspend(() =>
       writer !== undefined
         ? Effect.succeed(writer)
         : patiently(connect(filename)).pipe(
-          // A build inserts in no order that its trees know: what they touch should stay in memory until it is written.
+          // A build inserts in random order: changed pages should stay in memory until all are written.
           Effect.tap((opened) =>
             Effect.forEach(["PRAGMA cache_size = -16000", "PRAGMA wal_autocheckpoint = 4000"], (sql) =>
               run(opened, sql), { discard: true })
@@ -229,7 +229,7 @@ export const open = Effect.fnUntraced(function*(filename: string) {
   )
 })
 
-/** An index that nobody else sees, and that is gone with its scope. */
+/** An index in memory, which is closed with its scope. */
 export const openMemory = Effect.gen(function*() {
   const scope = yield* Scope.fork(yield* Effect.scope)
   const connection = yield* Effect.provideService(connect(":memory:"), Scope.Scope, scope)

@@ -1,6 +1,6 @@
-// Finding in one tier's database. Ranking costs about a microsecond for each row that matches, so all rows of a word are
-// ranked where it has few of them. Of a frequent word it is only asked whether the best rows have it, and where every
-// word is frequent, rows that have them in their names are looked at first.
+// Searches one tier's database. Ranking takes about a microsecond for each row that matches, so all rows of a rare word
+// are ranked. For a frequent word, only the best rows of the others are checked for it; if every word is frequent, rows
+// that have them in their names are ranked first.
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
@@ -12,11 +12,11 @@ import { type Frequency, isAnswer, type Match, type RankedHit, soughtIn } from "
 import { type ParsedQuery, type QueryWord, type Term, tokens, weights } from "../../services/search/searchText.ts"
 import { bm25, type SearchDatabase } from "./searchDatabase.ts"
 
-/** How many rows are ranked at most by one statement. */
+/** One statement ranks at most so many rows. */
 const rankable = 1000
-/** A larger tier has nearly every word, and more of them than can be compared. */
+/** A larger tier has nearly every word, and too many words to compare. */
 const spellable = 5000
-/** Of shorter words, too many are one letter from another. */
+/** Too many shorter words differ by one letter only. */
 const shortestSlip = 6
 const shortestStem = 5
 
@@ -49,11 +49,11 @@ const filterOf = (query: SearchQuery): Filter => {
   return { sql, params }
 }
 
-/** A word of a question, as this tier has it. */
+/** A word of a question, and how many rows of this tier have it. */
 interface Found {
-  /** As the question has it. */
+  /** As in the question. */
   readonly given: QueryWord
-  /** With beginnings only where nothing has them whole. */
+  /** A prefix is kept only if no item has the whole word. */
   readonly word: QueryWord
   readonly match: string
   /** An upper bound of the number of rows that have it. */
@@ -61,22 +61,22 @@ interface Found {
   readonly meaning: number
 }
 
-/** What of a question a row has so far. */
+/** Which words of a question a row has, counted so far. */
 interface Candidate {
   score: number
   covered: number
   words: number
-  telling: number
-  tellingInBody: number
+  specific: number
+  specificInBody: number
   named: number
 }
 
-const nothing: Candidate = { score: 0, covered: 0, words: 0, telling: 0, tellingInBody: 0, named: 0 }
+const nothing: Candidate = { score: 0, covered: 0, words: 0, specific: 0, specificInBody: 0, named: 0 }
 
 export interface SearchTier {
   /** How many items have each word of the question. */
   readonly frequencies: (parsed: ParsedQuery) => Effect.Effect<ReadonlyArray<Frequency>, SqlError>
-  /** What items have in place of a word that none has: with one slip, or the word that it is derived from. */
+  /** Words of items that a word which no item has may stand for: it has one slip, or is derived from them. */
   readonly spellings: (word: string) => Effect.Effect<ReadonlyArray<string>, SqlError>
   /** `meanings`: of each word, over all tiers that are searched. */
   readonly search: (
@@ -89,7 +89,7 @@ export interface SearchTier {
   readonly candidates: (id: string, type: ItemType | undefined) => Effect.Effect<ReadonlyArray<string>, SqlError>
 }
 
-/** FTS5's own, to the letter: what it multiplies a term's saturation with. */
+/** The same formula as in FTS5, which multiplies a term's saturation with it. */
 const inverseFrequency = (documents: number, having: number): number => {
   const idf = Math.log((documents - having + 0.5) / (having + 0.5))
   return idf <= 0 ? 1e-6 : idf
@@ -100,18 +100,18 @@ const none = { name: 0, title: 0, description: 0, labels: 0, body: 0 }
 /** Over all columns, the name alone, and all but the body. */
 const scores = `${bm25(weights)} AS s, ${bm25({ ...none, name: 1 })} AS n, ${bm25({ ...weights, body: 0 })} AS h`
 
-/** BM25's bound of how often a word counts: FTS5's k1 of 1.2, and 1. */
+/** The upper bound of BM25's saturation: FTS5's k1 of 1.2, and 1. */
 const saturation = 2.2
-/** How much of it a word has that stands once in a column of this weight, in a text of average length. */
+/** The share of it that a word gets which stands once in a column of this weight, in a text of average length. */
 const once = (weight: number): number => weight / (weight + 1.2)
 
-/** Whether a word is this stem or begins with it, but for one slip. */
+/** Whether a word is this stem or begins with it, with at most one slip. */
 const isSlipOf = (word: string, stem: string): boolean =>
   2 * stem.length >= word.length &&
   [stem.length - 1, stem.length, stem.length + 1].some((length) => editDistance(word.slice(0, length), stem, 1) <= 1)
 
 export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier => {
-  // Statistics hold for one version of the file.
+  // For one version of the file.
   let version: number | undefined
   let items = 0
   let having = new BoundedMap<string, number>(10_000)
@@ -135,19 +135,18 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return count
   })
 
-  /** What merely begins with a word counts where nothing has it whole. */
-  const settle = Effect.fnUntraced(function*(term: Term) {
+  /** Drops the prefix if some item has the whole word. */
+  const preferWholeWord = Effect.fnUntraced(function*(term: Term) {
     if (!term.prefix) return term
     const whole: Term = { token: term.token, prefix: false }
     return (yield* rowsHaving(whole)) > 0 ? whole : term
   })
 
-  const look = Effect.fnUntraced(function*(given: QueryWord, meaning: number) {
+  /** An upper bound: rows with two alternatives are counted twice. */
+  const countRows = Effect.fnUntraced(function*(given: QueryWord, meaning: number) {
     const alternatives: Array<ReadonlyArray<Term>> = []
     for (const terms of given.alternatives) {
-      const settled: Array<Term> = []
-      for (const term of terms) settled.push(yield* settle(term))
-      alternatives.push(settled)
+      alternatives.push(yield* Effect.forEach(terms, preferWholeWord))
     }
     const word: QueryWord = { ...given, alternatives }
     let rows = 0
@@ -159,7 +158,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return { given, word, match: wordExpression(word), rows, meaning } satisfies Found
   })
 
-  /** What FTS5's BM25 of a word is divided by to leave its saturation: of its alternatives, the least. */
+  /** FTS5's BM25 of a word, divided by this, leaves its saturation. The least of its alternatives. */
   const weightOf = Effect.fnUntraced(function*({ word }: Found) {
     let least = Infinity
     for (const terms of word.alternatives) {
@@ -172,7 +171,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
 
   const hits = (rows: ReadonlyArray<ReadonlyArray<unknown>>, match: Match): Array<RankedHit> =>
     rows.flatMap(([type, id, category, path]) =>
-      // A file that somebody else wrote may say anything.
+      // The file may have been written by another program.
       isItemId(id) && (type === "directive" || type === "tool" || type === "knowledge")
         ? [{
           type,
@@ -219,7 +218,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return found
   })
 
-  /** Everything in a category, of a type or with a tag, where no words are asked for. */
+  /** Everything in a category, of a type or with a tag, for a question without words. */
   const listing = Effect.fnUntraced(function*(parsed: ParsedQuery, filter: Filter, limit: number) {
     if (filter.sql === "" || (parsed.literal !== "" && parsed.literal !== "*")) return []
     const rows = yield* database.rows(
@@ -229,7 +228,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     return hits(rows, "words")
   })
 
-  /** Rows of `words` that match and pass the filter: how well, how well by their names, and by their heads. */
+  /** Rows of `words` that match and pass the filter, with their scores: over all, by name, and without the body. */
   const matching = (match: string, filter: Filter, bound: string) =>
     database.rows(
       filter.sql === ""
@@ -239,7 +238,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
       [match, ...filter.params]
     )
 
-  /** Where every word is frequent: rows that have all of them, first those in whose name or head they stand. */
+  /** If every word is frequent: rows that have all of them, in the order name, head, body. */
   const seeds = Effect.fnUntraced(function*(words: ReadonlyArray<Found>, filter: Filter, limit: number) {
     const rows = new Set<number>()
     const all = words.map(({ match }) => match).join(" AND ")
@@ -270,7 +269,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
       candidate.covered += word.meaning
       candidate.words++
       if (word.word.instead !== undefined) return
-      if (word.word.kind === "telling") candidate[at === "body" ? "tellingInBody" : "telling"]++
+      if (word.word.kind === "specific") candidate[at === "body" ? "specificInBody" : "specific"]++
       if (at === "name") candidate.named++
     }
     let budget = 4 * rankable
@@ -318,12 +317,12 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
       const candidate = found.get(Number(row.at(-1)))
       if (hit === undefined || candidate === undefined || candidate.words === 0) return []
       const { covered, named, score, words } = candidate
-      // A tool's body is its parameters: that one is called "port" does not make it a tool for ports.
-      const telling = candidate.telling + (hit.type === "tool" ? 0 : candidate.tellingInBody)
+      // A tool's body lists its parameters: one called "port" does not make it a tool for ports.
+      const specific = candidate.specific + (hit.type === "tool" ? 0 : candidate.specificInBody)
       const coverage = Math.min(1, covered / meaning)
       const isWhole = tokens(hit.id).every((part) => parsed.tokens.has(part))
       const relevance = Math.min(1, score / meaning)
-      const evidence = { words, telling, named, isWhole, coverage, relevance }
+      const evidence = { words, specific, named, isWhole, coverage, relevance }
       return [{ ...hit, relevance, coverage, isAnswer: isAnswer(parsed, evidence) }]
     })
   })
@@ -338,8 +337,8 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
     const filter = filterOf(query)
     if (parsed.words.length === 0) return yield* listing(parsed, filter, limit)
     const words: Array<Found> = []
-    for (const [index, word] of soughtIn(parsed).entries()) words.push(yield* look(word, meanings[index] ?? 0))
-    // A word before what stands in for it.
+    for (const [index, word] of soughtIn(parsed).entries()) words.push(yield* countRows(word, meanings[index] ?? 0))
+    // A word comes before its stand-ins.
     const present = words.filter((word) => word.rows > 0).toSorted((a, b) =>
       Number(a.word.instead !== undefined) - Number(b.word.instead !== undefined) || a.rows - b.rows
     )
@@ -352,7 +351,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
   const frequencies = Effect.fnUntraced(function*(parsed: ParsedQuery) {
     yield* statistics
     const found: Array<Frequency> = []
-    for (const word of soughtIn(parsed)) found.push({ items, having: (yield* look(word, 0)).rows })
+    for (const word of soughtIn(parsed)) found.push({ items, having: (yield* countRows(word, 0)).rows })
     return found
   })
 
@@ -392,7 +391,7 @@ export const makeSearchTier = (tier: Tier, database: SearchDatabase): SearchTier
         )
       )
     }
-    // Rarest first: what the slip made of the id is in no other, and what every id has says nothing.
+    // Rarest first: a part that many ids have selects nothing.
     const grams: Array<readonly [string, number]> = []
     for (const gram of new Set(Array.from({ length: Math.max(0, id.length - 2) }, (_, i) => id.slice(i, i + 3)))) {
       const rows = yield* database.rows("SELECT count(*) FROM grams WHERE grams MATCH ?", [`"${gram}"`])

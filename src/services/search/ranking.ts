@@ -26,7 +26,7 @@ export interface Frequency {
 }
 
 /** A word that every tool could be described with tells half as much as its frequency says. */
-const kindWeight = { telling: 1, common: 0.5, filler: 0.25 } as const
+const kindWeight = { specific: 1, common: 0.5, filler: 0.25 } as const
 /** And so does what stands in for a word. */
 const insteadWeight = 0.6
 
@@ -57,8 +57,8 @@ const leastRelevance = 0.2
 /** What of a question an item has. */
 export interface Evidence {
   readonly words: number
-  /** How many of them are neither common words nor in the place of others. */
-  readonly telling: number
+  /** How many of them are specific, and not stand-ins for others. */
+  readonly specific: number
   /** How many of them stand in its name, and in the place of no other. */
   readonly named: number
   /** Whether its whole name is words of the question. */
@@ -70,10 +70,10 @@ export interface Evidence {
 /** Whether an item that has these words is an answer. One common word is none, unless it is enough of the question. */
 export const isAnswer = (
   question: ParsedQuery,
-  { coverage, isWhole, named, relevance, telling, words }: Evidence
+  { coverage, isWhole, named, relevance, specific, words }: Evidence
 ): boolean => {
   const asked = question.words.length
-  const means = telling > 0 || words > 1 || words >= asked || isWhole || coverage >= (named > 0 ? namedPart : mostOfIt)
+  const means = specific > 0 || words > 1 || words >= asked || isWhole || coverage >= (named > 0 ? namedPart : mostOfIt)
   const covers = asked > shortQuestion || words > 1 || named > 0 || coverage >= shortCoverage
   return means && covers && (words >= asked || coverage >= mostOfIt || relevance * asked >= leastRelevance)
 }

@@ -20,8 +20,8 @@ export interface Term {
 /** A word of a query: one of its alternatives must match, each with all of its terms. */
 export interface QueryWord {
   readonly alternatives: ReadonlyArray<ReadonlyArray<Term>>
-  /** A `common` word stands in questions about anything; a `filler` only orders items that have other words. */
-  readonly kind: "telling" | "common" | "filler"
+  /** A `common` word occurs in questions about anything. A `filler` finds nothing, and only ranks what was found. */
+  readonly kind: "specific" | "common" | "filler"
   /** The word of the question in whose place it stands: it counts, less, where an item does not have that. */
   readonly instead?: QueryWord
 }
@@ -110,7 +110,7 @@ const queryWord = (word: string, unfinished: number | undefined): ReadonlyArray<
       const single = Array.from(run).length === 1
       return [{
         alternatives: [single ? [{ token: run, prefix: true }] : pairs(run).map((t) => exactly(t))],
-        kind: "telling"
+        kind: "specific"
       }]
     }
     const whole = token(segment)
@@ -121,7 +121,7 @@ const queryWord = (word: string, unfinished: number | undefined): ReadonlyArray<
         [{ token: whole, prefix }],
         ...(parts.length === 0 ? [] : [parts.map((t, n) => n === parts.length - 1 ? { token: t, prefix } : exactly(t))])
       ],
-      kind: parts.length > 0 ? "telling" : isFiller(whole) ? "filler" : isCommon(whole) ? "common" : "telling"
+      kind: parts.length > 0 ? "specific" : isFiller(whole) ? "filler" : isCommon(whole) ? "common" : "specific"
     }]
   })
 
@@ -157,7 +157,7 @@ export const withSpellings = (
 const joined = (raw: ReadonlyArray<string>): ReadonlyArray<QueryWord> =>
   raw.slice(1).map((word, i) => ({
     alternatives: [[exactly(token(`${raw[i]}${word}`))]],
-    kind: "telling"
+    kind: "specific"
   }))
 
 /** A text of separators only (`*`, quotes, `-`) has no words, and finds nothing. */
@@ -171,9 +171,9 @@ export const parseQuery = (query: string): ParsedQuery => {
     const key = JSON.stringify(word.alternatives.map((terms) => terms.map((term) => term.token)))
     return !seen.has(key) && seen.add(key)
   })
-  const telling = words.filter((word) => word.kind !== "filler")
-  const fillers = telling.length === 0 ? [] : words.filter((word) => word.kind === "filler").slice(0, maxFillers)
-  const wanted = (telling.length === 0 ? words : telling).slice(0, maxWords)
+  const meant = words.filter((word) => word.kind !== "filler")
+  const fillers = meant.length === 0 ? [] : words.filter((word) => word.kind === "filler").slice(0, maxFillers)
+  const wanted = (meant.length === 0 ? words : meant).slice(0, maxWords)
   return {
     literal: text.toLowerCase(),
     squashed: fold(raw.join("")),

@@ -1,6 +1,6 @@
 // A project that is nowhere on disk, for tests of the MCP server: the kernel in memory with items that are signed, and
 // two that are not. What it holds can be changed while a server runs.
-import { Effect, FileSystem, Layer, PubSub, Stream } from "effect"
+import { Effect, FileSystem, Layer, PubSub, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as AuditLogMemory from "../../../src/layers/audit/AuditLogMemory.ts"
 import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
@@ -75,11 +75,14 @@ const addition: Program = ({ argv }) => {
   return Effect.succeed({ stdout: JSON.stringify({ sum: given.reduce((sum, number) => sum + Number(number), 0) }) })
 }
 
-/** A system item of an embedder, which tells how far it is. */
+/**
+ * A system item of an embedder that reports three steps. `forever`: never ends, after the second. `held`: ends when
+ * another call has said `release`.
+ */
 const slow = tool({
   executor_id: "builtin",
   description: "Takes its time.",
-  input_schema: object({ wait: { type: "number" }, forever: { type: "boolean" } }),
+  input_schema: object({ held: { type: "boolean" }, release: { type: "boolean" }, forever: { type: "boolean" } }),
   config: { handler: "slow" }
 })
 
@@ -111,8 +114,13 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
   const audit = yield* AuditLogMemory.make()
   const files = new Map<string, MemoryFile>(Object.entries(signed))
 
-  const takeTime: BuiltinHandler = Effect.fnUntraced(function*({ parameters: { forever, wait } }) {
+  const releases = yield* Queue.make<void>()
+  const takeTime: BuiltinHandler = Effect.fnUntraced(function*({ parameters: { forever, held, release } }) {
     const { emit } = yield* CallEvents
+    if (release === true) {
+      yield* Queue.offer(releases, undefined)
+      return { data: "released", metadata: {} }
+    }
     yield* emit({ _tag: "Progress", message: "warming\u202e up", progress: 1, total: 3 })
     yield* emit({ _tag: "Progress", message: "half way", progress: 2, total: 3 })
     if (forever === true) {
@@ -122,8 +130,8 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
           project.onInterrupt()
         }))
     }
-    if (typeof wait === "number") yield* Effect.sleep(wait)
     yield* emit({ _tag: "Progress", message: "there", progress: 3, total: 3 })
+    if (held === true) yield* Queue.take(releases)
     return { data: "there", metadata: {} }
   })
 

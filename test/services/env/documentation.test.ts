@@ -30,7 +30,7 @@ describe("docs/environment.md", () => {
   })
 
   it("the variables that it names as never supplied are refused", () => {
-    const list = /whom it believes: `([^`]+)`/.exec(text)?.[1]?.split(/\s+/) ?? []
+    const list = /whom it trusts: `([^`]+)`/.exec(text)?.[1]?.split(/\s+/) ?? []
     assert.isAbove(list.length, 20)
     for (const name of list) assert.isTrue(isDeniedVariable(name.replace("*", "X")), name)
   })

@@ -63,14 +63,14 @@ describe("what words mean", () => {
   })
 
   it("a common word, in any form, means half of what its frequency says", () => {
-    const [telling, ...common] = of("giraffe stories changing planned working", 3, 3, 3, 3, 3)
-    for (const one of common) assert.strictEqual(one, telling! / 2)
+    const [specific, ...common] = of("giraffe stories changing planned working", 3, 3, 3, 3, 3)
+    for (const one of common) assert.strictEqual(one, specific! / 2)
   })
 })
 
 describe("what is an answer", () => {
-  const answers = (query: string, words: number, telling: number, coverage: number, named = 0, relevance = coverage) =>
-    isAnswer(parseQuery(query), { words, telling, named, isWhole: false, coverage, relevance })
+  const answers = (query: string, words: number, specific: number, coverage: number, named = 0, relevance = coverage) =>
+    isAnswer(parseQuery(query), { words, specific, named, isWhole: false, coverage, relevance })
 
   it("one common word of several is none", () => {
     assert.isFalse(answers("call giraffe", 1, 0, 0.4))
