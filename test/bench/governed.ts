@@ -35,6 +35,9 @@ export const governedRows = async (quick: boolean): Promise<ReadonlyArray<Row>> 
   }
 }
 
+/** Calls at once. */
+const inFlight = 32
+
 export const mcpRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
   const place = makePlace()
   const server = await connect(place, serveArgs(place))
@@ -44,12 +47,29 @@ export const mcpRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
       kiwi: () => server.call("execute", { item_id: "core/ping", item_type: "tool" }),
       bare: () => bare.call("noop", {})
     }, quick ? { rounds: 50, warm: 10 } : { rounds: 3_000, warm: 500 })
-    return [makeRow({
-      name: "mcp.call",
-      what: "the same call over MCP on stdio, by the official client",
-      times: times.kiwi,
-      rival: { what: "a tool that does nothing, of a server of @modelcontextprotocol/sdk", times: times.bare }
-    })]
+    const atOnce = (call: () => Promise<unknown>) => () => Promise.all(Array.from({ length: inFlight }, call))
+    const bursts = await inTurns({
+      kiwi: atOnce(() => server.call("execute", { item_id: "core/ping", item_type: "tool" })),
+      bare: atOnce(() => bare.call("noop", {}))
+    }, quick ? { rounds: 5, warm: 1 } : { rounds: 200, warm: 20 })
+    const each = (all: ReadonlyArray<number>) => all.map((time) => time / inFlight)
+    const rival = "a tool that does nothing, of a server of @modelcontextprotocol/sdk"
+    return [
+      makeRow({
+        name: "mcp.call",
+        what: "the same call over MCP on stdio, by the official client",
+        times: times.kiwi,
+        rival: { what: rival, times: times.bare },
+        target: { ratio: 2.5 }
+      }),
+      makeRow({
+        name: "mcp.in_flight",
+        what: `one of ${inFlight} such calls that are asked at once`,
+        times: each(bursts.kiwi),
+        rival: { what: `${rival}, asked so too`, times: each(bursts.bare) },
+        target: { ratio: 2.5 }
+      })
+    ]
   } finally {
     await server.close()
     await bare.close()

@@ -10,6 +10,7 @@ import { person } from "../support/person.ts"
 
 export const kiwi = new URL("../../bin/kiwi.cjs", import.meta.url).pathname
 export const bareServer = new URL("bareServer.mjs", import.meta.url).pathname
+export const bareServerV2 = new URL("bareServerV2.mjs", import.meta.url).pathname
 
 export interface Place {
   readonly project: string

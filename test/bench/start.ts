@@ -4,7 +4,7 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Place } from "./place.ts"
-import { bareServer, makePlace, serveArgs } from "./place.ts"
+import { bareServer, bareServerV2, makePlace, serveArgs } from "./place.ts"
 import type { Row } from "./Report.ts"
 import { makeRow } from "./Report.ts"
 
@@ -65,12 +65,18 @@ export const startRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => 
   const place = makePlace()
   try {
     const rounds = quick ? 3 : 25
-    const found = { kiwi: [] as Array<FirstAnswers>, bare: [] as Array<FirstAnswers> }
+    const found = {
+      kiwi: [] as Array<FirstAnswers>,
+      bare: [] as Array<FirstAnswers>,
+      bareV2: [] as Array<FirstAnswers>
+    }
+    const order = ["kiwi", "bare", "bareV2"] as const
     for (let round = -1; round < rounds; round++) {
-      for (const who of round % 2 === 0 ? ["kiwi", "bare"] as const : ["bare", "kiwi"] as const) {
+      const shift = (round + 3) % 3
+      for (const who of [...order.slice(shift), ...order.slice(0, shift)]) {
         const answers = who === "kiwi"
           ? await startOnce(place, serveArgs(place), { name: "search", arguments: { query: "add" } })
-          : await startOnce(place, [bareServer], { name: "noop", arguments: {} })
+          : await startOnce(place, [who === "bare" ? bareServer : bareServerV2], { name: "noop", arguments: {} })
         if (round >= 0) found[who].push(answers)
       }
     }
@@ -100,10 +106,21 @@ export const startRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => 
         target: { ratio: 1 }
       }),
       makeRow({
+        name: "start.list_v2",
+        what: "the same against the newer package of the SDK",
+        times: times("list"),
+        rival: {
+          what: "a server of @modelcontextprotocol/server with one tool",
+          times: found.bareV2.map(({ list }) => list)
+        },
+        target: { ratio: 1 }
+      }),
+      makeRow({
         name: "start.search",
         what: "spawn of `kiwi serve` to the answer of a first search, which opens the project",
         times: times("call"),
-        rival: { ...rival("call"), what: "the same server to the answer of its tool" }
+        rival: { ...rival("call"), what: "the same server to the answer of its tool" },
+        target: { p50: 200 }
       }),
       makeRow({
         name: "start.list_first_time",

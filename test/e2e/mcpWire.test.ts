@@ -216,7 +216,7 @@ describe("over stdio", () => {
     await goesOn(server)
   })
 
-  it("an id is free again when its request was called off", async () => {
+  it("an id of a request that was called off is not used again", async () => {
     const server = await start()
     const call = (item_id: string, parameters: Message) => ({
       jsonrpc: "2.0",
@@ -230,7 +230,22 @@ describe("over stdio", () => {
     server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } })
     await goesOn(server)
     server.send(call("add", { a: 4, b: 5 }))
-    await server.until(({ id }) => id === 7)
+    await server.until((message) => errorCode(message) === -32600 && message["id"] === null)
+    await goesOn(server)
+    assert.isUndefined(server.messages().find(({ id }) => id === 7))
+  })
+
+  it("an id that is used again in the same breath as it is called off is refused", async () => {
+    const server = await start()
+    const search = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "search", arguments: { query: "add" } }
+    }
+    const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
+    server.raw([search, cancel, search].map((message) => `${JSON.stringify(message)}\n`).join(""))
+    await server.until((message) => errorCode(message) === -32600)
     await goesOn(server)
   })
 

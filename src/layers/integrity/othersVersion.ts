@@ -1,7 +1,7 @@
 // The version of an item with a signature that counts as yours, but that this machine did not sign. A person who signs
 // a change of it is shown the difference to that version, unless the item ran or was signed here before: whoever wrote
 // the change can choose which version is found, so what this machine recorded takes precedence. The version is verified
-// again, and a project that is not trusted is not read. A version signed by somebody who counts only as another person
+// again, and a project that is not trusted is not read. A version signed by somebody who is trusted only as another person
 // has not been accepted by anybody here, so it is not used.
 import { Effect, Option, Result } from "effect"
 import { dirname } from "node:path"

@@ -64,10 +64,10 @@ const steps = Steps.from
   .traced(
     "verifyLinks",
     verifyLinks,
-    "it and all that it is built on are what was signed, or approved, by somebody who counts"
+    "it and all that it is built on are what was signed, or approved, by a trusted signer"
   )
   .traced("refuseGoingBack", refuseGoingBack, "it is not older than what ran before")
-  .traced("refuseHiding", refuseHiding, "it hides no other item unasked")
+  .traced("refuseHiding", refuseHiding, "it hides no other item without consent")
   .traced("acceptChildren", acceptChildren, "each runtime runs such a tool")
   .called("validateParameters", validateParameters)
   .traced("permit", permit, "a rule lets you run it")

@@ -47,7 +47,7 @@ export interface PlannedSignature {
   readonly snapshot: ItemSnapshot
   readonly item: Item
   /**
-   * `same`: these bytes are already signed by you. `older`: signed by you or somebody who counts as you, but below the
+   * `same`: these bytes are already signed by you. `older`: signed by you or by somebody trusted as you, but below the
    * newest that ran, which nobody has accepted yet: nothing is signed; the person confirms that going back is intended.
    * `unmarked`: the bytes were last signed here, but their signature is missing or not yours.
    */
@@ -95,7 +95,7 @@ export class Signatures extends Context.Service<Signatures, {
   /**
    * `id` may be a glob (`*`, `?`, `**`): over `category/id` if it has a slash, else over ids in any category. Without
    * `tier`, an id is looked up in the project, then in the user tier; a glob matches the project's items or, without a
-   * project, the user's. `changedOnly` leaves out items whose bytes somebody who counts has signed. The system tier is
+   * project, the user's. `changedOnly` leaves out items whose bytes a trusted signer has signed. The system tier is
    * never signed. If a matched item is `older`, all `older` items of its tier are included, so that switching a branch
    * asks once. A plan covers at most 1,000 items and 32 MiB. Fails as `KeyLocked` before anybody is asked if the key
    * needs a passphrase that `answeredIn` cannot ask for.

@@ -220,7 +220,7 @@ export const describeWarnings = (item: Item, about: About): ReadonlyArray<string
 const forgotten = {
   signed: "was signed here before; that text is no longer kept, so all of it is shown as new",
   ran: "what has run is no longer kept, so all of it is shown as new",
-  untrusted: "what has run is signed by nobody who counts as you now, so all of it is shown as new"
+  untrusted: "what ran before was signed by nobody who is trusted as you now, so all of it is shown as new"
 }
 
 /** What a person accepts by signing this item, warnings first. */

@@ -62,8 +62,10 @@ const hasPrototypeKey = (value: unknown): boolean => {
 /** Members that JSON-RPC does not have and the library below would act upon. */
 const reserved = ["headers", "discard", "chunk", "traceId", "spanId", "sampled"]
 
+/** Integers above 2^53 would come back as other ones. */
 const isId = (id: unknown): id is string | number =>
-  typeof id === "string" || (typeof id === "number" && Number.isFinite(id))
+  typeof id === "string" ||
+  (typeof id === "number" && Number.isFinite(id) && (Number.isSafeInteger(id) || !Number.isInteger(id)))
 
 const checkOne = (message: unknown): Admission | undefined => {
   if (!Predicate.isObject(message) || Array.isArray(message)) {
@@ -71,7 +73,8 @@ const checkOne = (message: unknown): Admission | undefined => {
   }
   const own = (key: string): unknown => Object.hasOwn(message, key) ? Reflect.get(message, key) : undefined
   const id = own("id")
-  const known = isId(id) ? id : null
+  // The id of an answer is one of the server's: as the id of a refusal it would name a request of the client.
+  const known = Object.hasOwn(message, "method") && isId(id) ? id : null
   if (own("jsonrpc") !== "2.0") return refused(invalidRequest, "jsonrpc must be \"2.0\"", known)
   const extra = reserved.find((key) => Object.hasOwn(message, key))
   if (extra !== undefined) return refused(invalidRequest, `A JSON-RPC message has no member "${extra}"`, known)

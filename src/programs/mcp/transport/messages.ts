@@ -33,20 +33,19 @@ const toRpc = (message: Message): FromClient => {
 /** Type and value of an id: `7` and `"7"` are two. */
 const idKey = (id: string | number): string => `${typeof id}:${id}`
 
-/** Has no id: with this one, it would be taken for the answer of the other request. */
-const idTaken = (key: string): Refusal => ({
-  code: invalidRequest,
-  message:
-    `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running or was cancelled: ` +
-    "every request needs an id of its own, and this one was not run",
-  id: null
-})
+const mostInBatch = 1_000
 
-const batchRefused: Refusal = {
-  code: invalidRequest,
-  message: "JSON-RPC batches are not supported in this revision of the protocol",
-  id: null
-}
+const refused = (message: string): Refusal => ({ code: invalidRequest, message, id: null })
+
+/** Has no id: with this one, it would be taken for the answer of the other request. */
+const idTaken = (key: string): Refusal =>
+  refused(
+    `The id ${key.slice(key.indexOf(":") + 1, 80)} is that of a request that is still running or was cancelled: ` +
+      "every request needs an id of its own, and this one was not run"
+  )
+
+const batchRefused = refused("JSON-RPC batches are not supported in this revision of the protocol")
+const batchTooLong = refused(`A JSON-RPC batch may have at most ${mostInBatch} messages`)
 
 const internalError = { code: -32603, message: "Internal error" }
 
@@ -92,6 +91,9 @@ interface Received {
   readonly answers: ReadonlyArray<string>
 }
 
+const requestKey = ({ id, method }: Message): string | undefined =>
+  method === undefined || id === undefined || id === null ? undefined : idKey(id)
+
 const cancelledKey = ({ method, params }: Message): string | undefined => {
   if (method !== "notifications/cancelled" || !Predicate.hasProperty(params, "requestId")) return undefined
   const { requestId } = params
@@ -129,19 +131,29 @@ export const makeMessages = () => {
     if (isBatch && (!takesBatches || all.length === 0 || all.some(isInitialize) || all.some(namesRevision))) {
       return batchRefused
     }
-    const keys = all.flatMap(({ id, method }) =>
-      method === undefined || id === undefined || id === null ? [] : [idKey(id)]
-    )
+    if (all.length > mostInBatch) return batchTooLong
     const own = new Set<string>()
-    for (const key of keys) {
+    for (const message of all) {
+      const key = requestKey(message)
+      if (key === undefined) continue
       if (running.has(key) || cancelled.get(key) === true || own.has(key)) return idTaken(key)
       own.add(key)
     }
-    const batch = isBatch ? { open: keys.length, answers: [] } : undefined
-    for (const key of keys) running.set(key, batch)
-    if (!isBatch && isInitialize(given) && keys[0] !== undefined) initializing.add(keys[0])
-    return { handOn: all.map(toRpc), answers: all.flatMap(cancel) }
+    const batch = isBatch ? { open: own.size, answers: [] } : undefined
+    const answers: Array<string> = []
+    for (const message of all) {
+      const key = requestKey(message)
+      if (key !== undefined) {
+        running.set(key, batch)
+        if (isInitialize(message)) initializing.add(key)
+      } else answers.push(...cancel(message))
+    }
+    return { handOn: all.map(toRpc), answers }
   }
+
+  /** A refusal has no id of a request that is running: it would be taken for its answer. */
+  const refusal = (given: Refusal): Refusal =>
+    given.id !== null && running.has(idKey(given.id)) ? { ...given, id: null } : given
 
   /** The text to send for a message of the library; `undefined` if nothing is sent, or not before the rest of its batch. */
   const send = (message: RpcMessage.FromServerEncoded): string | undefined => {
@@ -164,5 +176,5 @@ export const makeMessages = () => {
     return complete(batch)[0]
   }
 
-  return { receive, send }
+  return { receive, refusal, send }
 }

@@ -66,12 +66,25 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
       })
     const refuse = (refusal: Refusal) => write(encodeRefusal(refusal))
 
+    /** A defect in the library costs one message, and not the ear for all that follow. */
+    const takeLines = (taken: ReadonlyArray<Line>): Effect.Effect<void> =>
+      Effect.forEach(
+        taken,
+        (line) =>
+          Effect.catchCauseIf(
+            takeLine(line),
+            (cause) => !Cause.hasInterrupts(cause),
+            (cause) => Effect.logError("A message could not be handled", cause)
+          ),
+        { discard: true }
+      )
+
     const takeLine = (line: Line): Effect.Effect<void> => {
       if (typeof line === "string") return refuse(refusals[line])
       const text = line.text.trim()
       if (text === "") return Effect.void
       const admission = admit(text)
-      if (admission._tag === "Refused") return refuse(admission.refusal)
+      if (admission._tag === "Refused") return refuse(messages.refusal(admission.refusal))
       const { message } = admission
       const received = messages.receive(message)
       if ("code" in received) return refuse(received)
@@ -90,9 +103,9 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
     }
 
     yield* NodeStream.fromReadable({ evaluate: () => input, closeOnDone: false }).pipe(
-      Stream.runForEach((chunk) => Effect.forEach(lines.read(chunk), takeLine, { discard: true })),
+      Stream.runForEach((chunk) => takeLines(lines.read(chunk))),
       Effect.ignore,
-      Effect.andThen(Effect.suspend(() => Effect.forEach(lines.end(), takeLine, { discard: true }))),
+      Effect.andThen(Effect.suspend(() => takeLines(lines.end()))),
       Effect.andThen(Deferred.succeed(ended, undefined)),
       Effect.andThen(FiberSet.awaitEmpty(waiting)),
       Effect.andThen(Effect.suspend(() => handOn(client, { _tag: "Eof" }))),

@@ -85,6 +85,15 @@ it("initialize cannot be called off", () => {
   assert.isDefined(messages.send(done("init", { protocolVersion: "2025-06-18" })))
 })
 
+it("a refusal has no id of a request that is running", () => {
+  const messages = makeMessages()
+  accepted(messages, request(5))
+  const malformed = { code: -32600, message: "", id: 5 }
+  assert.strictEqual(messages.refusal(malformed).id, null)
+  messages.send(done(5))
+  assert.strictEqual(messages.refusal(malformed).id, 5)
+})
+
 it("an error is its code, message and data, and says nothing else", () => {
   const messages = makeMessages()
   const error = { code: -32602, message: "No such tool", data: { name: "x" } }
@@ -161,6 +170,18 @@ describe("a batch", () => {
   it.each(refused)("%s is refused", (_, messages, given) => {
     assert.include(refusal(messages, given), "batches")
     for (const { id } of given) if (id !== undefined && id !== null) assert.isUndefined(messages.send(done(id)))
+  })
+
+  it("that calls off what it asks only later is answered, and the other way round is not", () => {
+    const messages = connected("2025-03-26")
+    accepted(messages, [cancelled(1), request(1), request(2), cancelled(2)])
+    assert.deepStrictEqual(sent(messages, done(1)), [{ jsonrpc: "2.0", id: 1, result: {} }])
+    assert.isUndefined(messages.send(done(2)))
+  })
+
+  it("of more than a thousand messages is refused", () => {
+    const messages = connected("2025-03-26")
+    assert.include(refusal(messages, Array.from({ length: 1_001 }, (_, id) => request(id))), "at most 1000")
   })
 
   it("with an id twice is refused whole", () => {
