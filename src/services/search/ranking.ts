@@ -112,9 +112,16 @@ const answersOf = (hits: ReadonlyArray<RankedHit>): ReadonlyArray<RankedHit> => 
   return hits.filter((hit) => hit.isAnswer || (best > 0 && hit.relevance >= besideAnswer * best))
 }
 
+/** What comes with Kiwi is mostly help and what tools are built on: by words alone, people mean their own items. */
+const systemWeight = 0.6
+
+const weighed = (hit: RankedHit): RankedHit =>
+  hit.tier === "system" && hit.match === "words" ? { ...hit, relevance: hit.relevance * systemWeight } : hit
+
 /** Each item once, by its best match. */
-export const rank = (hits: ReadonlyArray<RankedHit>, limit: number): ReadonlyArray<IndexHit> => {
+export const rank = (found: ReadonlyArray<RankedHit>, limit: number): ReadonlyArray<IndexHit> => {
   const seen = new Set<string>()
+  const hits = found.map(weighed)
   const answers = answersOf(hits)
   const wanted = hits.some(isNamed) ? answers.filter((hit) => hit.match !== "words" || hit.coverage > whole) : answers
   return wanted.toSorted(compare).filter((hit) => {

@@ -69,7 +69,7 @@ describe("wrong usage ends with 2, says what is wrong on stderr, and nothing on 
     [["run", "tool", "add", "--params", "@/nowhere/at/all"], /regular file that can be read/],
     [["search", "x", "--limit", "0"], /1 to 100/],
     [["search", "x", "--limit", "many"], /many/],
-    [["sign", "tool", "add", "--tier", "system"], /project or user/],
+    [["sign", "tool", "add", "--tier", "system"], /"project" \| "user"/],
     [["trust"], /needs a command/],
     [["trust", "ad", "key"], /Unknown command "ad"[^]*add/],
     [["trust", "add"], /who/],

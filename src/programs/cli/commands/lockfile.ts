@@ -221,8 +221,8 @@ export const lockfilePruneCommand = Command.make("prune", {
     }
   })).pipe(
     Command.withDescription(
-      "Remove locks that matched no call and no validation for a long time: those of versions that are gone. Removing " +
-        "one sooner than lockfile.keep is your act. A file that is not a lock is not touched."
+      "Remove locks that matched no call and no validation for a long time: those of versions that are gone, and of tools that are not run any more. " +
+        "Removing one sooner than lockfile.keep is your act. A file that is not a lock is not touched."
     ),
     Command.withShortDescription("Remove locks that nothing uses any more"),
     Command.withExamples([

@@ -11,7 +11,7 @@ import { withKeyPassphrase } from "../keyPassphrase.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { indented, table } from "../text.ts"
-import { tierFlag, typeArgument } from "./search.ts"
+import { typeArgument } from "./search.ts"
 
 export const signCommand = Command.make("sign", {
   type: typeArgument,
@@ -25,11 +25,10 @@ export const signCommand = Command.make("sign", {
     ),
     Flag.withDefault(false)
   ),
-  tier: tierFlag.pipe(
-    Flag.filter(
-      (tier) => Option.isNone(tier) || tier.value !== "system",
-      () => "project or user: you do not sign what comes with Kiwi"
-    )
+  tier: Flag.Literals("tier", ["project", "user"]).pipe(
+    Flag.withMetavar("TIER"),
+    Flag.withDescription("Only the project's items or the user's"),
+    Flag.optional
   ),
   noFreeze: Flag.Boolean("no-freeze").pipe(
     Flag.withoutNegation,
@@ -41,12 +40,11 @@ export const signCommand = Command.make("sign", {
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const tier = Option.getOrUndefined(input.tier)
     const done = yield* inProject(() =>
       sign({
         id: input.id,
         type: input.type,
-        tier: tier === "system" ? undefined : tier,
+        tier: Option.getOrUndefined(input.tier),
         changedOnly: input.changed,
         freeze: !input.noFreeze
       }, by)
