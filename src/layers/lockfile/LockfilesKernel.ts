@@ -38,9 +38,7 @@ export const make = Effect.gen(function*() {
     for (const { invalid, locks } of yield* locksFor(now)) {
       const found = invalid[0] ?? checkChain(chain, now, locks)
       if (found === undefined) continue
-      if ("_tag" in found) return { _tag: "Problem", problem: found }
-      yield* store.markValidated(found)
-      return { _tag: "Locked", lock: found }
+      return "_tag" in found ? { _tag: "Problem", problem: found } : { _tag: "Locked", lock: found }
     }
     return { _tag: "Problem", problem: new LockMissing({ tool: now.root.tool_id, version: now.root.version }) }
   })
@@ -48,7 +46,11 @@ export const make = Effect.gen(function*() {
   const validateAll = Effect.fn("Lockfiles.validate")(function*(queries: ReadonlyArray<LockQuery>) {
     return yield* forEachTool(
       queries,
-      ({ chain, now }) => Effect.map(check(chain, now), (found) => ({ chain, now, check: found }))
+      Effect.fnUntraced(function*({ chain, now }) {
+        const found = yield* check(chain, now)
+        if (found._tag === "Locked") yield* store.markValidated(found.lock)
+        return { chain, now, check: found }
+      })
     )
   })
 
@@ -136,6 +138,7 @@ export const make = Effect.gen(function*() {
 
   return Lockfiles.of({
     check: (chain, env, installed) => check(chain, withMachine(freezeChain(chain), env?.interpreter, installed)),
+    markValidated: store.markValidated,
     packagesOf,
     validate: (query) => Effect.flatMap(validateAll([query]), ([state]) => Effect.fromResult(state!)),
     validateAll,

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, type Layer, Result } from "effect"
+import * as TestClock from "effect/testing/TestClock"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
 import { planUpdateLocks } from "../../../src/layers/lockfile/uses/changeLocks.ts"
-import { outdatedLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
+import { outdatedLocks, validateLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
@@ -62,6 +63,14 @@ const signAndLock = (id = "**", tier: "project" | "user" = "project") =>
     return yield* lockfiles.lockSigned(signed, act)
   })
 
+type Uses = Layer.Success<ReturnType<typeof world>["layer"]>
+
+const compare = (id: string) =>
+  Effect.gen(function*() {
+    const { chain } = yield* (yield* ChainResolver).resolve({ id })
+    return yield* (yield* Lockfiles).check(chain, undefined, undefined)
+  })
+
 const codesOf = (warnings: ReadonlyArray<{ readonly code: string }>) => warnings.map(({ code }) => code)
 
 const codeOfCall = (item: string, parameters = {}, rest = {}) =>
@@ -91,6 +100,31 @@ describe("a call and its lock", () => {
       assert.deepStrictEqual(codesOf((yield* trace("echo")).warnings), ["LOCK_MISSING"])
     }).pipe(Effect.provide(layer))
   })
+
+  const uses: ReadonlyArray<readonly [what: string, use: Effect.Effect<unknown, unknown, Uses>, held: boolean]> = [
+    ["a trace", trace("echo"), false],
+    ["a dry run", call("echo", say, { dryRun: true }), false],
+    ["a dry run in strict", call("echo", say, { dryRun: true, lockfileMode: "strict" }), false],
+    ["the comparison alone", compare("echo"), false],
+    ["a trace of a tool that is not there", Effect.result(trace("none")), false],
+    ["a refused call", Effect.result(call("echo", {})), false],
+    ["a call", call("echo", say), true],
+    ["a call in strict", call("echo", say, { lockfileMode: "strict" }), true],
+    ["a call of another tool", call("other", say), false],
+    ["a validation", validateLocks({ id: "echo" }), true]
+  ]
+  for (const [what, use, held] of uses) {
+    it.effect(`${what} ${held ? "counts" : "does not count"} as a time when its lock held`, () => {
+      const { layer } = world({ "tools/echo.yaml": echo, "tools/other.yaml": echo })
+      return Effect.gen(function*() {
+        yield* signAndLock()
+        yield* TestClock.adjust("1 day")
+        yield* use
+        const [lock] = (yield* (yield* Lockfiles).list({ toolId: "echo" })).locks
+        assert.strictEqual(lock?.lastValidated !== undefined, held)
+      }).pipe(Effect.provide(layer))
+    })
+  }
 
   it.effect("a call tightens the mode and never loosens it", () => {
     const ask = (mode: LockMode, asked: LockMode) => {
