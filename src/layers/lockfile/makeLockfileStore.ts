@@ -16,7 +16,7 @@ import type {
   SaveOptions,
   StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
-import { printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
+import { isSameLockfile, printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
 import { instantOf, later } from "../../services/lockfile/LockIndex.ts"
 import { keyOf, lockPath, showLock, toolOfPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
@@ -239,15 +239,15 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
     const now = yield* Clock.currentTimeMillis
     const before = now - input.olderThan
     if (input.dryRun !== true) yield* Effect.ignore(backend.sweep)
-    const { locks } = yield* listScope(backend, input.category)
-    const stale = locks.filter((lock) => isStale(lock, before)).toSorted(byName)
+    const stale = input.only?.filter(({ scope }) => scope === backend.scope) ??
+      (yield* listScope(backend, input.category)).locks.filter((lock) => isStale(lock, before)).toSorted(byName)
     if (stale.length === 0 || input.dryRun === true) return stale
     return yield* backend.exclusively(Effect.gen(function*() {
       // Meanwhile somebody may have made one anew, or found that it holds.
       const lastValidated = yield* backend.lastValidated
-      const still = stale.filter(({ path }) => {
+      const still = stale.filter(({ lockfile, path }) => {
         const found = backend.read(path, now)
-        return found !== undefined && Result.isSuccess(found) &&
+        return found !== undefined && Result.isSuccess(found) && isSameLockfile(found.success.lockfile, lockfile) &&
           isStale({ ...found.success, lastValidated: lastValidated(found.success) }, before)
       })
       yield* Effect.ensuring(

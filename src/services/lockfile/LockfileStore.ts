@@ -96,6 +96,8 @@ export interface PruneInput {
   readonly category?: string | undefined
   /** Milliseconds since a lock last held, else since it was made. Only strictly older ones are removed. */
   readonly olderThan: number
+  /** Only these, where they are as they were. Default: whatever is stale. */
+  readonly only?: ReadonlyArray<StoredLock> | undefined
   readonly dryRun?: boolean | undefined
 }
 

@@ -195,7 +195,7 @@ export class Lockfiles extends Context.Service<Lockfiles, {
   /** Of a restricted project the locks are only named, as invalid ones. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
   readonly planPrune: (query: PruneQuery) => Effect.Effect<PrunePlan, LockWriteError>
-  /** Removes the locks that are stale now. Fails with `HumanRequired` if it needs a consent that `act` is not. */
+  /** Removes the locks of the plan that are as they were and still stale. Fails with `HumanRequired` if it needs a consent that `act` is not. */
   readonly prune: (
     plan: PrunePlan,
     act: HumanAct | undefined

@@ -12,6 +12,7 @@ import type { LockMode } from "../../../src/services/lockfile/LockMode.ts"
 import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
 import { agree } from "../../support/trustWorld.ts"
 import { call, echo, kernel, tool, trace } from "../proxy/calls.ts"
+import { lockText } from "./locks.ts"
 
 const say = { text: "hello" }
 const runtime = (version: string, more = {}) =>
@@ -509,6 +510,105 @@ describe("who may replace a lock", () => {
       yield* lockfiles.freeze(plan, agree(plan.request!))
       assert.strictEqual(stored.project.size, 2)
       assert.isUndefined((yield* lockfiles.planFreeze({ id: "echo", variant: true })).request)
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("pruning", () => {
+  /** A lock that nobody has made here, as a checkout or another process brings one. */
+  const other = lockText({ id: "other", category: "tools" }, "2020-01-01T00:00:00Z")
+  const otherPath = "tools/other@1.0.0.lock.json"
+  const echoPath = "tools/echo@1.0.0.lock.json"
+  type Texts = Map<string, string>
+
+  /** Prunes as a person agreed to, with something happening once the locks were listed so often after that. */
+  const prune = (
+    change: (texts: Texts) => void,
+    options: { readonly listings: number; readonly act?: "none" | "agreed"; readonly olderThan?: number }
+  ) => {
+    let left = Infinity
+    class Listed extends Map<string, string> {
+      override [Symbol.iterator]() {
+        const all = super[Symbol.iterator]()
+        if (--left !== 0) return all
+        const seen = [...all]
+        change(this)
+        return seen.values() as typeof all
+      }
+    }
+    const project: Texts = new Listed()
+    const { layer } = world({ "tools/echo.yaml": echo }, { lockfiles: { project, user: new Map() } })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* TestClock.setTime(Date.parse("2026-11-22T10:00:00Z"))
+      yield* signAndLock()
+      yield* TestClock.adjust("100 days")
+      const plan = yield* lockfiles.planPrune({ olderThan: options.olderThan })
+      assert.deepStrictEqual(plan.stale.map(({ path }) => path), [echoPath])
+      left = options.listings
+      if (left === 0) change(project)
+      const act = options.act === "agreed" && plan.request !== undefined ? agree(plan.request) : undefined
+      const removed = yield* lockfiles.prune(plan, act)
+      return { removed: removed.map(({ path }) => path), left: [...project.keys()] }
+    }).pipe(Effect.provide(layer))
+  }
+
+  const addOther = (texts: Texts) => void texts.set(otherPath, other)
+  for (const listings of [0, 1]) {
+    it.effect(`removes what was shown, not a lock that came after ${listings} more listings`, () =>
+      Effect.gen(function*() {
+        const shown = { removed: [echoPath], left: [otherPath] }
+        const { left, removed } = yield* prune(addOther, { listings })
+        assert.deepStrictEqual(removed, shown.removed)
+        assert.notInclude(left, echoPath)
+        const agreed = yield* prune(addOther, { listings, act: "agreed", olderThan: 0 })
+        assert.deepStrictEqual(agreed.removed, shown.removed)
+      }))
+  }
+
+  const replaced: ReadonlyArray<readonly [what: string, change: (text: string) => string | undefined]> = [
+    ["was made anew", (text) => text.replace(/("generated_at": ")[^"]+/, "$12027-03-02T10:00:00.000Z")],
+    ["says something else", (text) => text.replace("\"commands\": [", "\"commands\": [\"git\"")],
+    ["cannot be read any more", () => "{"],
+    ["is gone", () => undefined]
+  ]
+  for (const [what, change] of replaced) {
+    it.effect(`leaves a lock that ${what} since it was shown`, () =>
+      Effect.gen(function*() {
+        const { removed } = yield* prune((texts) => {
+          const text = change(texts.get(echoPath)!)
+          if (text === undefined) texts.delete(echoPath)
+          else texts.set(echoPath, text)
+        }, { listings: 0, act: "agreed", olderThan: 0 })
+        assert.deepStrictEqual(removed, [])
+      }))
+  }
+
+  it.effect("leaves a lock that held since it was shown", () => {
+    const { layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      yield* TestClock.adjust("100 days")
+      const plan = yield* lockfiles.planPrune({})
+      assert.lengthOf(plan.stale, 1)
+      yield* call("echo", say)
+      assert.deepStrictEqual(yield* lockfiles.prune(plan, undefined), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("sooner than lockfile.keep takes a person who saw these locks", () => {
+    const { layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      yield* TestClock.adjust("1 day")
+      const plan = yield* lockfiles.planPrune({ olderThan: 0 })
+      const more = { ...plan, stale: [...plan.stale, ...plan.stale], request: undefined }
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.prune(plan, undefined))), "HUMAN_REQUIRED")
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.prune(more, agree(plan.request!)))), "HUMAN_REQUIRED")
+      assert.strictEqual(stored.project.size, 1)
+      assert.lengthOf(yield* lockfiles.prune(plan, agree(plan.request!)), 1)
     }).pipe(Effect.provide(layer))
   })
 })
