@@ -1,13 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Layer, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import * as LockfileStoreMemory from "../../../src/layers/lockfile/LockfileStoreMemory.ts"
 import { planUpdateLocks } from "../../../src/layers/lockfile/uses/changeLocks.ts"
 import { outdatedLocks, validateLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
+import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
+import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
+import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import type { LockMode } from "../../../src/services/lockfile/LockMode.ts"
 import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
 import { agree } from "../../support/trustWorld.ts"
@@ -387,6 +392,108 @@ describe("signing locks", () => {
       assert.strictEqual(lock?._tag === "Failed" ? codeOf(lock.error) : lock?._tag, "UNSIGNED")
     }).pipe(Effect.provide(layer))
   })
+})
+
+describe("signing where some locks cannot be made anew", () => {
+  const ids = ["one", "two", "three"]
+  const pathOf = (id: string) => `tools/${id}@1.0.0.lock.json`
+
+  /**
+   * Signs the runtime of three locked tools. `atSave`: what another process does to the files before the locks of the
+   * three are saved. `refuse`: whose locks cannot be written.
+   */
+  const signRuntime = (
+    { atSave = () => {}, refuse = () => false }: {
+      readonly atSave?: (texts: Map<string, string>) => void
+      readonly refuse?: (id: string) => boolean
+    }
+  ) => {
+    const texts = { project: new Map<string, string>(), user: new Map<string, string>() }
+    let isSigning = false
+    const refused = new WriteRefused({ path: "lockfiles/x", issue: "exists", detail: "a test refuses it" })
+    const store = Layer.effect(
+      LockfileStore,
+      Effect.map(
+        LockfileStoreMemory.make(texts),
+        (inner): LockfileStore["Service"] =>
+          LockfileStore.of({
+            ...inner,
+            save: (frozen, options) =>
+              Effect.suspend(() => {
+                if (!isSigning) return inner.save(frozen, options)
+                atSave(texts.project)
+                return refuse(frozen.root.tool_id) ? Effect.fail(refused) : inner.save(frozen, options)
+              }),
+            saveAll: (locks) =>
+              Effect.suspend(() => {
+                if (!isSigning || locks.some(({ frozen }) => frozen.root.tool_id === "shared")) {
+                  return inner.saveAll(locks)
+                }
+                atSave(texts.project)
+                return Effect.map(
+                  inner.saveAll(locks.filter(({ frozen }) => !refuse(frozen.root.tool_id))),
+                  (saved) => {
+                    const answers = saved.values()
+                    return locks.map(({ frozen }) =>
+                      refuse(frozen.root.tool_id) ? Result.fail(refused) : answers.next().value!
+                    )
+                  }
+                )
+              })
+          })
+      )
+    ).pipe(Layer.provide(WorkspaceMemory.layerWith("/memory/project")), Layer.provide(KiwiHomeMemory.layer))
+    const { files, layer } = world({
+      ...Object.fromEntries(ids.map((id) => [`tools/${id}.yaml`, onRuntime()])),
+      "tools/shared.yaml": runtime("1.0.0")
+    }, { replace: store })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      isSigning = true
+      const { dependents } = yield* signAndLock("shared")
+      return {
+        named: dependents.map(({ lockfile }) => lockfile.root.tool_id).toSorted(),
+        texts: texts.project,
+        renewed: ids.filter((id) => texts.project.get(pathOf(id))?.includes("\"version\": \"1.1.0\"")).toSorted()
+      }
+    }).pipe(Effect.provide(layer))
+  }
+
+  for (const bad of [[], ["one"], ["two"], ["three"], ["one", "three"], ids]) {
+    it.effect(`names those that were written though these were not: ${bad.join(", ") || "none"}`, () =>
+      Effect.gen(function*() {
+        const { named, renewed } = yield* signRuntime({ refuse: (id) => bad.includes(id) })
+        const good = ids.filter((id) => !bad.includes(id)).toSorted()
+        assert.deepStrictEqual([named, renewed], [good, good])
+      }))
+  }
+
+  const meanwhile: ReadonlyArray<readonly [what: string, change: (text: string) => string | undefined]> = [
+    ["was made anew", (text) => text.replace(/("generated_at": ")[^"]+/, "$12027-03-02T10:00:00.000Z")],
+    ["says something else", (text) => text.replace("\"commands\": [", "\"commands\": [\"git\"")],
+    ["cannot be read any more", () => "{"],
+    ["was removed", () => undefined]
+  ]
+  for (const [what, change] of meanwhile) {
+    it.effect(`leaves a lock that ${what} by another process meanwhile`, () =>
+      Effect.gen(function*() {
+        let after: string | undefined
+        let isDone = false
+        const { named, renewed, texts } = yield* signRuntime({
+          atSave: (project) => {
+            if (isDone) return
+            isDone = true
+            after = change(project.get(pathOf("two"))!)
+            if (after === undefined) project.delete(pathOf("two"))
+            else project.set(pathOf("two"), after)
+          }
+        })
+        assert.strictEqual(texts.get(pathOf("two")), after)
+        assert.deepStrictEqual(named, ["one", "three"])
+        assert.sameMembers(renewed.filter((id) => id !== "two"), ["one", "three"])
+      }))
+  }
 })
 
 describe("who may replace a lock", () => {
