@@ -197,7 +197,8 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
         for (const [at, { index }] of allowed.entries()) answers[index] = written[at]!
       })
       const held = yield* Effect.result(backend.exclusively(saving))
-      if (Result.isFailure(held)) { for (const { index } of drafts) answers[index] = Result.fail(held.failure) }
+      if (Result.isSuccess(held)) continue
+      for (const { index } of drafts) answers[index] = Result.fail(held.failure)
     }
     return answers
   })
