@@ -12,6 +12,7 @@ import {
   Lockfiles,
   LockMissing,
   type LockQuery,
+  type PrunePlan,
   type PruneQuery
 } from "../../services/lockfile/Lockfiles.ts"
 import { LockfileStore, type LockFilter, LockInvalid, type LockScope } from "../../services/lockfile/LockfileStore.ts"
@@ -38,9 +39,7 @@ export const make = Effect.gen(function*() {
     for (const { invalid, locks } of yield* locksFor(now)) {
       const found = invalid[0] ?? checkChain(chain, now, locks)
       if (found === undefined) continue
-      if ("_tag" in found) return { _tag: "Problem", problem: found }
-      yield* store.markValidated(found)
-      return { _tag: "Locked", lock: found }
+      return "_tag" in found ? { _tag: "Problem", problem: found } : { _tag: "Locked", lock: found }
     }
     return { _tag: "Problem", problem: new LockMissing({ tool: now.root.tool_id, version: now.root.version }) }
   })
@@ -48,7 +47,11 @@ export const make = Effect.gen(function*() {
   const validateAll = Effect.fn("Lockfiles.validate")(function*(queries: ReadonlyArray<LockQuery>) {
     return yield* forEachTool(
       queries,
-      ({ chain, now }) => Effect.map(check(chain, now), (found) => ({ chain, now, check: found }))
+      Effect.fnUntraced(function*({ chain, now }) {
+        const found = yield* check(chain, now)
+        if (found._tag === "Locked") yield* store.markValidated(found.lock)
+        return { chain, now, check: found }
+      })
     )
   })
 
@@ -120,22 +123,30 @@ export const make = Effect.gen(function*() {
     )
   })
 
-  const planPrune = Effect.fn("Lockfiles.planPrune")(function*({ category, olderThan, scope }: PruneQuery) {
-    const keep = Duration.toMillis((yield* settings.current).lockfileKeep)
-    const input = { scope, category, olderThan: olderThan ?? keep }
-    const stale = yield* store.prune({ ...input, dryRun: true })
-    const request: HumanRequest | undefined = input.olderThan >= keep || stale.length === 0 ? undefined : {
+  const lockfileKeep = Effect.map(settings.current, ({ lockfileKeep: keep }) => Duration.toMillis(keep))
+
+  /** The consent that removing these locks needs. */
+  const pruneRequest = Effect.fnUntraced(function*({ input, stale }: Pick<PrunePlan, "input" | "stale">) {
+    if (input.olderThan >= (yield* lockfileKeep) || stale.length === 0) return undefined
+    const request: HumanRequest = {
       kind: "loosen-lock",
       title: `Remove ${stale.length} lockfile${stale.length === 1 ? "" : "s"} before the time that lockfile.keep gives`,
       details: stale.map(showLock).join("\n"),
       digest: sha256(JSON.stringify(["prune", input, stale.map(showLock)])),
       command: "kiwi lockfile prune --older-than DAYS"
     }
-    return { input, stale, request }
+    return request
+  })
+
+  const planPrune = Effect.fn("Lockfiles.planPrune")(function*({ category, olderThan, scope }: PruneQuery) {
+    const input = { scope, category, olderThan: olderThan ?? (yield* lockfileKeep) }
+    const stale = yield* store.prune({ ...input, dryRun: true })
+    return { input, stale, request: yield* pruneRequest({ input, stale }) }
   })
 
   return Lockfiles.of({
     check: (chain, env, installed) => check(chain, withMachine(freezeChain(chain), env?.interpreter, installed)),
+    markValidated: store.markValidated,
     packagesOf,
     validate: (query) => Effect.flatMap(validateAll([query]), ([state]) => Effect.fromResult(state!)),
     validateAll,
@@ -149,10 +160,9 @@ export const make = Effect.gen(function*() {
     lockSigned: LockSigned.make(store, list, tools),
     list,
     planPrune,
-    prune: Effect.fn("Lockfiles.prune")(function*({ input }, act) {
-      const { request } = yield* planPrune(input)
-      yield* requireAct(request, act)
-      return yield* store.prune(input)
+    prune: Effect.fn("Lockfiles.prune")(function*({ input, stale }, act) {
+      yield* requireAct(yield* pruneRequest({ input, stale }), act)
+      return yield* store.prune({ ...input, only: stale })
     })
   })
 })

@@ -138,8 +138,11 @@ export const make = Effect.fnUntraced(function*(options: {
       if ((statOf(indexPath)?.size ?? 0n) <= BigInt(smallBytes)) yield* Effect.ignore(write(false))
       if (touched.size > 0) yield* writeLater
     }),
+    // A folder that cannot be looked at is not absent: the write says why it is refused.
     rebuild: Effect.suspend((): Effect.Effect<void, LockWriteError> =>
-      Fs.lstatSync(tree.root, { throwIfNoEntry: false }) === undefined ? Effect.void : write(true)
+      attempt(() => Fs.lstatSync(tree.root, { throwIfNoEntry: false }) === undefined) === true
+        ? Effect.void
+        : write(true)
     )
   }
 })

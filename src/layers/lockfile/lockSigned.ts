@@ -8,6 +8,8 @@ import { compareLock, compareReplaced, type LockFinding } from "../../services/l
 import { type Frozen, showLink } from "../../services/lockfile/Lockfile.ts"
 import type { Lockfiles, LockState, SignedLock } from "../../services/lockfile/Lockfiles.ts"
 import type { LockfileStore, LockScope, StoredLock } from "../../services/lockfile/LockfileStore.ts"
+import { isSameLockfile } from "../../services/lockfile/lockfileText.ts"
+import { keyOf } from "../../services/lockfile/lockName.ts"
 import { hasLink, queryOfLock } from "../../services/lockfile/lockReport.ts"
 import { type CurrentTools, scopeOf } from "./currentTools.ts"
 
@@ -57,20 +59,34 @@ export const make = (
     return { _tag: "Write", frozen: now, scope, besides } as Plan
   })
 
+  /** Fails if the lock is not there any more, or not as it was. */
+  const requireUnchanged = ({ lockfile, path, scope }: StoredLock) =>
+    store.locksFor(keyOf(lockfile), lockfile.chain_hash).pipe(
+      Effect.filterOrFail((found) =>
+        found.some(({ locks }) =>
+          locks.some((lock) => lock.scope === scope && lock.path === path && isSameLockfile(lock.lockfile, lockfile))
+        )
+      ),
+      Effect.asVoid
+    )
+
   const lockDependents = Effect.fnUntraced(function*(signed: ReadonlyArray<SignedItem>, places: ReadonlySet<string>) {
     const { locks } = yield* list()
     const dependents = locks.filter((lock) => signed.some(({ location }) => hasLink(lock, location.id)))
     const states = yield* forEachTool(dependents.map(queryOfLock), Effect.succeed)
-    const done: Array<StoredLock> = []
-    for (const [lock, state] of Iterable.zip(dependents, states)) {
-      if (Result.isFailure(state)) continue
+    const renewals = Array.from(Iterable.zip(dependents, states)).flatMap(([lock, state]) => {
+      if (Result.isFailure(state)) return []
       const now = keepUnknown(lock.lockfile, state.success.now)
       // The lock of an earlier version says nothing about this one.
-      if (now.root.version !== lock.lockfile.root.version) continue
-      if (!isExplained(compareLock(lock.lockfile, now), now, places)) continue
-      const saved = yield* store.save(now, { scope: lock.scope, variant: lock.variant })
-      if (saved.path !== lock.path) yield* store.remove(lock)
-      done.push(saved)
+      if (now.root.version !== lock.lockfile.root.version) return []
+      if (!isExplained(compareLock(lock.lockfile, now), now, places)) return []
+      return [{ lock, frozen: now, scope: lock.scope, variant: lock.variant, provided: requireUnchanged(lock) }]
+    })
+    const done: Array<StoredLock> = []
+    for (const [{ lock }, saved] of Iterable.zip(renewals, yield* store.saveAll(renewals))) {
+      if (Result.isFailure(saved)) continue
+      if (saved.success.path !== lock.path) yield* Effect.ignore(store.remove(lock))
+      done.push(saved.success)
     }
     return done
   })
@@ -98,7 +114,7 @@ export const make = (
     })
     return {
       tools: new Map(Iterable.zip(places, tools)),
-      dependents: yield* Effect.orElseSucceed(lockDependents(items, isSigned), () => [])
+      dependents: yield* lockDependents(items, isSigned)
     }
   })
 }

@@ -20,10 +20,11 @@ export const checkLock = Effect.gen(function*() {
   const lockfiles = yield* Lockfiles
 
   return Effect.fnUntraced(
-    function*(facts: Facts<"chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
-      const { chain, dependencies, env, lockMode, warnings } = facts
+    function*(facts: Facts<"call" | "chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
+      const { call, chain, dependencies, env, lockMode, warnings } = facts
       if (lockMode === "off") return
       const found = yield* lockfiles.check(chain, env, dependencies)
+      if (found._tag === "Locked" && !call.dryRun) yield* lockfiles.markValidated(found.lock)
       if (found._tag !== "Problem") return
       const { problem } = found
       if (lockMode === "strict") return yield* blame(chain, problem)

@@ -16,7 +16,7 @@ import type {
   SaveOptions,
   StoredLock
 } from "../../services/lockfile/LockfileStore.ts"
-import { printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
+import { isSameLockfile, printLockfile, readLockfile } from "../../services/lockfile/lockfileText.ts"
 import { instantOf, later } from "../../services/lockfile/LockIndex.ts"
 import { keyOf, lockPath, showLock, toolOfPath } from "../../services/lockfile/lockName.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
@@ -170,37 +170,42 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
     )
   })
 
-  const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
-    const { provided = Effect.void, scope, variant = false } = options
-    const backend = yield* backendOf(scope)
-    const now = yield* DateTime.now
-    const made = yield* Effect.fromResult(draft(frozen, scope, variant, now))
-    const [saved] = yield* backend.exclusively(Effect.andThen(provided, write(backend, [made], now)))
-    return yield* Effect.fromResult(saved!)
-  })
-
-  const saveAll = Effect.fn("LockfileStore.saveAll")(function*(
-    locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
+  const saveAll = Effect.fn("LockfileStore.saveAll")(function*<E = never>(
+    locks: ReadonlyArray<SaveOptions<E> & { readonly frozen: Frozen }>
   ) {
     const now = yield* DateTime.now
-    const answers: Array<Result.Result<StoredLock, LockWriteError>> = locks.map(({ scope }) =>
+    const answers: Array<Result.Result<StoredLock, LockWriteError | E>> = locks.map(({ scope }) =>
       Result.fail(new LockScopeMissing({ scope }))
     )
     for (const backend of backends) {
       const drafts: Array<Draft & { readonly index: number }> = []
-      for (const [index, { frozen, scope }] of locks.entries()) {
+      for (const [index, { frozen, scope, variant = false }] of locks.entries()) {
         if (scope !== backend.scope) continue
-        const made = draft(frozen, scope, false, now)
+        const made = draft(frozen, scope, variant, now)
         if (Result.isFailure(made)) answers[index] = Result.fail(made.failure)
         else drafts.push({ ...made.success, index })
       }
       if (drafts.length === 0) continue
-      const written = yield* Effect.result(backend.exclusively(write(backend, drafts, now)))
-      for (const [at, { index }] of drafts.entries()) {
-        answers[index] = Result.flatMap(written, (saved) => saved[at]!)
-      }
+      const saving = Effect.gen(function*() {
+        const allowed: typeof drafts = []
+        for (const one of drafts) {
+          const provided = yield* Effect.result(locks[one.index]!.provided ?? Effect.void)
+          if (Result.isFailure(provided)) answers[one.index] = Result.fail(provided.failure)
+          else allowed.push(one)
+        }
+        const written = yield* write(backend, allowed, now)
+        for (const [at, { index }] of allowed.entries()) answers[index] = written[at]!
+      })
+      const held = yield* Effect.result(backend.exclusively(saving))
+      if (Result.isSuccess(held)) continue
+      for (const { index } of drafts) answers[index] = Result.fail(held.failure)
     }
     return answers
+  })
+
+  const save = Effect.fn("LockfileStore.save")(function*<E = never>(frozen: Frozen, options: SaveOptions<E>) {
+    const [saved] = yield* saveAll([{ ...options, frozen }])
+    return yield* Effect.fromResult(saved!)
   })
 
   const listScope = Effect.fnUntraced(function*(backend: ScopeBackend, category: string | undefined) {
@@ -239,15 +244,15 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
     const now = yield* Clock.currentTimeMillis
     const before = now - input.olderThan
     if (input.dryRun !== true) yield* Effect.ignore(backend.sweep)
-    const { locks } = yield* listScope(backend, input.category)
-    const stale = locks.filter((lock) => isStale(lock, before)).toSorted(byName)
+    const stale = input.only?.filter(({ scope }) => scope === backend.scope) ??
+      (yield* listScope(backend, input.category)).locks.filter((lock) => isStale(lock, before)).toSorted(byName)
     if (stale.length === 0 || input.dryRun === true) return stale
     return yield* backend.exclusively(Effect.gen(function*() {
       // Meanwhile somebody may have made one anew, or found that it holds.
       const lastValidated = yield* backend.lastValidated
-      const still = stale.filter(({ path }) => {
+      const still = stale.filter(({ lockfile, path }) => {
         const found = backend.read(path, now)
-        return found !== undefined && Result.isSuccess(found) &&
+        return found !== undefined && Result.isSuccess(found) && isSameLockfile(found.success.lockfile, lockfile) &&
           isStale({ ...found.success, lastValidated: lastValidated(found.success) }, before)
       })
       yield* Effect.ensuring(

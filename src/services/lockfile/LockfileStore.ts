@@ -96,6 +96,8 @@ export interface PruneInput {
   readonly category?: string | undefined
   /** Milliseconds since a lock last held, else since it was made. Only strictly older ones are removed. */
   readonly olderThan: number
+  /** Only these, where they are as they were. Default: whatever is stale. */
+  readonly only?: ReadonlyArray<StoredLock> | undefined
   readonly dryRun?: boolean | undefined
 }
 
@@ -105,7 +107,7 @@ export type LockWriteError = LockScopeMissing | LockInvalid | WriteRefused | Loc
 export interface SaveOptions<E> {
   readonly scope: LockScope
   readonly variant?: boolean | undefined
-  /** Runs under the lock between processes, before the write. If it fails, nothing is written. */
+  /** Runs under the lock between processes, before the write. If it fails, this lock is not written. */
   readonly provided?: Effect.Effect<void, E> | undefined
 }
 
@@ -125,9 +127,9 @@ export class LockfileStore extends Context.Service<LockfileStore, {
     options: SaveOptions<E>
   ) => Effect.Effect<StoredLock, LockWriteError | E>
   /** As `save`, for many at once: one answer for each, in their order. One that cannot be written stops no other. */
-  readonly saveAll: (
-    locks: ReadonlyArray<{ readonly frozen: Frozen; readonly scope: LockScope }>
-  ) => Effect.Effect<ReadonlyArray<Result.Result<StoredLock, LockWriteError>>>
+  readonly saveAll: <E = never>(
+    locks: ReadonlyArray<SaveOptions<E> & { readonly frozen: Frozen }>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<StoredLock, LockWriteError | E>>>
   /** Every lock of both scopes, at any depth of categories. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
   /** Removes one lock. It may be gone already. */

@@ -153,17 +153,22 @@ export type LockUseError = LockQueryError | LockWriteError | LockMissing | Human
 
 export class Lockfiles extends Context.Service<Lockfiles, {
   /**
-   * Compares a resolved and verified chain with its locks, and notes that a lock held. Every call asks, so it is cheap.
-   * `env` and `installed` are compared if they are given.
+   * Compares a resolved and verified chain with its locks. Every call asks, so it is cheap. `env` and `installed` are
+   * compared if they are given.
    */
   readonly check: (
     chain: Chain,
     env: Pick<ResolvedEnv, "interpreter"> | undefined,
     installed: InstalledSet | undefined
   ) => Effect.Effect<LockCheck>
+  /** Notes that a lock held just now, for a tool that is run. A validation notes it itself. */
+  readonly markValidated: (lock: StoredLock) => Effect.Effect<void>
   /** The packages that the chain's lock names; undefined if there is no usable lock, or it names none. */
   readonly packagesOf: (chain: Chain) => Effect.Effect<ReadonlyArray<InstalledPackage> | undefined>
-  /** Resolves and verifies a tool, finds its interpreter and packages if it can, and compares it with its locks. */
+  /**
+   * Resolves and verifies a tool, finds its interpreter and packages if it can, compares it with its locks, and notes
+   * that a lock held.
+   */
   readonly validate: (query: LockQuery) => Effect.Effect<LockState, LockQueryError>
   /** The same for many tools. Each item is read once for all of them. */
   readonly validateAll: (
@@ -190,7 +195,7 @@ export class Lockfiles extends Context.Service<Lockfiles, {
   /** Of a restricted project the locks are only named, as invalid ones. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
   readonly planPrune: (query: PruneQuery) => Effect.Effect<PrunePlan, LockWriteError>
-  /** Removes the locks that are stale now. Fails with `HumanRequired` if it needs a consent that `act` is not. */
+  /** Removes the locks of the plan that are as they were and still stale. Fails with `HumanRequired` if it needs a consent that `act` is not. */
   readonly prune: (
     plan: PrunePlan,
     act: HumanAct | undefined

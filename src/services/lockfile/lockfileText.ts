@@ -48,3 +48,6 @@ export const printLockfile = (
     null,
     2
   )
+
+/** Whether two lockfiles say the same, to the time when they were made. */
+export const isSameLockfile = (a: Lockfile, b: Lockfile): boolean => printLockfile(a) === printLockfile(b)

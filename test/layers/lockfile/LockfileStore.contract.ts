@@ -269,6 +269,50 @@ export const contract = (name: string, makeWorld: Effect.Effect<LockWorld, never
       }))
   })
 
+  describe(`${name} saves many`, () => {
+    test(
+      "each where what it was provided with holds, under the lock that they are written under",
+      (store, world) =>
+        Effect.gen(function*() {
+          const ids = ["a", "b", "c", "d"]
+          const answer = (id: string) => id === "b" || id === "d" ? Effect.fail(`not ${id}`) : Effect.void
+          const results = yield* store.saveAll([
+            ...ids.map((id, index) => ({
+              frozen: frozen({ id }),
+              scope: index < 3 ? "project" as const : "user" as const,
+              variant: id === "c",
+              provided: answer(id)
+            })),
+            { frozen: frozen({ id: "e" }), scope: "user" }
+          ])
+          assert.deepStrictEqual(
+            results.map((result) => Result.isFailure(result) ? result.failure : result.success.path),
+            [
+              "math/a@1.0.0.lock.json",
+              "not b",
+              `math/c@1.0.0.${frozen({ id: "c" }).chain_hash}.lock.json`,
+              "not d",
+              "math/e@1.0.0.lock.json"
+            ]
+          )
+          assert.isUndefined(world.get("project", "math/b@1.0.0.lock.json"))
+          assert.isUndefined(world.get("user", "math/d@1.0.0.lock.json"))
+          assert.lengthOf((yield* store.list()).locks, 3)
+        })
+    )
+
+    test("of two that ask for a first lock of the same tool, one each time", (store) =>
+      Effect.gen(function*() {
+        const isFirst = Effect.filterOrFail(locksFor(store), (found) => found[0]!.locks.length === 0).pipe(
+          Effect.asVoid
+        )
+        const saving = (content: string) =>
+          store.saveAll([{ frozen: frozen({ content }), scope: "project", provided: isFirst }])
+        const results = yield* Effect.forEach(["x", "y", "z"], saving, { concurrency: "unbounded" })
+        assert.lengthOf(results.flat().filter(Result.isSuccess), 1)
+      }))
+  })
+
   describe(`${name} refuses`, () => {
     const text = lockText()
     const changed = (change: (l: Record<string, unknown>) => void): string => {

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
+import { getuid } from "node:process"
 import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import { contract } from "./LockfileStore.contract.ts"
 import { frozen, lockText } from "./locks.ts"
@@ -294,6 +295,27 @@ describe("LockfileStoreFile's index", () => {
       assert.strictEqual((yield* Effect.flip(store.rebuildIndex))._tag, "WriteRefused")
       assert.deepStrictEqual(fs.readdirSync(join(made.folders.project, index)), [])
     }))
+
+  const unlookable: ReadonlyArray<readonly [what: string, spoil: (ai: string) => void, refused: boolean]> = [
+    ["a link to itself", (ai) => fs.symlinkSync(ai, ai), true],
+    ["a file", (ai) => fs.writeFileSync(ai, ""), true],
+    ["nothing", () => {}, false],
+    ["a folder that its user may not enter", (ai) => fs.mkdirSync(ai, { mode: 0 }), getuid?.() !== 0]
+  ]
+  for (const [what, spoil, refused] of unlookable) {
+    test(`is not made anew where .ai is ${what}, and that is no defect`, (made, store) =>
+      Effect.gen(function*() {
+        const ai = dirname(made.folders.project)
+        fs.rmSync(ai, { recursive: true })
+        spoil(ai)
+        const result = yield* Effect.result(store.rebuildIndex)
+        assert.strictEqual(
+          Result.isFailure(result) ? result.failure._tag : undefined,
+          refused ? "WriteRefused" : undefined
+        )
+        if (fs.lstatSync(ai, { throwIfNoEntry: false })?.isDirectory() === true) fs.chmodSync(ai, 0o700)
+      }))
+  }
 
   test("of a checkout that nobody writes to is not made", (made) =>
     Effect.gen(function*() {

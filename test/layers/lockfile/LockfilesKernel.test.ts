@@ -1,16 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
+import * as TestClock from "effect/testing/TestClock"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
+import * as LockfileStoreMemory from "../../../src/layers/lockfile/LockfileStoreMemory.ts"
 import { planUpdateLocks } from "../../../src/layers/lockfile/uses/changeLocks.ts"
-import { outdatedLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
+import { outdatedLocks, validateLocks } from "../../../src/layers/lockfile/uses/checkLocks.ts"
+import * as KiwiHomeMemory from "../../../src/layers/workspace/KiwiHomeMemory.ts"
+import * as WorkspaceMemory from "../../../src/layers/workspace/WorkspaceMemory.ts"
 import { ChainResolver } from "../../../src/services/chain/ChainResolver.ts"
 import { codeOf, innermost, toErrorObject } from "../../../src/services/error/KiwiError.ts"
+import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
+import { LockfileStore } from "../../../src/services/lockfile/LockfileStore.ts"
 import type { LockMode } from "../../../src/services/lockfile/LockMode.ts"
 import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
 import { agree } from "../../support/trustWorld.ts"
 import { call, echo, kernel, tool, trace } from "../proxy/calls.ts"
+import { lockText } from "./locks.ts"
 
 const say = { text: "hello" }
 const runtime = (version: string, more = {}) =>
@@ -62,6 +69,14 @@ const signAndLock = (id = "**", tier: "project" | "user" = "project") =>
     return yield* lockfiles.lockSigned(signed, act)
   })
 
+type Uses = Layer.Success<ReturnType<typeof world>["layer"]>
+
+const compare = (id: string) =>
+  Effect.gen(function*() {
+    const { chain } = yield* (yield* ChainResolver).resolve({ id })
+    return yield* (yield* Lockfiles).check(chain, undefined, undefined)
+  })
+
 const codesOf = (warnings: ReadonlyArray<{ readonly code: string }>) => warnings.map(({ code }) => code)
 
 const codeOfCall = (item: string, parameters = {}, rest = {}) =>
@@ -91,6 +106,31 @@ describe("a call and its lock", () => {
       assert.deepStrictEqual(codesOf((yield* trace("echo")).warnings), ["LOCK_MISSING"])
     }).pipe(Effect.provide(layer))
   })
+
+  const uses: ReadonlyArray<readonly [what: string, use: Effect.Effect<unknown, unknown, Uses>, held: boolean]> = [
+    ["a trace", trace("echo"), false],
+    ["a dry run", call("echo", say, { dryRun: true }), false],
+    ["a dry run in strict", call("echo", say, { dryRun: true, lockfileMode: "strict" }), false],
+    ["the comparison alone", compare("echo"), false],
+    ["a trace of a tool that is not there", Effect.result(trace("none")), false],
+    ["a refused call", Effect.result(call("echo", {})), false],
+    ["a call", call("echo", say), true],
+    ["a call in strict", call("echo", say, { lockfileMode: "strict" }), true],
+    ["a call of another tool", call("other", say), false],
+    ["a validation", validateLocks({ id: "echo" }), true]
+  ]
+  for (const [what, use, held] of uses) {
+    it.effect(`${what} ${held ? "counts" : "does not count"} as a time when its lock held`, () => {
+      const { layer } = world({ "tools/echo.yaml": echo, "tools/other.yaml": echo })
+      return Effect.gen(function*() {
+        yield* signAndLock()
+        yield* TestClock.adjust("1 day")
+        yield* use
+        const [lock] = (yield* (yield* Lockfiles).list({ toolId: "echo" })).locks
+        assert.strictEqual(lock?.lastValidated !== undefined, held)
+      }).pipe(Effect.provide(layer))
+    })
+  }
 
   it.effect("a call tightens the mode and never loosens it", () => {
     const ask = (mode: LockMode, asked: LockMode) => {
@@ -354,6 +394,108 @@ describe("signing locks", () => {
   })
 })
 
+describe("signing where some locks cannot be made anew", () => {
+  const ids = ["one", "two", "three"]
+  const pathOf = (id: string) => `tools/${id}@1.0.0.lock.json`
+
+  /**
+   * Signs the runtime of three locked tools. `atSave`: what another process does to the files before the locks of the
+   * three are saved. `refuse`: whose locks cannot be written.
+   */
+  const signRuntime = (
+    { atSave = () => {}, refuse = () => false }: {
+      readonly atSave?: (texts: Map<string, string>) => void
+      readonly refuse?: (id: string) => boolean
+    }
+  ) => {
+    const texts = { project: new Map<string, string>(), user: new Map<string, string>() }
+    let isSigning = false
+    const refused = new WriteRefused({ path: "lockfiles/x", issue: "exists", detail: "a test refuses it" })
+    const store = Layer.effect(
+      LockfileStore,
+      Effect.map(
+        LockfileStoreMemory.make(texts),
+        (inner): LockfileStore["Service"] =>
+          LockfileStore.of({
+            ...inner,
+            save: (frozen, options) =>
+              Effect.suspend(() => {
+                if (!isSigning) return inner.save(frozen, options)
+                atSave(texts.project)
+                return refuse(frozen.root.tool_id) ? Effect.fail(refused) : inner.save(frozen, options)
+              }),
+            saveAll: (locks) =>
+              Effect.suspend(() => {
+                if (!isSigning || locks.some(({ frozen }) => frozen.root.tool_id === "shared")) {
+                  return inner.saveAll(locks)
+                }
+                atSave(texts.project)
+                return Effect.map(
+                  inner.saveAll(locks.filter(({ frozen }) => !refuse(frozen.root.tool_id))),
+                  (saved) => {
+                    const answers = saved.values()
+                    return locks.map(({ frozen }) =>
+                      refuse(frozen.root.tool_id) ? Result.fail(refused) : answers.next().value!
+                    )
+                  }
+                )
+              })
+          })
+      )
+    ).pipe(Layer.provide(WorkspaceMemory.layerWith("/memory/project")), Layer.provide(KiwiHomeMemory.layer))
+    const { files, layer } = world({
+      ...Object.fromEntries(ids.map((id) => [`tools/${id}.yaml`, onRuntime()])),
+      "tools/shared.yaml": runtime("1.0.0")
+    }, { replace: store })
+    return Effect.gen(function*() {
+      yield* signAndLock()
+      files.set("tools/shared.yaml", runtime("1.1.0"))
+      isSigning = true
+      const { dependents } = yield* signAndLock("shared")
+      return {
+        named: dependents.map(({ lockfile }) => lockfile.root.tool_id).toSorted(),
+        texts: texts.project,
+        renewed: ids.filter((id) => texts.project.get(pathOf(id))?.includes("\"version\": \"1.1.0\"")).toSorted()
+      }
+    }).pipe(Effect.provide(layer))
+  }
+
+  for (const bad of [[], ["one"], ["two"], ["three"], ["one", "three"], ids]) {
+    it.effect(`names those that were written though these were not: ${bad.join(", ") || "none"}`, () =>
+      Effect.gen(function*() {
+        const { named, renewed } = yield* signRuntime({ refuse: (id) => bad.includes(id) })
+        const good = ids.filter((id) => !bad.includes(id)).toSorted()
+        assert.deepStrictEqual([named, renewed], [good, good])
+      }))
+  }
+
+  const meanwhile: ReadonlyArray<readonly [what: string, change: (text: string) => string | undefined]> = [
+    ["was made anew", (text) => text.replace(/("generated_at": ")[^"]+/, "$12027-03-02T10:00:00.000Z")],
+    ["says something else", (text) => text.replace("\"commands\": [", "\"commands\": [\"git\"")],
+    ["cannot be read any more", () => "{"],
+    ["was removed", () => undefined]
+  ]
+  for (const [what, change] of meanwhile) {
+    it.effect(`leaves a lock that ${what} by another process meanwhile`, () =>
+      Effect.gen(function*() {
+        let after: string | undefined
+        let isDone = false
+        const { named, renewed, texts } = yield* signRuntime({
+          atSave: (project) => {
+            if (isDone) return
+            isDone = true
+            after = change(project.get(pathOf("two"))!)
+            if (after === undefined) project.delete(pathOf("two"))
+            else project.set(pathOf("two"), after)
+          }
+        })
+        assert.strictEqual(texts.get(pathOf("two")), after)
+        assert.deepStrictEqual(named, ["one", "three"])
+        assert.sameMembers(renewed.filter((id) => id !== "two"), ["one", "three"])
+      }))
+  }
+})
+
 describe("who may replace a lock", () => {
   const other: HumanAct = { kind: "sign", digest: "0".repeat(64), by: "terminal" }
 
@@ -475,6 +617,105 @@ describe("who may replace a lock", () => {
       yield* lockfiles.freeze(plan, agree(plan.request!))
       assert.strictEqual(stored.project.size, 2)
       assert.isUndefined((yield* lockfiles.planFreeze({ id: "echo", variant: true })).request)
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("pruning", () => {
+  /** A lock that nobody has made here, as a checkout or another process brings one. */
+  const other = lockText({ id: "other", category: "tools" }, "2020-01-01T00:00:00Z")
+  const otherPath = "tools/other@1.0.0.lock.json"
+  const echoPath = "tools/echo@1.0.0.lock.json"
+  type Texts = Map<string, string>
+
+  /** Prunes as a person agreed to, with something happening once the locks were listed so often after that. */
+  const prune = (
+    change: (texts: Texts) => void,
+    options: { readonly listings: number; readonly act?: "none" | "agreed"; readonly olderThan?: number }
+  ) => {
+    let left = Infinity
+    class Listed extends Map<string, string> {
+      override [Symbol.iterator]() {
+        const all = super[Symbol.iterator]()
+        if (--left !== 0) return all
+        const seen = [...all]
+        change(this)
+        return seen.values() as typeof all
+      }
+    }
+    const project: Texts = new Listed()
+    const { layer } = world({ "tools/echo.yaml": echo }, { lockfiles: { project, user: new Map() } })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* TestClock.setTime(Date.parse("2026-11-22T10:00:00Z"))
+      yield* signAndLock()
+      yield* TestClock.adjust("100 days")
+      const plan = yield* lockfiles.planPrune({ olderThan: options.olderThan })
+      assert.deepStrictEqual(plan.stale.map(({ path }) => path), [echoPath])
+      left = options.listings
+      if (left === 0) change(project)
+      const act = options.act === "agreed" && plan.request !== undefined ? agree(plan.request) : undefined
+      const removed = yield* lockfiles.prune(plan, act)
+      return { removed: removed.map(({ path }) => path), left: [...project.keys()] }
+    }).pipe(Effect.provide(layer))
+  }
+
+  const addOther = (texts: Texts) => void texts.set(otherPath, other)
+  for (const listings of [0, 1]) {
+    it.effect(`removes what was shown, not a lock that came after ${listings} more listings`, () =>
+      Effect.gen(function*() {
+        const shown = { removed: [echoPath], left: [otherPath] }
+        const { left, removed } = yield* prune(addOther, { listings })
+        assert.deepStrictEqual(removed, shown.removed)
+        assert.notInclude(left, echoPath)
+        const agreed = yield* prune(addOther, { listings, act: "agreed", olderThan: 0 })
+        assert.deepStrictEqual(agreed.removed, shown.removed)
+      }))
+  }
+
+  const replaced: ReadonlyArray<readonly [what: string, change: (text: string) => string | undefined]> = [
+    ["was made anew", (text) => text.replace(/("generated_at": ")[^"]+/, "$12027-03-02T10:00:00.000Z")],
+    ["says something else", (text) => text.replace("\"commands\": [", "\"commands\": [\"git\"")],
+    ["cannot be read any more", () => "{"],
+    ["is gone", () => undefined]
+  ]
+  for (const [what, change] of replaced) {
+    it.effect(`leaves a lock that ${what} since it was shown`, () =>
+      Effect.gen(function*() {
+        const { removed } = yield* prune((texts) => {
+          const text = change(texts.get(echoPath)!)
+          if (text === undefined) texts.delete(echoPath)
+          else texts.set(echoPath, text)
+        }, { listings: 0, act: "agreed", olderThan: 0 })
+        assert.deepStrictEqual(removed, [])
+      }))
+  }
+
+  it.effect("leaves a lock that held since it was shown", () => {
+    const { layer } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      yield* TestClock.adjust("100 days")
+      const plan = yield* lockfiles.planPrune({})
+      assert.lengthOf(plan.stale, 1)
+      yield* call("echo", say)
+      assert.deepStrictEqual(yield* lockfiles.prune(plan, undefined), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("sooner than lockfile.keep takes a person who saw these locks", () => {
+    const { layer, lockfiles: stored } = world({ "tools/echo.yaml": echo })
+    return Effect.gen(function*() {
+      const lockfiles = yield* Lockfiles
+      yield* signAndLock()
+      yield* TestClock.adjust("1 day")
+      const plan = yield* lockfiles.planPrune({ olderThan: 0 })
+      const more = { ...plan, stale: [...plan.stale, ...plan.stale], request: undefined }
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.prune(plan, undefined))), "HUMAN_REQUIRED")
+      assert.strictEqual(codeOf(yield* Effect.flip(lockfiles.prune(more, agree(plan.request!)))), "HUMAN_REQUIRED")
+      assert.strictEqual(stored.project.size, 1)
+      assert.lengthOf(yield* lockfiles.prune(plan, agree(plan.request!)), 1)
     }).pipe(Effect.provide(layer))
   })
 })
