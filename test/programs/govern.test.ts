@@ -63,6 +63,7 @@ const world = () => {
   const lockfiles = { project: new Map<string, string>(), user: new Map<string, string>() }
   const made = {
     project,
+    lockfiles,
     denies: undefined as Action["_tag"] | undefined,
     refuses: undefined as AuditEntry["kind"] | undefined,
     asked: [] as Array<Action>,
@@ -213,6 +214,19 @@ const rows: Readonly<Record<string, Row>> = {
     use: Effect.andThen(TestClock.adjust("1 day"), pruneLocks({ olderThan: 0 }, caller)),
     recorded: "result",
     operation: "lockfile prune",
+    acts: true
+  },
+  "locking a tool by a tool": {
+    tag: "ChangeLocks",
+    use: run("lockfile_freeze", { tool: "say" }, "tool"),
+    before: ({ lockfiles }) => lockfiles.project.clear(),
+    recorded: "result",
+    acts: true
+  },
+  "removing locks by a tool": {
+    tag: "ChangeLocks",
+    use: Effect.andThen(TestClock.adjust("1000 days"), run("lockfile_prune", {}, "tool")),
+    recorded: "result",
     acts: true
   }
 }

@@ -28,6 +28,7 @@ import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
+import { caller } from "../proxy/calls.ts"
 
 const root = new URL("../../../.ai/", import.meta.url).pathname
 const system: Record<string, string> = {}
@@ -99,6 +100,7 @@ const run = (project: Record<string, string>, id: string, parameters: Schema.Jso
     assert.deepStrictEqual(issues, [])
     return yield* (yield* Primitives).run(primitive, {
       tool: id,
+      caller,
       config: value as Schema.JsonObject,
       signed: chain.config,
       parameters,
