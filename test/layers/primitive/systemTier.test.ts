@@ -10,6 +10,7 @@ import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.t
 import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as PermissionGateDefault from "../../../src/layers/permission/PermissionGateDefault.ts"
 import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
 import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
@@ -47,6 +48,7 @@ const kernel = (project: Record<string, string> = {}) => {
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(
       Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
+      Layer.provide(PermissionGateDefault.layer),
       Layer.provide(
         Layer.mergeAll(
           BuiltinRegistry.layer,
