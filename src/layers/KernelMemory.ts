@@ -135,7 +135,6 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
-      choose(PermissionGate, PermissionGateDefault.layer),
       choose(Primitives, Layer.provide(PrimitivesMemory.layer, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
@@ -150,7 +149,10 @@ const compose = <Replaced extends KernelServices, E>(
         options.lockfiles === undefined ? LockfileStoreMemory.layer : LockfileStoreMemory.layerWith(options.lockfiles)
       )
     )),
-    Layer.provideMerge(choose(Outputs, OutputsMemory.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      choose(Outputs, OutputsMemory.layer),
+      choose(PermissionGate, PermissionGateDefault.layer)
+    )),
     Layer.provideMerge(
       VerifierBySource.layerOver(
         choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)

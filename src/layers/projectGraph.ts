@@ -86,11 +86,13 @@ export const composeProject = <E = never>(
       choose(AuditLog, AuditLogFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
       choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
-      choose(PermissionGate, PermissionGateDefault.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
     )),
-    Layer.provideMerge(choose(Outputs, layerOutputs)),
+    Layer.provideMerge(Layer.mergeAll(
+      choose(Outputs, layerOutputs),
+      choose(PermissionGate, PermissionGateDefault.layer)
+    )),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
       choose(ChainResolver, ChainResolverStore.layer),

@@ -9,6 +9,7 @@ import { execute } from "../../src/programs/execute.ts"
 import { help } from "../../src/programs/help.ts"
 import { load } from "../../src/programs/load.ts"
 import { freezeLocks, pruneLocks, updateLocks } from "../../src/programs/lockfile.ts"
+import { readItem, readOutput } from "../../src/programs/mcp/resources.ts"
 import { search } from "../../src/programs/search.ts"
 import { sign } from "../../src/programs/sign.ts"
 import type { AuditEntry } from "../../src/services/audit/AuditEntry.ts"
@@ -26,6 +27,7 @@ import { Lockfiles } from "../../src/services/lockfile/Lockfiles.ts"
 import type { Action } from "../../src/services/permission/Action.ts"
 import { showAction } from "../../src/services/permission/Action.ts"
 import { PermissionDenied, PermissionGate } from "../../src/services/permission/PermissionGate.ts"
+import { Outputs } from "../../src/services/primitive/Outputs.ts"
 import { ItemIndex } from "../../src/services/search/ItemIndex.ts"
 import { Settings } from "../../src/services/settings/Settings.ts"
 import { HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
@@ -63,6 +65,7 @@ const world = () => {
   const lockfiles = { project: new Map<string, string>(), user: new Map<string, string>() }
   const made = {
     project,
+    lockfiles,
     denies: undefined as Action["_tag"] | undefined,
     refuses: undefined as AuditEntry["kind"] | undefined,
     asked: [] as Array<Action>,
@@ -136,6 +139,13 @@ const sync = Effect.flatMap(
       : Effect.fail({ _tag: synced.error.code, message: synced.error.message } satisfies KiwiError)
 )
 
+const keepOutput = Effect.gen(function*() {
+  const output = yield* (yield* Outputs).create
+  yield* output.append(new TextEncoder().encode("0123456789"))
+  yield* output.close
+  return output
+})
+
 type World = ReturnType<typeof world>["made"]
 
 interface Row {
@@ -178,6 +188,26 @@ const rows: Readonly<Record<string, Row>> = {
     acts: false
   },
   loading: { tag: "Load", use: load({ id: "say" }, caller), recorded: "read", operation: "load", acts: false },
+  "reading an item as a resource": {
+    tag: "Load",
+    use: readItem("kiwi://tool/say", caller),
+    recorded: "read",
+    operation: "load",
+    acts: false
+  },
+  "reading kept output": {
+    tag: "ReadOutput",
+    use: Effect.flatMap(keepOutput, ({ uri }) => readOutput(uri, caller)),
+    recorded: "read",
+    operation: "output",
+    acts: false
+  },
+  "reading kept output by a tool": {
+    tag: "ReadOutput",
+    use: Effect.flatMap(keepOutput, ({ uri }) => run("output_read", { id: uri }, "tool")),
+    recorded: "result",
+    acts: false
+  },
   "asking for help": { tag: "Help", use: help("overview", caller), recorded: "read", operation: "help", acts: false },
   signing: {
     tag: "Sign",
@@ -214,6 +244,19 @@ const rows: Readonly<Record<string, Row>> = {
     recorded: "result",
     operation: "lockfile prune",
     acts: true
+  },
+  "locking a tool by a tool": {
+    tag: "ChangeLocks",
+    use: run("lockfile_freeze", { tool: "say" }, "tool"),
+    before: ({ lockfiles }) => lockfiles.project.clear(),
+    recorded: "result",
+    acts: true
+  },
+  "removing locks by a tool": {
+    tag: "ChangeLocks",
+    use: Effect.andThen(TestClock.adjust("1000 days"), run("lockfile_prune", {}, "tool")),
+    recorded: "result",
+    acts: true
   }
 }
 
@@ -227,6 +270,7 @@ const everyAction: { readonly [Tag in Action["_tag"]]: true } = {
   Follow: true,
   Search: true,
   Load: true,
+  ReadOutput: true,
   Help: true,
   Sign: true,
   SyncPackages: true,

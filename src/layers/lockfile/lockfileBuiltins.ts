@@ -1,6 +1,7 @@
-// The lock commands as tools of the system tier. A tool cannot ask a person: a change that needs consent fails with
-// `HumanRequired`, which names the command.
+// The lock commands as tools of the system tier. A change asks the permission gate, as the command does. A tool cannot
+// ask a person: a change that needs consent fails with `HumanRequired`, which names the command.
 import { Effect, Schema } from "effect"
+import type { Caller } from "../../services/call/Caller.ts"
 import { forAgent } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { VerifiedCopies } from "../../services/integrity/VerifiedCopies.ts"
@@ -8,6 +9,7 @@ import { Tier } from "../../services/item/ItemId.ts"
 import type { ItemStore } from "../../services/item/ItemStore.ts"
 import type { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { LockScope } from "../../services/lockfile/LockfileStore.ts"
+import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import { requireAct } from "../../services/trust/HumanAct.ts"
@@ -44,39 +46,44 @@ const Verify = Schema.Struct(place)
 
 const day = 86_400_000
 
-const performAlone = <A, E>({ perform, request }: LockChange<A, E>) =>
-  Effect.andThen(requireAct(request, undefined), perform(undefined))
+const performAlone = (caller: Caller, change: "freeze" | "prune") =>
+  Effect.fnUntraced(function*<A, E>({ perform, request, tools }: LockChange<A, E>) {
+    const gate = yield* PermissionGate
+    yield* gate.allow(caller, { _tag: "ChangeLocks", change, tools })
+    yield* requireAct(request, undefined)
+    return yield* perform(undefined)
+  })
 
 /** Answers are plain data. Keys without a value are dropped. */
 const toJson = (report: unknown): Schema.Json => JSON.parse(JSON.stringify(forAgent(report)))
 
-type Services = Lockfiles | ItemStore | VerifiedCopies
+type Services = Lockfiles | ItemStore | PermissionGate | VerifiedCopies
 
 const handler = <A>(
   parameters: Schema.ConstraintDecoder<A>,
-  use: (parameters: A) => Effect.Effect<unknown, KiwiError, Services>
+  use: (parameters: A, caller: Caller) => Effect.Effect<unknown, KiwiError, Services>
 ): BuiltinHandler<Services> =>
   Effect.fnUntraced(function*(input) {
-    return { data: toJson(yield* use(yield* decodeParameters(parameters, input))), metadata: {} }
+    return { data: toJson(yield* use(yield* decodeParameters(parameters, input), input.caller)), metadata: {} }
   })
 
 export const handlers = {
   lockfile_freeze: handler(
     Freeze,
-    ({ dependents_of, dry_run, tool, ...rest }) =>
+    ({ dependents_of, dry_run, tool, ...rest }, caller) =>
       Effect.flatMap(
         planFreezeLocks({ ...rest, id: tool, dependentsOf: dependents_of, dryRun: dry_run }),
-        performAlone
+        performAlone(caller, "freeze")
       )
   ),
   lockfile_validate: handler(Validate, ({ tool, ...rest }) => validateLocks({ ...rest, id: tool })),
   lockfile_list: handler(List, ({ tool, ...rest }) => listLocks({ ...rest, toolId: tool })),
   lockfile_prune: handler(
     Prune,
-    ({ dry_run, older_than_days: days, ...rest }) =>
+    ({ dry_run, older_than_days: days, ...rest }, caller) =>
       Effect.flatMap(
         planPruneLocks({ ...rest, olderThan: days === undefined ? undefined : days * day, dryRun: dry_run }),
-        performAlone
+        performAlone(caller, "prune")
       )
   ),
   lockfile_diff: handler(Diff, ({ tool, ...rest }) => diffLock({ ...rest, id: tool })),

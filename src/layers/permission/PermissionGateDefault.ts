@@ -112,6 +112,7 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
   Follow: "follow-believed",
   Search: "all-may-read",
   Load: "all-may-read",
+  ReadOutput: "all-may-read",
   Help: "all-may-read",
   Sign: "a-person-signs",
   SyncPackages: "sync-what-may-run",

@@ -7,11 +7,10 @@ import * as McpServer from "effect/ai/McpServer"
 import { Projects } from "../../layers/Projects.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { ItemParser } from "../../services/format/ItemParser.ts"
-import type { Item, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
+import type { Item, ItemLocation } from "../../services/item/Item.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
-import { Outputs } from "../../services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { checkSignature } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
@@ -36,7 +35,7 @@ export const listMethods: ReadonlySet<string> = new Set([
 
 const uriOf = (location: ItemLocation): string => `kiwi://${location.type}/${qualifiedId(location)}`
 
-const mimeTypeOf = ({ kind, path, type }: ItemLocation): string =>
+export const mimeTypeOf = ({ kind, path, type }: ItemLocation): string =>
   type !== "tool"
     ? "text/markdown"
     : kind === "folder" || /\.ya?ml$/.test(path)
@@ -88,60 +87,30 @@ const resourceOf = (entry: Listed) =>
     mimeType: mimeTypeOf(entry.location)
   })
 
-const notFound = (uri: string) => new McpSchema.InvalidParams({ message: `Resource '${safeLine(uri)}' not found` })
+type ReadResource = (
+  uri: string
+) => Effect.Effect<
+  McpSchema.ReadResourceResult,
+  McpSchema.InvalidParams | McpSchema.InternalError,
+  McpSchema.McpRequestContext
+>
 
-const isType = (text: string): text is ItemType => ItemType.literals.some((type) => type === text)
-
-const readItem = Effect.fnUntraced(function*(uri: string) {
-  const store = yield* ItemStore
-  const trust = yield* ProjectTrust
-  const [, type = "", id = ""] = /^kiwi:\/\/([a-z]+)\/(.+)$/.exec(uri) ?? []
-  if (!isType(type) || (yield* trust.state)._tag === "Restricted") return yield* notFound(uri)
-  const snapshot: ItemSnapshot = yield* Effect.flatMap(store.find({ id, type }), ({ location }) => store.read(location))
-  if ((yield* checkSignature(snapshot)).verified === undefined) return yield* notFound(uri)
-  return {
-    contents: [{ uri, mimeType: mimeTypeOf(snapshot.location), text: new TextDecoder().decode(snapshot.bytes) }]
-  }
-})
-
-const rangeOf = (uri: string) => {
-  const [, id = "", search = ""] = /^kiwi:\/\/output\/([A-Za-z0-9_-]{1,128})(?:\?(.*))?$/.exec(uri) ?? []
-  const parameters = new URLSearchParams(search)
-  const number = (name: string, fallback: number): number => {
-    const text = parameters.get(name)
-    return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : fallback
-  }
-  return { id, offset: number("offset", 0), length: Math.min(number("length", 65_536), 1_048_576) }
+/** What a client does with an entry. What is refused fails as what is not there. */
+export interface Uses {
+  readonly follow: FollowPrompt
+  readonly readItem: ReadResource
+  readonly readOutput: ReadResource
 }
-
-const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-const readOutput = Effect.fnUntraced(function*(uri: string) {
-  const outputs = yield* Outputs
-  const { id, length, offset } = rangeOf(uri)
-  const { bytes, total } = yield* outputs.read(id, { offset, length })
-  const text = decodeUtf8(bytes)
-  return {
-    contents: [text === undefined ? { uri, blob: bytes } : { uri, mimeType: "text/plain", text }],
-    _meta: { offset, length: bytes.length, total }
-  }
-})
 
 export interface Catalog {
   /** Updates both lists, opens the project if it was not open yet, and keeps the lists up to date from then on. */
   readonly refresh: Effect.Effect<void>
 }
 
-/** Registers the templates, and the list entries as they become known. A prompt calls `follow`. */
+/** Registers the templates, and the list entries as they become known. */
 export const make = Effect.fnUntraced(function*(
   project: CallProject,
-  follow: FollowPrompt,
+  uses: Uses,
   notices: Notices
 ): Effect.fn.Return<Catalog, never, McpServer.McpServer | Projects | Scope.Scope> {
   const projects = yield* Projects
@@ -163,11 +132,7 @@ export const make = Effect.fnUntraced(function*(
     annotations: Context.empty(),
     routerPath: "kiwi:://output/*",
     completions: {},
-    handle: (uri) =>
-      // An output belongs to the project of its call. Ids are random, so every open project is asked.
-      Effect.firstSuccessOf(project.known().map((key) => projects.use(key)(readOutput(uri)))).pipe(
-        Effect.mapError(() => notFound(uri))
-      )
+    handle: uses.readOutput
   })
   yield* server.addResourceTemplate({
     template: new McpSchema.ResourceTemplate({
@@ -186,7 +151,7 @@ export const make = Effect.fnUntraced(function*(
           )
         )
     },
-    handle: (uri) => inOwn(readItem(uri)).pipe(Effect.mapError(() => notFound(uri)))
+    handle: uses.readItem
   })
   // Without a registered prompt the library would not announce prompts. This one is never shown.
   yield* server.addPrompt({
@@ -213,9 +178,7 @@ export const make = Effect.fnUntraced(function*(
       yield* server.addResource({
         resource,
         annotations: shownWhen(() => resources.has(uri)),
-        handle: inOwn(readItem(uri)).pipe(
-          Effect.mapError(() => new McpSchema.InternalError({ message: `Resource '${uri}' not found` }))
-        )
+        handle: Effect.mapError(uses.readItem(uri), ({ message }) => new McpSchema.InternalError({ message }))
       })
     }
     const gone = [...resources.keys()].filter((uri) => !uris.has(uri))
@@ -242,7 +205,7 @@ export const make = Effect.fnUntraced(function*(
         prompt,
         annotations: shownWhen(() => prompts.has(prompt.name)),
         completions: {},
-        handle: (given) => follow(prompt.name, parametersOf(item.inputs, given))
+        handle: (given) => uses.follow(prompt.name, parametersOf(item.inputs, given))
       })
     }
     const dropped = [...prompts.keys()].filter((name) => !names.has(name))

@@ -34,9 +34,11 @@ import {
   SignArguments
 } from "./arguments.ts"
 import type { CallProject } from "./callProject.ts"
+import type { Uses } from "./catalog.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
 import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
+import * as Resources from "./resources.ts"
 import type { ToolName } from "./tools.ts"
 
 /** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
@@ -243,5 +245,32 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     )
   })
 
-  return { call, follow }
+  const answerRead = <A, E, R>(uri: string, read: Effect.Effect<A, E, R>) =>
+    read.pipe(
+      Effect.mapError(() => new McpSchema.InvalidParams({ message: `Resource '${safeLine(uri)}' not found` })),
+      Effect.catchDefect((defect) =>
+        Effect.andThen(
+          Effect.logError("resources/read failed", defect),
+          Effect.fail(new McpSchema.InternalError({ message: new InternalError({ tool: "resources/read" }).message }))
+        )
+      )
+    )
+
+  const readItem: Uses["readItem"] = (uri) =>
+    answerRead(uri, Effect.flatMap(callerOf, (caller) => projects.use(project.own)(Resources.readItem(uri, caller))))
+
+  /**
+   * An output belongs to the project of its call. Ids are random, so every project that is still trusted is asked. One
+   * that nobody has is recorded in the own project.
+   */
+  const readOutput: Uses["readOutput"] = Effect.fnUntraced(function*(uri) {
+    const key = yield* Effect.firstSuccessOf(
+      project.known().map((known) =>
+        Effect.tap(project.resolve(known), (resolved) => projects.use(resolved)(Resources.findOutput(uri)))
+      )
+    ).pipe(Effect.orElseSucceed(() => project.own))
+    return yield* Effect.flatMap(callerOf, (caller) => projects.use(key)(Resources.readOutput(uri, caller)))
+  }, (read, uri) => answerRead(uri, read))
+
+  return { call, follow, readItem, readOutput }
 })

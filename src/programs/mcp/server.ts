@@ -8,7 +8,6 @@ import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
 import type { Presence } from "./HumanGateElicit.ts"
 import { withProgress } from "./progress.ts"
-import type { FollowPrompt } from "./prompt.ts"
 import { instructions, tools } from "./tools.ts"
 import type { ListGate } from "./transport/admission.ts"
 import * as Notices from "./transport/notices.ts"
@@ -56,8 +55,12 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
         handle: (args) => withProgress(server.notifications)(Effect.flatMap(edge, ({ call }) => call(tool.name, args)))
       })
     }
-    const follow: FollowPrompt = (name, parameters) => Effect.flatMap(edge, (made) => made.follow(name, parameters))
-    yield* Deferred.succeed(ready, yield* Catalog.make(project, follow, notices))
+    const uses: Catalog.Uses = {
+      follow: (name, parameters) => Effect.flatMap(edge, ({ follow }) => follow(name, parameters)),
+      readItem: (uri) => Effect.flatMap(edge, ({ readItem }) => readItem(uri)),
+      readOutput: (uri) => Effect.flatMap(edge, ({ readOutput }) => readOutput(uri))
+    }
+    yield* Deferred.succeed(ready, yield* Catalog.make(project, uses, notices))
   }))
   return { gate, notices, registrations }
 })

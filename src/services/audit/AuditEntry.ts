@@ -93,8 +93,8 @@ export const AuditRead = Schema.Struct({
   kind: Schema.Literal("read"),
   call: Schema.String,
   caller: AuditCaller,
-  operation: Schema.Literals(["search", "load", "help"]),
-  /** The words, id or topic that was asked for, after redaction. */
+  operation: Schema.Literals(["search", "load", "output", "help"]),
+  /** The words, the id of an item or an output, or the topic that was asked for, after redaction. */
   query: Schema.String,
   filters: Schema.optionalKey(Schema.Json),
   /** In the order shown. */

@@ -21,6 +21,8 @@ export type Action =
   | { readonly _tag: "Search"; readonly query: SearchQuery }
   /** `item` may be unsigned, and is shown as unsigned. */
   | { readonly _tag: "Load"; readonly item: ItemLocation }
+  /** A range of a tool's kept output is returned. */
+  | { readonly _tag: "ReadOutput"; readonly id: string }
   | { readonly _tag: "Help"; readonly topic: string }
   /** A person is asked to sign these. */
   | { readonly _tag: "Sign"; readonly items: ReadonlyArray<ItemLocation> }
@@ -53,6 +55,8 @@ export const showAction = (action: Action): string => {
       return "search"
     case "Load":
       return `load ${action.item.type} ${action.item.id}`
+    case "ReadOutput":
+      return `read the output ${action.id}`
     case "Help":
       return `read the help on ${action.topic}`
     case "Sign":

@@ -1,5 +1,5 @@
 // Output that is too large to return: kept on disk below `.ai/outputs`, read in ranges, removed after seven days.
-import { Context, type Effect, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 
 /** The kept output has been removed, or never existed. */
@@ -21,6 +21,12 @@ export const outputUri = (id: string): string => `${prefix}${id}`
 export const outputId = (text: string): string | undefined => {
   const id = text.startsWith(prefix) ? text.slice(prefix.length) : text
   return idPattern.test(id) ? id : undefined
+}
+
+/** The id in an address, or a bare id. */
+export const parseOutputId = (text: string): Effect.Effect<string, OutputNotFound> => {
+  const id = outputId(text)
+  return id === undefined ? Effect.fail(new OutputNotFound({ id: text.slice(0, 64) })) : Effect.succeed(id)
 }
 
 /** The largest range of one `read`, in bytes. */

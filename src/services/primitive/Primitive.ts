@@ -1,5 +1,6 @@
 // Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
+import type { Caller } from "../call/Caller.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
@@ -9,6 +10,8 @@ import type { Isolation, SandboxUnavailable } from "../sandbox/Isolation.ts"
 export interface PrimitiveInput {
   /** The leaf's id, for messages. */
   readonly tool: string
+  /** Who calls: for a builtin that asks the permission gate about what it does. */
+  readonly caller: Caller
   /** The merged, templated config. */
   readonly config: Schema.JsonObject
   /** The merged config as signed, before templating. Grants are read from it, so that no call can provide one. */

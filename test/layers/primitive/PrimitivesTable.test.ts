@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, type Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as PermissionGateDefault from "../../../src/layers/permission/PermissionGateDefault.ts"
 import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
 import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
@@ -21,6 +22,7 @@ const kernel = (
   Layer.fresh(PrimitivesMemory.layer).pipe(
     Layer.provide(ChildProcessesMemory.layerWith(new Map(Object.entries(programs)))),
     Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
+    Layer.provide(PermissionGateDefault.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         BuiltinRegistry.layerWith(new Map(Object.entries(handlers))),

@@ -25,6 +25,7 @@ import { configFields } from "../../../src/services/primitive/configFields.ts"
 import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
+import { caller } from "../proxy/calls.ts"
 
 const root = new URL("../../../", import.meta.url).pathname
 const document = Fs.readFileSync(Path.join(root, "docs/tools.md"), "utf8")
@@ -108,6 +109,7 @@ const run = ({ folder, requests }: World, id: string, parameters: Schema.JsonObj
     yield* valid(chain.primitive.tool.configSchema!, rendered.config, false)
     return yield* (yield* Primitives).run(primitive, {
       tool: id,
+      caller,
       config: rendered.config,
       signed: chain.config,
       parameters,

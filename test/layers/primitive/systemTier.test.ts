@@ -10,6 +10,7 @@ import * as ExtractorsMemory from "../../../src/layers/format/ExtractorsMemory.t
 import * as ItemParserBuiltin from "../../../src/layers/format/ItemParserBuiltin.ts"
 import * as ItemStoreMemory from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as PermissionGateDefault from "../../../src/layers/permission/PermissionGateDefault.ts"
 import * as Noop from "../../../src/layers/primitive/builtin/noop.ts"
 import * as OutputRead from "../../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
@@ -28,6 +29,7 @@ import { Primitives } from "../../../src/services/primitive/Primitive.ts"
 import { planSubprocess } from "../../../src/services/primitive/SubprocessConfig.ts"
 import { SchemaValidator } from "../../../src/services/schema/SchemaValidator.ts"
 import * as Template from "../../../src/services/template/Template.ts"
+import { caller } from "../proxy/calls.ts"
 
 const root = new URL("../../../.ai/", import.meta.url).pathname
 const system: Record<string, string> = {}
@@ -46,6 +48,7 @@ const kernel = (project: Record<string, string> = {}) => {
     SchemaValidatorAjv.layer,
     PrimitivesTable.layer.pipe(
       Layer.provide(BuiltinRegistry.register(Noop.handlers, OutputRead.handlers)),
+      Layer.provide(PermissionGateDefault.layer),
       Layer.provide(
         Layer.mergeAll(
           BuiltinRegistry.layer,
@@ -99,6 +102,7 @@ const run = (project: Record<string, string>, id: string, parameters: Schema.Jso
     assert.deepStrictEqual(issues, [])
     return yield* (yield* Primitives).run(primitive, {
       tool: id,
+      caller,
       config: value as Schema.JsonObject,
       signed: chain.config,
       parameters,

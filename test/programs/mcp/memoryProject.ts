@@ -6,6 +6,7 @@ import * as AuditLogMemory from "../../../src/layers/audit/AuditLogMemory.ts"
 import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
+import * as PermissionGateDefault from "../../../src/layers/permission/PermissionGateDefault.ts"
 import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import type { ProjectServices } from "../../../src/layers/projectGraph.ts"
 import * as Projects from "../../../src/layers/Projects.ts"
@@ -13,6 +14,9 @@ import { sign } from "../../../src/programs/sign.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
 import { CallEvents } from "../../../src/services/call/CallEvents.ts"
 import { ItemType } from "../../../src/services/item/ItemId.ts"
+import type { Action } from "../../../src/services/permission/Action.ts"
+import { showAction } from "../../../src/services/permission/Action.ts"
+import { PermissionDenied, PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { HumanGate } from "../../../src/services/trust/HumanAct.ts"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
@@ -95,6 +99,8 @@ export interface MemoryProject {
   readonly signAll: Effect.Effect<void>
   /** A person trusts the project, also once it was revoked. */
   readonly trust: Effect.Effect<void>
+  /** An action that the permission gate denies. */
+  denies: Action["_tag"] | undefined
   /** What there is for the audit to be written on: on a `broken` disk it is a defect. */
   disk: "free" | "full" | "broken"
   /** How often the project was opened. */
@@ -149,14 +155,24 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
       )
   })
 
+  const gate = PermissionGate.of({
+    allow: (by, action) =>
+      action._tag === project.denies
+        ? Effect.fail(
+          new PermissionDenied({ what: showAction(action), rule: "not-today", reason: "not today", hint: "Wait" })
+        )
+        : PermissionGateDefault.make.allow(by, action)
+  })
+
   const kernel = KernelMemory.layer({
     project: files,
     signatures: "checked",
     items: { "tools/acme/slow.yaml": slow },
     builtins: new Map([["slow", takeTime]]),
     programs: new Map([["/usr/bin/python3", addition]]),
-    replace: Layer.merge(
+    replace: Layer.mergeAll(
       Layer.succeed(AuditLog, onDisk),
+      Layer.succeed(PermissionGate, gate),
       ItemSourcesContent.layerWith([makeShelf({}, { changes: Stream.fromPubSub(changes) }).source])
     )
   })
@@ -191,6 +207,7 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
       const proposal = yield* trust.propose
       yield* trust.accept(proposal, yield* somebody.ask(proposal.request))
     }).pipe(use, Effect.orDie),
+    denies: undefined,
     disk: "free",
     opened: 0,
     interrupted: 0,

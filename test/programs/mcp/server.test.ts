@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, FileSystem, Layer, Queue, Schema } from "effect"
+import { Effect, Fiber, FileSystem, Layer, Queue, Result, Schema } from "effect"
 import { McpSchema, McpTest } from "effect/ai"
 import type { McpProtocol } from "effect/ai"
 import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
@@ -309,6 +309,102 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         const part = yield* client.readResource({ uri: `${output.uri}?offset=2&length=3` })
         assert.deepInclude(part.contents[0], { text: "234" })
         assert.deepInclude(part._meta, { offset: 2, length: 3, total: 10 })
+      }))
+
+    it.effect("governs the reading of an item like a load, whether it is listed or not", () =>
+      Effect.gen(function*() {
+        const { audit, client, gate, project } = yield* connect(version)
+        const uri = "kiwi://tool/math/add"
+        /** How a client is answered, and the one entry that it leaves. */
+        const read = Effect.fnUntraced(function*(asked: string) {
+          const before = (yield* audit).length
+          const result = yield* Effect.result(client.readResource({ uri: asked }))
+          const left = (yield* audit).slice(before)
+          assert.strictEqual(left.length, 1, asked)
+          const [entry] = left
+          assert.deepInclude(entry, { kind: "read", operation: "load" })
+          assert.deepInclude(entry?.kind === "read" ? entry.caller : {}, {
+            surface: "mcp",
+            client: "tester",
+            label: "McpTest 1.0.0"
+          })
+          return { message: Result.isFailure(result) ? Object(result.failure).message : undefined, entry }
+        })
+        for (const isListed of [false, true]) {
+          if (isListed) yield* gate.effect
+          assert.deepInclude((yield* read(uri)).entry, {
+            query: "math/add",
+            filters: { type: "tool" },
+            shown: [{ type: "tool", id: "add", tier: "project", state: "ok" }],
+            outcome: "success",
+            rule: "all-may-read"
+          })
+          project.denies = "Load"
+          const denied = yield* read(uri)
+          assert.deepInclude(denied.entry, { shown: [], outcome: "denied", rule: "not-today" })
+          project.denies = undefined
+          assert.strictEqual(denied.message, `Resource '${uri}' not found`)
+        }
+        for (
+          const [asked, code] of [
+            ["kiwi://tool/rogue", "UNSIGNED"],
+            ["kiwi://directive/trap", "UNSIGNED"],
+            ["kiwi://tool/none", "ITEM_NOT_FOUND"],
+            ["kiwi://knowledge/math/add", "ITEM_NOT_FOUND"],
+            ["kiwi://secret/x", "ITEM_ID_INVALID"]
+          ] as const
+        ) {
+          const { entry, message } = yield* read(asked)
+          assert.deepInclude(entry, { error: { code }, shown: [] })
+          assert.strictEqual(message, `Resource '${asked}' not found`)
+        }
+        yield* project.use(restrict)
+        const restricted = yield* read(uri)
+        assert.deepInclude(restricted.entry, { outcome: "denied", error: { code: "PROJECT_RESTRICTED" } })
+        assert.strictEqual(restricted.message, `Resource '${uri}' not found`)
+      }))
+
+    it.effect("governs the reading of kept output", () =>
+      Effect.gen(function*() {
+        const { audit, client, project } = yield* connect(version)
+        const output = yield* project.use(Effect.flatMap(Outputs, (outputs) => outputs.create)).pipe(Effect.orDie)
+        yield* output.append(new TextEncoder().encode("0123456789"))
+        const query = output.uri.replace("kiwi://output/", "")
+        yield* client.readResource({ uri: `${output.uri}?offset=2&length=3` })
+        const entries = (yield* audit).length
+        assert.deepInclude((yield* audit).at(-1), {
+          kind: "read",
+          operation: "output",
+          query,
+          filters: { offset: 2, length: 3 },
+          shown: [],
+          outcome: "success",
+          rule: "all-may-read"
+        })
+        project.denies = "ReadOutput"
+        const denied = yield* Effect.flip(client.readResource({ uri: output.uri }))
+        project.denies = undefined
+        const missing = `kiwi://output/${"f".repeat(32)}`
+        const absent = yield* Effect.flip(client.readResource({ uri: missing }))
+        assert.strictEqual(Object(denied).message, `Resource '${output.uri}' not found`)
+        assert.strictEqual(Object(absent).message, `Resource '${missing}' not found`)
+        const [first, second, ...more] = (yield* audit).slice(entries)
+        assert.deepInclude(first, { kind: "read", operation: "output", query, outcome: "denied", rule: "not-today" })
+        assert.deepInclude(second, { kind: "read", outcome: "failure", error: { code: "OUTPUT_NOT_FOUND" } })
+        assert.deepStrictEqual(more, [])
+      }))
+
+    it.effect("reads resources on a full disk, and shows nothing of a broken one", () =>
+      Effect.gen(function*() {
+        const { client, project } = yield* connect(version)
+        const uri = "kiwi://knowledge/notes"
+        project.disk = "full"
+        assert.include(JSON.stringify(yield* client.readResource({ uri })), "What we know.")
+        project.disk = "broken"
+        for (const asked of [uri, "kiwi://output/none"]) {
+          const error = yield* Effect.flip(client.readResource({ uri: asked }))
+          assert.strictEqual(Object(error).message, "resources/read failed because of a defect in Kiwi")
+        }
       }))
 
     it.effect("shows neither resources nor prompts of a project that became restricted", () =>

@@ -1,9 +1,10 @@
 // Reads a range of a kept output, as text or base64. A character that the range splits becomes a replacement character
 // in text.
 import { Effect, Schema } from "effect"
+import { PermissionGate } from "../../../services/permission/PermissionGate.ts"
 import { decodeParameters } from "../../../services/primitive/Builtins.ts"
 import type { BuiltinHandler } from "../../../services/primitive/Builtins.ts"
-import { maxOutputRange, Outputs } from "../../../services/primitive/Outputs.ts"
+import { maxOutputRange, Outputs, parseOutputId } from "../../../services/primitive/Outputs.ts"
 import { decodeText } from "../captureOutput.ts"
 
 const Range = Schema.Struct({
@@ -15,9 +16,12 @@ const Range = Schema.Struct({
 
 const defaultLength = 65_536
 
-const read: BuiltinHandler<Outputs> = Effect.fnUntraced(function*(input) {
-  const { encoding, id, length = defaultLength, offset = 0 } = yield* decodeParameters(Range, input)
+const read: BuiltinHandler<Outputs | PermissionGate> = Effect.fnUntraced(function*(input) {
+  const { encoding, length = defaultLength, offset = 0, ...named } = yield* decodeParameters(Range, input)
   const outputs = yield* Outputs
+  const gate = yield* PermissionGate
+  const id = yield* parseOutputId(named.id)
+  yield* gate.allow(input.caller, { _tag: "ReadOutput", id })
   const { bytes, total } = yield* outputs.read(id, { offset, length })
   const next = offset + bytes.length
   const content = encoding === "base64"

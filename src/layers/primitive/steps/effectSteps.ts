@@ -45,6 +45,7 @@ export const runPrimitive = Effect.gen(function*() {
 
   const inputOf = (run: Prepared, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
     tool: run.chain.leaf.tool.location.id,
+    caller: run.call.caller,
     config: run.config,
     signed: run.chain.config,
     parameters: run.parameters,
