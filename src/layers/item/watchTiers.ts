@@ -4,6 +4,7 @@
 import { Clock, Duration, Effect, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Fs from "node:fs"
+import { basename } from "node:path"
 import { typeFolder } from "../../services/item/Item.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
@@ -64,20 +65,25 @@ const surveyFolder = Effect.fnUntraced(function*(path: string) {
   return { path, identity, state, folders } satisfies Surveyed
 })
 
-/** Everything below a tier's type folders, the root first. Folders that are not `stale` are as `known` has them. */
+/**
+ * Everything below a tier's type folders, the root first. A folder that is not `stale`, nor below one that took the place
+ * of another, is as `known` has it.
+ */
 const survey = Effect.fnUntraced(
   function*(root: string | undefined, known: Survey, stale: ReadonlySet<string> | undefined) {
     const found = new Map<string, Surveyed>()
     if (root === undefined) return found
-    found.set(root, { path: root, identity: identityOf(root), state: 0, folders: [] })
-    const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
+    const isReplaced = ({ identity, path }: Surveyed): boolean => known.get(path)?.identity !== identity
+    const top: Surveyed = { path: root, identity: identityOf(root), state: 0, folders: [] }
+    found.set(root, top)
+    const waiting = ItemType.literals.map((type) => ({ path: `${root}/${typeFolder[type]}`, below: isReplaced(top) }))
     while (waiting.length > 0) {
-      const path = waiting.pop()!
-      const before = stale?.has(path) === false ? known.get(path) : undefined
+      const { below, path } = waiting.pop()!
+      const before = below || stale?.has(path) !== false ? undefined : known.get(path)
       const folder = before ?? (yield* surveyFolder(path))
       if (folder === undefined) continue
       found.set(path, folder)
-      for (const child of folder.folders) waiting.push(child)
+      for (const child of folder.folders) waiting.push({ path: child, below: below || isReplaced(folder) })
       if (before === undefined) yield* Effect.yieldNow
     }
     return found
@@ -119,9 +125,9 @@ const watchTier = Effect.fnUntraced(function*(
   }
   const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
     try {
-      // In the root itself only its type folders matter; logs and caches are beside them.
+      // In the root only its type folders matter (logs and caches are beside them), and its own name, told if it is moved.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
-        if (isRoot && name !== null && !typeFolders.has(name)) return
+        if (isRoot && name !== null && name !== basename(path) && !typeFolders.has(name)) return
         changed(path)
         if (name !== null) stale.add(`${path}/${name}`)
         tell()

@@ -283,6 +283,26 @@ describe("changes", () => {
       return fiber
     })
 
+  const watched = (store: ItemStore["Service"]) =>
+    Effect.suspend(() => store.changedSince("project", undefined)).pipe(
+      Effect.repeat({ until: ({ mark }) => mark !== undefined, schedule: Schedule.spaced("5 millis") })
+    )
+
+  /** The folders that were told since a mark, below the project's root. */
+  const toldSince = (disk: Disk, store: ItemStore["Service"], mark: number | undefined) =>
+    Effect.map(
+      store.changedSince("project", mark),
+      ({ folders }) => folders && Array.from(folders, (f) => f.slice(disk.root("project").length + 1)).toSorted()
+    )
+
+  /** Waits until no folder was told for three looks. */
+  const quiet = (store: ItemStore["Service"]) =>
+    Effect.suspend(() => store.changedSince("project", undefined)).pipe(
+      Effect.tap(() => Effect.sleep(Duration.millis(350))),
+      Effect.flatMap(({ mark }) => store.changedSince("project", mark)),
+      Effect.repeat({ until: ({ folders }) => folders?.size === 0 })
+    )
+
   it.live("an edit, a new file, a new folder and a removal are told within a second", () =>
     using((disk, store) =>
       Effect.gen(function*() {
@@ -343,17 +363,9 @@ describe("changes", () => {
           for (const name of ["a", "b"]) disk.write("project", `tools/${name}/x.py`, "x\n")
           const none = { mark: undefined, folders: undefined }
           assert.deepStrictEqual(yield* store.changedSince("project", undefined), none)
-          const watched = Effect.suspend(() => store.changedSince("project", undefined)).pipe(
-            Effect.repeat({ until: ({ mark }) => mark !== undefined, schedule: Schedule.spaced("5 millis") })
-          )
-          const since = (mark: number | undefined) =>
-            Effect.map(
-              store.changedSince("project", mark),
-              ({ folders }) =>
-                folders && Array.from(folders, (f) => f.slice(disk.root("project").length + 1)).toSorted()
-            )
+          const since = (mark: number | undefined) => toldSince(disk, store, mark)
           const listening = yield* Effect.forkChild(Stream.runDrain(store.changes))
-          const { folders, mark } = yield* watched
+          const { folders, mark } = yield* watched(store)
           assert.isUndefined(folders, "from before every folder was watched")
           assert.deepStrictEqual(yield* since(mark), [])
           disk.write("project", "tools/a/x.py", "y\n")
@@ -366,9 +378,120 @@ describe("changes", () => {
           yield* Fiber.interrupt(listening)
           assert.deepStrictEqual(yield* store.changedSince("project", later), none)
           yield* Effect.forkChild(Stream.runDrain(store.changes))
-          yield* watched
+          yield* watched(store)
           assert.isUndefined(yield* since(later), "nobody watched in between")
         })
       )
   )
+
+  const swaps: Readonly<Record<string, (root: string) => void>> = {
+    "a folder": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/vendor2`, `${root}/tools/vendor`)
+    },
+    "a folder that was outside": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/away`)
+      Fs.renameSync(`${root}/outside`, `${root}/tools/vendor`)
+    },
+    "a folder by a copy": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.cpSync(`${root}/tools/old`, `${root}/tools/vendor`, { recursive: true, preserveTimestamps: true })
+    },
+    "a folder by itself, moved away and back": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/old`, `${root}/tools/vendor`)
+    },
+    "two folders with each other": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/vendor2`, `${root}/tools/vendor`)
+      Fs.renameSync(`${root}/tools/old`, `${root}/tools/vendor2`)
+    },
+    "a folder in the middle": (root) => {
+      Fs.renameSync(`${root}/tools/vendor/sub`, `${root}/tools/vendor/old`)
+      Fs.renameSync(`${root}/tools/vendor2/sub`, `${root}/tools/vendor/sub`)
+    },
+    "the type folder": (root) => {
+      Fs.renameSync(`${root}/tools`, `${root}/old`)
+      Fs.renameSync(`${root}/other`, `${root}/tools`)
+    },
+    "the tier's folder": (root) => {
+      Fs.cpSync(root, `${root}2`, { recursive: true })
+      Fs.renameSync(root, `${root}3`)
+      Fs.renameSync(`${root}2`, root)
+    }
+  }
+  describe.skipIf(process.platform !== "linux")("an edit below what was put in another's place is told", () => {
+    for (const [name, swap] of Object.entries(swaps)) {
+      it.live(name, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            for (const top of ["tools/vendor", "tools/vendor2", "outside", "other/vendor"]) {
+              disk.write("project", `${top}/sub/deep/x.py`, "x\n")
+            }
+            yield* Effect.forkChild(Stream.runDrain(store.changes))
+            yield* watched(store)
+            // The look after this one is the first that believes what it knows of the other folders.
+            disk.write("project", "tools/other.py", "x\n")
+            yield* quiet(store)
+            swap(disk.root("project"))
+            yield* quiet(store)
+            const { mark } = yield* store.changedSince("project", undefined)
+            Fs.appendFileSync(`${disk.root("project")}/tools/vendor/sub/deep/x.py`, "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/vendor/sub/deep"])
+          })
+        ))
+    }
+  })
+
+  describe.skipIf(process.platform !== "linux")("only folders that can hold items are watched", () => {
+    const others: Readonly<Record<string, string>> = {
+      "installed packages": "tools/node_modules/p",
+      "installed packages in a category": "tools/web/node_modules/p",
+      "compiled Python": "tools/web/__pycache__/p",
+      "a hidden folder": "tools/.git/objects",
+      "a hidden folder of notes": "knowledge/.obsidian/plugins",
+      "a name that is no category": "tools/my tools/p",
+      "a folder tool's own folders": "tools/web/fetch/lib",
+      "folders below those of a folder tool": "tools/web/fetch/lib/deep/er"
+    }
+    for (const [name, folder] of Object.entries(others)) {
+      it.live(name, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            disk.write("project", "tools/web/fetch/tool.yaml", "version: 1.0.0\n")
+            disk.write("project", "tools/web/x.py", "x\n")
+            disk.write("project", `${folder}/x.py`, "x\n")
+            yield* Effect.forkChild(Stream.runDrain(store.changes))
+            const { mark } = yield* watched(store)
+            disk.write("project", `${folder}/x.py`, "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), [])
+            disk.write("project", "tools/web/x.py", "y\n")
+            disk.write("project", "tools/web/fetch/tool.yaml", "version: 1.0.1\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/web", "tools/web/fetch"])
+          })
+        ))
+    }
+
+    it.live("a folder tool that loses its tool.yaml is watched whole, and one that gets it is not", () =>
+      using((disk, store) =>
+        Effect.gen(function*() {
+          const manifest = "tools/web/tool.yaml"
+          const file = "tools/web/lib/x.py"
+          disk.write("project", manifest, "version: 1.0.0\n")
+          disk.write("project", file, "x\n")
+          yield* Effect.forkChild(Stream.runDrain(store.changes))
+          yield* watched(store)
+          Fs.rmSync(`${disk.root("project")}/${manifest}`)
+          yield* quiet(store)
+          const { mark } = yield* watched(store)
+          disk.write("project", file, "y\n")
+          assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/web/lib"])
+          disk.write("project", manifest, "version: 1.0.0\n")
+          yield* quiet(store)
+          const later = (yield* watched(store)).mark
+          disk.write("project", file, "z\n")
+          assert.deepStrictEqual(yield* toldSince(disk, store, later), [])
+        })
+      ))
+  })
 })
