@@ -59,7 +59,7 @@ interface TierState {
   /** Number of the look that began last, and what it found. */
   looked: number
   last: Refreshed
-  /** What the store tells changes from: as of when that look began. */
+  /** What the store tells changes from: as of when that look began. Undefined: it cannot, so the clock makes looks due. */
   mark: number | undefined
   /** Whether something may have changed since that look began. */
   dirty: boolean
@@ -135,10 +135,9 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
   const selected = (tier: Tier | undefined) => states.filter((state) => tier === undefined || state.tier === tier)
 
   let looks = 0
-  let watching = false
   let watchStarted = false
 
-  /** Only marks: the next search looks. Ends where the store cannot watch; then large tiers are looked at by the clock. */
+  /** Only marks: the next search looks. */
   const watch = Effect.suspend(() => {
     if (watchStarted) return Effect.void
     watchStarted = true
@@ -146,20 +145,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       Effect.sync(() => {
         for (const state of states) if (changed.includes(state.tier)) state.dirty = true
       })
-    const listen = Effect.sync(() => {
-      watching = true
-    }).pipe(
-      Effect.andThen(Stream.runForEach(store.changes, mark)),
-      Effect.ensuring(Effect.sync(() => {
-        watching = false
-      }))
-    )
-    // What changed while the watchers were being set up is found by one look more.
-    const settle = Effect.andThen(Effect.sleep("1 second"), mark(tiers))
-    return Effect.andThen(
-      Effect.forkIn(listen, layerScope, { startImmediately: true }),
-      Effect.forkIn(settle, layerScope)
-    )
+    return Effect.forkIn(Stream.runForEach(store.changes, mark), layerScope, { startImmediately: true })
   })
 
   const close = (state: TierState) =>
@@ -225,7 +211,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   const due = (state: TierState, now: number): boolean =>
     state.dirty || state.last.items <= smallTier ||
-    (!watching && now - state.lookedAt > Math.max(2000, 20 * state.last.millis))
+    (state.mark === undefined && now - state.lookedAt > Math.max(2000, 20 * state.last.millis))
 
   const nowMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos) / 1e6)
 
@@ -265,10 +251,10 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   /** Of a large tier it is asked at once: the stream that marks it collects for a while. */
   const markChanged = (state: TierState) =>
-    state.dirty || state.mark === undefined || state.last.items <= smallTier
+    state.dirty || state.last.items <= smallTier
       ? Effect.void
-      : Effect.map(store.changedSince(state.tier, state.mark), ({ folders }) => {
-        if (folders === undefined || folders.size > 0) state.dirty = true
+      : Effect.map(store.changedSince(state.tier, state.mark), ({ folders, mark }) => {
+        if (mark !== state.mark && (folders === undefined || folders.size > 0)) state.dirty = true
       })
 
   /** Returns at once where nothing can have changed, else when a look has ended. */

@@ -276,12 +276,15 @@ describe("limits", () => {
 })
 
 describe("changes", () => {
-  const next = (store: ItemStore["Service"]) =>
-    Effect.gen(function*() {
-      const fiber = yield* Effect.forkChild(Stream.runHead(store.changes))
-      yield* Effect.sleep(Duration.millis(400))
-      return fiber
-    })
+  /** What is told once everything is watched, and that has been told. */
+  const listen = Effect.fnUntraced(function*(store: ItemStore["Service"]) {
+    const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
+    yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
+    yield* Queue.take(told)
+    yield* Effect.sleep(Duration.millis(400))
+    yield* Queue.clear(told)
+    return told
+  })
 
   const watched = (store: ItemStore["Service"]) =>
     Effect.suspend(() => store.changedSince("project", undefined)).pipe(
@@ -315,10 +318,9 @@ describe("changes", () => {
           ["project", () => Fs.rmSync(`${disk.root("project")}/tools/a`, { recursive: true })]
         ]
         for (const [tier, act] of acts) {
-          const fiber = yield* next(store)
+          const told = yield* listen(store)
           act()
-          const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(1)))
-          assert.deepStrictEqual(told._tag === "Some" ? told.value : [], [tier])
+          assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(1)), [tier])
         }
       })
     ))
@@ -328,9 +330,7 @@ describe("changes", () => {
       Effect.gen(function*() {
         const folder = `${disk.root("project")}/tools/a`
         disk.write("project", "tools/a/x.py", "x\n")
-        const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
-        yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
-        yield* Effect.sleep(Duration.millis(400))
+        const told = yield* listen(store)
         Fs.rmSync(folder, { recursive: true })
         disk.write("project", "tools/a/x.py", "y\n")
         yield* Effect.timeout(Queue.take(told), Duration.seconds(1))
@@ -345,13 +345,12 @@ describe("changes", () => {
     using((disk, store) =>
       Effect.gen(function*() {
         disk.write("project", "tools/x.py", "x\n")
-        const fiber = yield* next(store)
+        const told = yield* listen(store)
         disk.write("project", "logs/audit/x.jsonl", "x\n")
         yield* Effect.sleep(Duration.millis(700))
-        assert.isUndefined(fiber.pollUnsafe())
+        assert.strictEqual(yield* Queue.size(told), 0)
         disk.write("user", "tools/late.py", "x\n")
-        const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(2)))
-        assert.deepStrictEqual(told._tag === "Some" ? told.value : [], ["user"])
+        assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(2)), ["user"])
       })
     ))
 
@@ -493,5 +492,28 @@ describe("changes", () => {
           assert.deepStrictEqual(yield* toldSince(disk, store, later), [])
         })
       ))
+  })
+
+  describe.skipIf(process.platform !== "linux")("a change while the watchers are set up is told", () => {
+    for (const turns of [1, 2, 4, 8, 16, 32, 64, 128, 256]) {
+      it.live(`after ${turns} turns`, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            for (let i = 0; i < 300; i++) disk.write("project", `tools/f${i}/x.py`, "x\n")
+            const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
+            yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
+            for (let i = 0; i < turns; i++) yield* Effect.yieldNow
+            assert.isUndefined((yield* store.changedSince("project", undefined)).mark)
+            disk.write("project", "tools/f299/x.py", "y\n")
+            disk.write("project", "tools/f0/new/x.py", "x\n")
+            assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(2)), ["project"])
+            yield* watched(store)
+            yield* quiet(store)
+            const { mark } = yield* watched(store)
+            disk.write("project", "tools/f0/new/x.py", "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/f0/new"])
+          })
+        ))
+    }
   })
 })
