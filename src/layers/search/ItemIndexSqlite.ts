@@ -216,7 +216,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
   const nowMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos) / 1e6)
 
   /** Compares with the disk, unless a look that began after `asked` has made that unnecessary. */
-  const look = Effect.fnUntraced(
+  const compareWithDisk = Effect.fnUntraced(
     function*(state: TierState, asked: number, report: Report, { database }: Open) {
       const started = yield* nowMillis
       if (!state.dirty && state.looked > asked) return state.last
@@ -244,7 +244,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
   /** In a fiber of the layer: a caller that gives up does not stop what others wait for too. */
   const lookShared = (state: TierState, asked: number, report: Report) =>
     Effect.forkIn(
-      withDatabase(state, (current) => look(state, asked, report, current), Effect.void),
+      withDatabase(state, (current) => compareWithDisk(state, asked, report, current), Effect.void),
       layerScope,
       { startImmediately: true }
     ).pipe(Effect.flatMap(Fiber.join))

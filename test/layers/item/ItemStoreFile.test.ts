@@ -275,6 +275,26 @@ describe("limits", () => {
     ))
 })
 
+it.effect("a linked item is the same object in every listing, until it links to another file", () =>
+  using((disk, store) =>
+    Effect.gen(function*() {
+      for (const name of ["a", "b"]) disk.write("project", `tools/real/${name}.py`, "x\n")
+      const link = `${disk.root("project")}/tools/link.py`
+      Fs.symlinkSync("real/a.py", link)
+      yield* settle
+      const linked = Effect.map(store.list({ tier: "project" }), (found) => found.find(({ id }) => id === "link"))
+      yield* linked
+      const first = yield* linked
+      assert.isDefined(first)
+      assert.strictEqual(yield* linked, first)
+      Fs.rmSync(link)
+      Fs.symlinkSync("real/b.py", link)
+      assert.strictEqual((yield* linked)?.file, `${disk.root("project")}/tools/real/b.py`)
+      Fs.renameSync(`${disk.root("project")}/tools/real`, `${disk.root("project")}/tools/other`)
+      assert.isUndefined(yield* linked)
+    })
+  ))
+
 describe("changes", () => {
   /** What is told once everything is watched, and that has been told. */
   const listen = Effect.fnUntraced(function*(store: ItemStore["Service"]) {

@@ -207,3 +207,29 @@ describe("a tier that the store cannot watch", () => {
       }
     }), 30_000)
 })
+
+it.effect(
+  "an item whose file changed in the future, by the clock, is not believed to be as it was",
+  () =>
+    Effect.gen(function*() {
+      const read: Array<string> = []
+      const here = yield* worldWith((store) =>
+        ItemStore.of({
+          ...store,
+          read: (location) => Effect.tap(store.read(location), Effect.sync(() => read.push(location.id)))
+        })
+      )
+      yield* TestClock.setTime(Date.now() - 3_600_000)
+      here.put("knowledge/group_2/fresh.md", note("zebra"))
+      yield* here.index.refresh()
+      read.length = 0
+      yield* here.index.refresh()
+      assert.deepStrictEqual(read, ["fresh"])
+      yield* TestClock.setTime(Date.now() + 3_600_000)
+      yield* here.index.refresh()
+      read.length = 0
+      yield* here.index.refresh()
+      assert.deepStrictEqual(read, [])
+    }),
+  30_000
+)
