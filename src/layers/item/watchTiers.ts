@@ -75,8 +75,8 @@ const surveyFolder = Effect.fnUntraced(function*(path: string, type: ItemType, c
 })
 
 /**
- * The folders of a tier that can hold items, its root first. A folder that is not `stale`, nor below one that took the place
- * of another, is as `known` has it.
+ * The folders of a tier that can hold items, its root first. A folder that is not `stale`, nor below one that took the
+ * place of another, is as `known` has it.
  */
 const survey = Effect.fnUntraced(
   function*(root: string | undefined, known: Survey, stale: ReadonlySet<string> | undefined, watch: Watch) {
@@ -133,7 +133,7 @@ const watchTier = Effect.fnUntraced(function*(
     watchers.delete(path)
     if (watchers.size >= maxWatched) return
     try {
-      // In the root only its type folders matter (logs and caches are beside them), and its own name, told if it is moved.
+      // In the root only its type folders matter, not the logs and caches beside them, and its own name: it was moved.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
         if (isRoot && name !== null && name !== basename(path) && !typeFolders.has(name)) return
         reported.folders.set(path, count())

@@ -233,3 +233,27 @@ it.effect(
     }),
   30_000
 )
+
+it.effect(
+  "what was written before a tier was watched is found by the first search after",
+  () =>
+    Effect.gen(function*() {
+      let isWatched = false
+      const here = yield* worldWith((store) =>
+        ItemStore.of({
+          ...store,
+          changes: Stream.never,
+          changedSince: (_tier, mark) =>
+            Effect.sync(() => ({
+              mark: isWatched ? 1 : undefined,
+              folders: mark === undefined ? undefined : new Set<string>()
+            }))
+        })
+      )
+      assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe"])
+      fs.appendFileSync(here.at("knowledge/group_1/note_1.md"), "giraffe\n")
+      isWatched = true
+      assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe", "note_1"])
+    }),
+  30_000
+)
