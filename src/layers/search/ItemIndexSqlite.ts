@@ -59,7 +59,7 @@ interface TierState {
   /** Number of the look that began last, and what it found. */
   looked: number
   last: Refreshed
-  /** What the store tells changes from, as of when that look began. Undefined where it cannot: looks go by the clock. */
+  /** What the store tells changes from, as of when that look began. Undefined if it cannot: looks go by the clock. */
   mark: number | undefined
   /** Whether something may have changed since that look began. */
   dirty: boolean
