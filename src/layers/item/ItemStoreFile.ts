@@ -8,6 +8,7 @@ import type { ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { ItemUnreadable } from "../../services/item/ItemErrors.ts"
 import { ItemType, tiers } from "../../services/item/ItemId.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
+import type { Entry } from "../../services/item/ItemSources.ts"
 import { namedSources } from "../../services/item/ItemSources.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -67,12 +68,24 @@ const resolveLink = (location: ItemLocation): Result.Result<ItemLocation, ItemUn
   return Result.succeed({ ...location, file: real })
 }
 
-const resolve: MakeItemStore.Backend["resolve"] = ({ kind, location }) => {
-  if (kind === "plain") return Result.succeed(location)
-  if (kind === "link") return resolveLink(location)
-  return Result.fail(
-    new ItemUnreadable({ item: showLocation(location), issue: "not-a-file", detail: "it is not a regular file" })
-  )
+/** Makes a resolver, whose answer for a linked entry is the same object as long as the link leads to the same file. */
+const makeResolve = (): MakeItemStore.Backend["resolve"] => {
+  const linked = new WeakMap<Entry, ItemLocation>()
+  return (entry) => {
+    const { kind, location } = entry
+    if (kind === "plain") return Result.succeed(location)
+    if (kind === "link") {
+      return Result.map(resolveLink(location), (found) => {
+        const known = linked.get(entry)
+        if (known?.file === found.file) return known
+        linked.set(entry, found)
+        return found
+      })
+    }
+    return Result.fail(
+      new ItemUnreadable({ item: showLocation(location), issue: "not-a-file", detail: "it is not a regular file" })
+    )
+  }
 }
 
 export const make = Effect.gen(function*() {
@@ -132,7 +145,7 @@ export const make = Effect.gen(function*() {
 
   const store = MakeItemStore.make({
     listing,
-    resolve,
+    resolve: makeResolve(),
     read,
     rootOf: (tier) =>
       tier === "project"

@@ -4,9 +4,11 @@
 import { Clock, Duration, Effect, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Fs from "node:fs"
+import { basename } from "node:path"
 import { typeFolder } from "../../services/item/Item.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import type { Tier } from "../../services/item/ItemId.ts"
+import { folderManifest, readFolderName } from "../../services/item/ItemPath.ts"
 import { statOf } from "./makeCatalog.ts"
 
 const maxWatched = 4000
@@ -31,21 +33,28 @@ interface Surveyed {
   readonly identity: string
   /** A number that changes with any file in it. */
   readonly state: number
+  /** The folders to look at in it, relative to the type folder. */
   readonly folders: ReadonlyArray<string>
 }
 
 type Survey = ReadonlyMap<string, Surveyed>
+
+type Watch = (path: string, identity: string) => void
 
 const identityOf = (path: string): string => {
   const stat = statOf(path)
   return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.birthtimeMs}`
 }
 
-const surveyFolder = Effect.fnUntraced(function*(path: string) {
-  // Before its names are read: what is put in its place later is another one to the next survey.
+/** `category`: of the items in it, "" for a type folder. The folders in it are those in which makeCatalog looks too. */
+const surveyFolder = Effect.fnUntraced(function*(path: string, type: ItemType, category: string, watch: Watch) {
+  // Both before its names are read: what is put in its place later is another one to the next survey, and what changes
+  // in it later is reported.
   const identity = identityOf(path)
+  watch(path, identity)
   const names = namesIn(path)
   if (names === undefined) return undefined
+  const isItem = type === "tool" && category !== "" && names.some(({ name }) => name === folderManifest)
   const folders: Array<string> = []
   let state = 0
   const mix = (text: string): void => {
@@ -54,7 +63,8 @@ const surveyFolder = Effect.fnUntraced(function*(path: string) {
   for (const [i, name] of names.entries()) {
     const file = `${path}/${name.name}`
     if (name.isDirectory()) {
-      folders.push(file)
+      const child = category === "" ? name.name : `${category}/${name.name}`
+      if (!isItem && readFolderName(child) === "enter") folders.push(child)
       continue
     }
     if (i % batch === batch - 1) yield* Effect.yieldNow
@@ -64,40 +74,47 @@ const surveyFolder = Effect.fnUntraced(function*(path: string) {
   return { path, identity, state, folders } satisfies Surveyed
 })
 
-/** Everything below a tier's type folders, the root first. Folders that are not `stale` are as `known` has them. */
+/**
+ * The folders of a tier that can hold items, its root first. A folder that is not `stale`, nor below one that took the
+ * place of another, is as `known` has it.
+ */
 const survey = Effect.fnUntraced(
-  function*(root: string | undefined, known: Survey, stale: ReadonlySet<string> | undefined) {
+  function*(root: string | undefined, known: Survey, stale: ReadonlySet<string> | undefined, watch: Watch) {
     const found = new Map<string, Surveyed>()
     if (root === undefined) return found
-    found.set(root, { path: root, identity: identityOf(root), state: 0, folders: [] })
-    const waiting = ItemType.literals.map((type) => `${root}/${typeFolder[type]}`)
+    const isReplaced = ({ identity, path }: Surveyed): boolean => known.get(path)?.identity !== identity
+    const top: Surveyed = { path: root, identity: identityOf(root), state: 0, folders: [] }
+    found.set(root, top)
+    watch(root, top.identity)
+    const waiting = ItemType.literals.map((type) => ({ type, category: "", below: isReplaced(top) }))
     while (waiting.length > 0) {
-      const path = waiting.pop()!
-      const before = stale?.has(path) === false ? known.get(path) : undefined
-      const folder = before ?? (yield* surveyFolder(path))
+      const { below, category, type } = waiting.pop()!
+      const path = [root, typeFolder[type], ...(category === "" ? [] : [category])].join("/")
+      const before = below || stale?.has(path) !== false ? undefined : known.get(path)
+      const folder = before ?? (yield* surveyFolder(path, type, category, watch))
       if (folder === undefined) continue
       found.set(path, folder)
-      for (const child of folder.folders) waiting.push(child)
+      for (const child of folder.folders) waiting.push({ type, category: child, below: below || isReplaced(folder) })
       if (before === undefined) yield* Effect.yieldNow
     }
     return found
   }
 )
 
-/** What one listener's watchers have told of a tier. Numbers count what all of them told. */
-interface Told {
+/** The changes that one subscriber's watchers reported. The numbers come from one counter for all subscribers. */
+interface Reported {
   readonly tier: Tier
   /** When every folder was watched; undefined while one is not. */
   since: number | undefined
-  /** When each folder was told of last. */
+  /** When each folder was reported last. */
   readonly folders: Map<string, number>
 }
 
 const watchTier = Effect.fnUntraced(function*(
-  { root }: WatchedTier,
-  told: Told,
+  { root: findRoot }: WatchedTier,
+  reported: Reported,
   count: () => number,
-  tell: () => void
+  report: () => void
 ): Effect.fn.Return<never, never, Scope.Scope> {
   const watchers = new Map<string, { readonly watcher: Fs.FSWatcher; readonly identity: string }>()
   const wake = yield* Queue.sliding<void>(1)
@@ -109,75 +126,70 @@ const watchTier = Effect.fnUntraced(function*(
     })
   )
   const typeFolders: ReadonlySet<string> = new Set(ItemType.literals.map((type) => typeFolder[type]))
-  const incomplete = (): void => {
-    complete = false
-    told.since = undefined
-  }
-  const changed = (folder: string): void => {
-    told.folders.set(folder, count())
-    stale.add(folder)
-  }
-  const watch = ({ identity, path }: Surveyed, isRoot: boolean): void => {
+  const watch = (path: string, identity: string, isRoot: boolean): void => {
+    const before = watchers.get(path)
+    if (before?.identity === identity) return
+    before?.watcher.close()
+    watchers.delete(path)
+    if (watchers.size >= maxWatched) return
     try {
-      // In the root itself only its type folders matter; logs and caches are beside them.
+      // In the root only its type folders matter, not the logs and caches beside them, and its own name: it was moved.
       const watcher = Fs.watch(path, { persistent: false }, (_event, name) => {
-        if (isRoot && name !== null && !typeFolders.has(name)) return
-        changed(path)
+        if (isRoot && name !== null && name !== basename(path) && !typeFolders.has(name)) return
+        reported.folders.set(path, count())
+        stale.add(path)
         if (name !== null) stale.add(`${path}/${name}`)
-        tell()
+        report()
         Queue.offerUnsafe(wake, undefined)
       })
       watcher.on("error", () => {
         watcher.close()
         if (watchers.get(path)?.watcher === watcher) watchers.delete(path)
-        incomplete()
+        complete = false
+        reported.since = undefined
         Queue.offerUnsafe(wake, undefined)
       })
       watchers.set(path, { watcher, identity })
     } catch {
-      incomplete()
+      // One folder without a watcher makes the watching incomplete.
     }
   }
-  /** Returns whether a folder is newly watched: changes in it before that were not reported. */
-  const follow = (folders: ReadonlyArray<Surveyed>): boolean => {
-    const wanted = new Map(folders.slice(0, maxWatched).map((folder) => [folder.path, folder]))
-    complete = wanted.size === folders.length
-    for (const [path, { identity, watcher }] of watchers) {
-      if (wanted.get(path)?.identity === identity) continue
+  /** After a survey: whether all that it found is watched, and nothing else. */
+  const settle = (found: Survey): void => {
+    for (const [path, { watcher }] of watchers) {
+      if (found.has(path)) continue
       watcher.close()
       watchers.delete(path)
     }
-    let added = false
-    for (const folder of wanted.values()) {
-      if (watchers.has(folder.path)) continue
-      watch(folder, folder === folders[0])
-      changed(folder.path)
-      added ||= watchers.has(folder.path)
+    complete = watchers.size === found.size
+    if (!complete || found.size === 0) reported.since = undefined
+    else if (reported.since === undefined || reported.folders.size > 2 * maxWatched) {
+      reported.folders.clear()
+      reported.since = count()
+      // What changed before in a folder that was not watched yet, no watcher has reported.
+      report()
     }
-    if (!complete || folders.length === 0) told.since = undefined
-    else if (told.since === undefined || told.folders.size > 2 * maxWatched) {
-      told.folders.clear()
-      told.since = count()
-    }
-    return added
   }
-  let known: Survey | undefined
+  let known: Survey = new Map()
   let pause = 0
   let wholeAt = Number.NEGATIVE_INFINITY
   while (true) {
     const start = yield* Clock.currentTimeMillis
-    const isWhole = known === undefined || !complete || start >= wholeAt
+    const isWhole = !complete || start >= wholeAt
     const looked = isWhole ? undefined : stale
     stale = new Set()
-    const found = yield* survey(root(), known ?? new Map(), looked)
-    const differing = [...found.values()].filter(({ path, state }) => known?.get(path)?.state !== state)
-    const isFirst = known === undefined
-    if (!isFirst && (differing.length > 0 || known!.size !== found.size)) {
-      for (const { path } of differing) told.folders.set(path, count())
-      tell()
+    const root = findRoot()
+    const found = yield* survey(root, known, looked, (path, identity) => watch(path, identity, path === root))
+    const differing = [...found.values()].filter(({ identity, path, state }) => {
+      const before = known.get(path)
+      return before?.state !== state || before.identity !== identity
+    })
+    if (differing.length > 0 || known.size !== found.size) {
+      for (const { path } of differing) reported.folders.set(path, count())
+      report()
     }
     known = found
-    if (follow([...found.values()]) && !isFirst) Queue.offerUnsafe(wake, undefined)
+    settle(found)
     const end = yield* Clock.currentTimeMillis
     if (isWhole) {
       const cost = end - start
@@ -192,21 +204,21 @@ const watchTier = Effect.fnUntraced(function*(
 })
 
 /** Two turns of the event loop: what the system had told before has reached its listeners. */
-const eventsTold = Effect.callback<void>((resume) => {
+const eventsRead = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
 
 export const watchTiers = (tiers: ReadonlyArray<WatchedTier>) => {
   let counted = 0
   const count = (): number => ++counted
-  const live = new Set<Told>()
+  const live = new Set<Reported>()
 
   const watched = (tier: WatchedTier, queue: Queue.Enqueue<Tier>) =>
     Effect.gen(function*() {
-      const told: Told = { tier: tier.tier, since: undefined, folders: new Map() }
-      live.add(told)
-      yield* Effect.addFinalizer(() => Effect.sync(() => live.delete(told)))
-      return yield* watchTier(tier, told, count, () => Queue.offerUnsafe(queue, tier.tier))
+      const reported: Reported = { tier: tier.tier, since: undefined, folders: new Map() }
+      live.add(reported)
+      yield* Effect.addFinalizer(() => Effect.sync(() => live.delete(reported)))
+      return yield* watchTier(tier, reported, count, () => Queue.offerUnsafe(queue, tier.tier))
     })
 
   /** Emits the tiers that changed, collected over a fifth of a second. Works only while somebody listens. */
@@ -218,16 +230,16 @@ export const watchTiers = (tiers: ReadonlyArray<WatchedTier>) => {
   )
 
   const changedSince = Effect.fnUntraced(function*(tier: Tier, mark: number | undefined) {
-    const isWatched = (told: Told) => told.tier === tier && told.since !== undefined
+    const isWatched = (reported: Reported) => reported.tier === tier && reported.since !== undefined
     if (![...live].some(isWatched)) return { mark: undefined, folders: undefined }
-    yield* eventsTold
-    const told = [...live].find(isWatched)
-    if (told?.since === undefined) return { mark: undefined, folders: undefined }
+    yield* eventsRead
+    const reported = [...live].find(isWatched)
+    if (reported?.since === undefined) return { mark: undefined, folders: undefined }
     return {
       mark: counted,
-      folders: mark === undefined || mark < told.since
+      folders: mark === undefined || mark < reported.since
         ? undefined
-        : new Set(Array.from(told.folders).flatMap(([folder, at]) => at > mark ? [folder] : []))
+        : new Set(Array.from(reported.folders).flatMap(([folder, at]) => at > mark ? [folder] : []))
     }
   })
 

@@ -60,7 +60,7 @@ interface TierState {
   lastRefresh: number
   /** What the last refresh found. */
   last: Refreshed
-  /** Passed to `changedSince` for the changes since that refresh began. */
+  /** Passed to `changedSince` for the changes since that refresh began. Undefined if the store cannot tell: the clock decides. */
   mark: number | undefined
   /** Whether something may have changed since that refresh began. */
   dirty: boolean
@@ -136,7 +136,6 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
   const selected = (tier: Tier | undefined) => states.filter((state) => tier === undefined || state.tier === tier)
 
   let refreshes = 0
-  let watching = false
   let watchStarted = false
 
   /**
@@ -150,20 +149,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
       Effect.sync(() => {
         for (const state of states) if (changed.includes(state.tier)) state.dirty = true
       })
-    const listen = Effect.sync(() => {
-      watching = true
-    }).pipe(
-      Effect.andThen(Stream.runForEach(store.changes, mark)),
-      Effect.ensuring(Effect.sync(() => {
-        watching = false
-      }))
-    )
-    // Changes made while the watchers were being set up are found by one more refresh.
-    const markAllLater = Effect.andThen(Effect.sleep("1 second"), mark(tiers))
-    return Effect.andThen(
-      Effect.forkIn(listen, layerScope, { startImmediately: true }),
-      Effect.forkIn(markAllLater, layerScope)
-    )
+    return Effect.forkIn(Stream.runForEach(store.changes, mark), layerScope, { startImmediately: true })
   })
 
   const close = (state: TierState) =>
@@ -229,7 +215,7 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   const due = (state: TierState, now: number): boolean =>
     state.dirty || state.last.items <= smallTier ||
-    (!watching && now - state.refreshedAt > Math.max(2000, 20 * state.last.millis))
+    (state.mark === undefined && now - state.refreshedAt > Math.max(2000, 20 * state.last.millis))
 
   const nowMillis = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos) / 1e6)
 
@@ -269,10 +255,10 @@ export const makeIn = Effect.fnUntraced(function*(files: Readonly<Record<Tier, s
 
   /** Marks a large tier that has changed: the stream of changes reports them only after a delay. */
   const markChanged = (state: TierState) =>
-    state.dirty || state.mark === undefined || state.last.items <= smallTier
+    state.dirty || state.last.items <= smallTier
       ? Effect.void
-      : Effect.map(store.changedSince(state.tier, state.mark), ({ folders }) => {
-        if (folders === undefined || folders.size > 0) state.dirty = true
+      : Effect.map(store.changedSince(state.tier, state.mark), ({ folders, mark }) => {
+        if (mark !== state.mark && (folders === undefined || folders.size > 0)) state.dirty = true
       })
 
   /** Returns at once if nothing can have changed, else when a refresh has ended. */

@@ -3,7 +3,6 @@
 // do. The rows are also kept in memory until another process writes to the index.
 import { Clock, Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { ItemParser } from "../../services/format/ItemParser.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -11,6 +10,7 @@ import type { ItemType, Tier } from "../../services/item/ItemId.ts"
 import type { ItemStore } from "../../services/item/ItemStore.ts"
 import { documentOf, fold } from "../../services/search/searchText.ts"
 import { LockUnavailable, type ProcessLock } from "../../services/workspace/ProcessLock.ts"
+import { changedAt, isSettled, stampOf, statOf } from "../files/believe.ts"
 import type { IndexedItem, SearchDatabase } from "./searchDatabase.ts"
 
 export interface Refreshed {
@@ -30,8 +30,6 @@ const turnSize = 8
 const stride = 256
 const knownStride = 8192
 const pageSize = 2048
-/** A file that changed this recently can change again without its times showing it. */
-const racyMillis = 2000
 
 const mainFile: Readonly<Record<ItemType, string>> = {
   directive: "SKILL.md",
@@ -40,8 +38,8 @@ const mainFile: Readonly<Record<ItemType, string>> = {
 }
 
 const statIdentity = (file: string): readonly [string, number] => {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  return stat === undefined ? ["", 0] : [`${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`, stat.ctimeMs]
+  const stat = statOf(file)
+  return stat === undefined ? ["", 0] : [stampOf(stat), changedAt(stat)]
 }
 
 /**
@@ -53,14 +51,10 @@ export type IdentityOf = (location: ItemLocation) => readonly [identity: string,
 /** By its file; for a folder, by that and its main file. By its digest if it is not on disk. */
 export const fileIdentity: IdentityOf = (location) => {
   if (location.source !== undefined) return [location.source.digest, Number.NEGATIVE_INFINITY]
-  try {
-    const [own, changed] = statIdentity(location.file)
-    if (location.kind === "file") return [own, changed]
-    const [main, mainChanged] = statIdentity(`${location.file}/${mainFile[location.type]}`)
-    return [`${own} ${main}`, Math.max(changed, mainChanged)]
-  } catch {
-    return ["", 0]
-  }
+  const [own, changed] = statIdentity(location.file)
+  if (own === "" || location.kind === "file") return [own, changed]
+  const [main, mainChanged] = statIdentity(`${location.file}/${mainFile[location.type]}`)
+  return main === "" ? ["", 0] : [`${own} ${main}`, Math.max(changed, mainChanged)]
 }
 
 interface Indexed {
@@ -153,7 +147,9 @@ export const makeRefreshTier = (
     }
     const rest = before === undefined ? yield* readRows(database) : new Map<string, Indexed>()
     if (locations.length - newlyListed.length < known.size) {
+      let passed = 0
       for (const [location, indexed] of known) {
+        if (++passed % knownStride === 0) yield* Effect.yieldNow
         if (indexed.seen === comparison) continue
         known.delete(location)
         rest.set(keyOf(location), indexed)
@@ -189,7 +185,7 @@ export const makeRefreshTier = (
     // Before reading: a change in between is then found by the next refresh.
     const [seen, changed] = identityOf(location)
     const now = yield* Clock.currentTimeMillis
-    const identity = Math.abs(now - changed) < racyMillis ? "" : seen
+    const identity = isSettled(changed, now) ? seen : ""
     const snapshot = yield* Effect.orElseSucceed(services.store.read(location), () => undefined)
     const digest = snapshot?.digest ?? ""
     if (indexed !== undefined && digest !== "" && (yield* digestIn(database, indexed.row)) === digest) {

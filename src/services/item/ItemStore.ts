@@ -54,7 +54,10 @@ export class ItemStore extends Context.Service<ItemStore, {
   readonly read: (location: ItemLocation) => Effect.Effect<ItemSnapshot, ItemInvalid | ItemUnreadable>
   /** The folder in which a new item of this tier would be found. `None` for the project tier without a project. */
   readonly rootOf: (tier: Tier) => Option.Option<string>
-  /** Emits after changes on disk below any tier (debounced to within a second), while there is a subscriber. */
+  /**
+   * Emits after changes in a tier's folders that can hold items (debounced to within a second), while there is a
+   * subscriber, and once all of them are watched: what changed before may not have been seen.
+   */
   readonly changes: Stream.Stream<ReadonlyArray<Tier>>
   /**
    * What has changed below a tier since `mark`, at once: `changes` collects for a while first. Known only while somebody

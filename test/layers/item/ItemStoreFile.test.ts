@@ -275,13 +275,56 @@ describe("limits", () => {
     ))
 })
 
-describe("changes", () => {
-  const next = (store: ItemStore["Service"]) =>
+it.effect("a linked item is the same object in every listing, until it links to another file", () =>
+  using((disk, store) =>
     Effect.gen(function*() {
-      const fiber = yield* Effect.forkChild(Stream.runHead(store.changes))
-      yield* Effect.sleep(Duration.millis(400))
-      return fiber
+      for (const name of ["a", "b"]) disk.write("project", `tools/real/${name}.py`, "x\n")
+      const link = `${disk.root("project")}/tools/link.py`
+      Fs.symlinkSync("real/a.py", link)
+      yield* settle
+      const linked = Effect.map(store.list({ tier: "project" }), (found) => found.find(({ id }) => id === "link"))
+      yield* linked
+      const first = yield* linked
+      assert.isDefined(first)
+      assert.strictEqual(yield* linked, first)
+      Fs.rmSync(link)
+      Fs.symlinkSync("real/b.py", link)
+      assert.strictEqual((yield* linked)?.file, `${disk.root("project")}/tools/real/b.py`)
+      Fs.renameSync(`${disk.root("project")}/tools/real`, `${disk.root("project")}/tools/other`)
+      assert.isUndefined(yield* linked)
     })
+  ))
+
+describe("changes", () => {
+  /** What is told once everything is watched, and that has been told. */
+  const listen = Effect.fnUntraced(function*(store: ItemStore["Service"]) {
+    const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
+    yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
+    yield* Queue.take(told)
+    yield* Effect.sleep(Duration.millis(400))
+    yield* Queue.clear(told)
+    return told
+  })
+
+  const watched = (store: ItemStore["Service"]) =>
+    Effect.suspend(() => store.changedSince("project", undefined)).pipe(
+      Effect.repeat({ until: ({ mark }) => mark !== undefined, schedule: Schedule.spaced("5 millis") })
+    )
+
+  /** The folders that were told since a mark, below the project's root. */
+  const toldSince = (disk: Disk, store: ItemStore["Service"], mark: number | undefined) =>
+    Effect.map(
+      store.changedSince("project", mark),
+      ({ folders }) => folders && Array.from(folders, (f) => f.slice(disk.root("project").length + 1)).toSorted()
+    )
+
+  /** Waits until no folder was told for three looks. */
+  const quiet = (store: ItemStore["Service"]) =>
+    Effect.suspend(() => store.changedSince("project", undefined)).pipe(
+      Effect.tap(() => Effect.sleep(Duration.millis(350))),
+      Effect.flatMap(({ mark }) => store.changedSince("project", mark)),
+      Effect.repeat({ until: ({ folders }) => folders?.size === 0 })
+    )
 
   it.live("an edit, a new file, a new folder and a removal are told within a second", () =>
     using((disk, store) =>
@@ -295,10 +338,9 @@ describe("changes", () => {
           ["project", () => Fs.rmSync(`${disk.root("project")}/tools/a`, { recursive: true })]
         ]
         for (const [tier, act] of acts) {
-          const fiber = yield* next(store)
+          const told = yield* listen(store)
           act()
-          const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(1)))
-          assert.deepStrictEqual(told._tag === "Some" ? told.value : [], [tier])
+          assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(1)), [tier])
         }
       })
     ))
@@ -308,9 +350,7 @@ describe("changes", () => {
       Effect.gen(function*() {
         const folder = `${disk.root("project")}/tools/a`
         disk.write("project", "tools/a/x.py", "x\n")
-        const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
-        yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
-        yield* Effect.sleep(Duration.millis(400))
+        const told = yield* listen(store)
         Fs.rmSync(folder, { recursive: true })
         disk.write("project", "tools/a/x.py", "y\n")
         yield* Effect.timeout(Queue.take(told), Duration.seconds(1))
@@ -325,13 +365,12 @@ describe("changes", () => {
     using((disk, store) =>
       Effect.gen(function*() {
         disk.write("project", "tools/x.py", "x\n")
-        const fiber = yield* next(store)
+        const told = yield* listen(store)
         disk.write("project", "logs/audit/x.jsonl", "x\n")
         yield* Effect.sleep(Duration.millis(700))
-        assert.isUndefined(fiber.pollUnsafe())
+        assert.strictEqual(yield* Queue.size(told), 0)
         disk.write("user", "tools/late.py", "x\n")
-        const told = yield* Fiber.join(fiber).pipe(Effect.timeout(Duration.seconds(2)))
-        assert.deepStrictEqual(told._tag === "Some" ? told.value : [], ["user"])
+        assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(2)), ["user"])
       })
     ))
 
@@ -343,17 +382,9 @@ describe("changes", () => {
           for (const name of ["a", "b"]) disk.write("project", `tools/${name}/x.py`, "x\n")
           const none = { mark: undefined, folders: undefined }
           assert.deepStrictEqual(yield* store.changedSince("project", undefined), none)
-          const watched = Effect.suspend(() => store.changedSince("project", undefined)).pipe(
-            Effect.repeat({ until: ({ mark }) => mark !== undefined, schedule: Schedule.spaced("5 millis") })
-          )
-          const since = (mark: number | undefined) =>
-            Effect.map(
-              store.changedSince("project", mark),
-              ({ folders }) =>
-                folders && Array.from(folders, (f) => f.slice(disk.root("project").length + 1)).toSorted()
-            )
+          const since = (mark: number | undefined) => toldSince(disk, store, mark)
           const listening = yield* Effect.forkChild(Stream.runDrain(store.changes))
-          const { folders, mark } = yield* watched
+          const { folders, mark } = yield* watched(store)
           assert.isUndefined(folders, "from before every folder was watched")
           assert.deepStrictEqual(yield* since(mark), [])
           disk.write("project", "tools/a/x.py", "y\n")
@@ -366,9 +397,143 @@ describe("changes", () => {
           yield* Fiber.interrupt(listening)
           assert.deepStrictEqual(yield* store.changedSince("project", later), none)
           yield* Effect.forkChild(Stream.runDrain(store.changes))
-          yield* watched
+          yield* watched(store)
           assert.isUndefined(yield* since(later), "nobody watched in between")
         })
       )
   )
+
+  const swaps: Readonly<Record<string, (root: string) => void>> = {
+    "a folder": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/vendor2`, `${root}/tools/vendor`)
+    },
+    "a folder that was outside": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/away`)
+      Fs.renameSync(`${root}/outside`, `${root}/tools/vendor`)
+    },
+    "a folder by a copy": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.cpSync(`${root}/tools/old`, `${root}/tools/vendor`, { recursive: true, preserveTimestamps: true })
+    },
+    "a folder by itself, moved away and back": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/old`, `${root}/tools/vendor`)
+    },
+    "two folders with each other": (root) => {
+      Fs.renameSync(`${root}/tools/vendor`, `${root}/tools/old`)
+      Fs.renameSync(`${root}/tools/vendor2`, `${root}/tools/vendor`)
+      Fs.renameSync(`${root}/tools/old`, `${root}/tools/vendor2`)
+    },
+    "a folder in the middle": (root) => {
+      Fs.renameSync(`${root}/tools/vendor/sub`, `${root}/tools/vendor/old`)
+      Fs.renameSync(`${root}/tools/vendor2/sub`, `${root}/tools/vendor/sub`)
+    },
+    "the type folder": (root) => {
+      Fs.renameSync(`${root}/tools`, `${root}/old`)
+      Fs.renameSync(`${root}/other`, `${root}/tools`)
+    },
+    "the tier's folder": (root) => {
+      Fs.cpSync(root, `${root}2`, { recursive: true })
+      Fs.renameSync(root, `${root}3`)
+      Fs.renameSync(`${root}2`, root)
+    }
+  }
+  describe.skipIf(process.platform !== "linux")("an edit below what was put in another's place is told", () => {
+    for (const [name, swap] of Object.entries(swaps)) {
+      it.live(name, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            for (const top of ["tools/vendor", "tools/vendor2", "outside", "other/vendor"]) {
+              disk.write("project", `${top}/sub/deep/x.py`, "x\n")
+            }
+            yield* Effect.forkChild(Stream.runDrain(store.changes))
+            yield* watched(store)
+            // The look after this one is the first that believes what it knows of the other folders.
+            disk.write("project", "tools/other.py", "x\n")
+            yield* quiet(store)
+            swap(disk.root("project"))
+            yield* quiet(store)
+            const { mark } = yield* store.changedSince("project", undefined)
+            Fs.appendFileSync(`${disk.root("project")}/tools/vendor/sub/deep/x.py`, "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/vendor/sub/deep"])
+          })
+        ))
+    }
+  })
+
+  describe.skipIf(process.platform !== "linux")("only folders that can hold items are watched", () => {
+    const others: Readonly<Record<string, string>> = {
+      "installed packages": "tools/node_modules/p",
+      "installed packages in a category": "tools/web/node_modules/p",
+      "compiled Python": "tools/web/__pycache__/p",
+      "a hidden folder": "tools/.git/objects",
+      "a hidden folder of notes": "knowledge/.obsidian/plugins",
+      "a name that is no category": "tools/my tools/p",
+      "a folder tool's own folders": "tools/web/fetch/lib",
+      "folders below those of a folder tool": "tools/web/fetch/lib/deep/er"
+    }
+    for (const [name, folder] of Object.entries(others)) {
+      it.live(name, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            disk.write("project", "tools/web/fetch/tool.yaml", "version: 1.0.0\n")
+            disk.write("project", "tools/web/x.py", "x\n")
+            disk.write("project", `${folder}/x.py`, "x\n")
+            yield* Effect.forkChild(Stream.runDrain(store.changes))
+            const { mark } = yield* watched(store)
+            disk.write("project", `${folder}/x.py`, "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), [])
+            disk.write("project", "tools/web/x.py", "y\n")
+            disk.write("project", "tools/web/fetch/tool.yaml", "version: 1.0.1\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/web", "tools/web/fetch"])
+          })
+        ))
+    }
+
+    it.live("a folder tool that loses its tool.yaml is watched whole, and one that gets it is not", () =>
+      using((disk, store) =>
+        Effect.gen(function*() {
+          const manifest = "tools/web/tool.yaml"
+          const file = "tools/web/lib/x.py"
+          disk.write("project", manifest, "version: 1.0.0\n")
+          disk.write("project", file, "x\n")
+          yield* Effect.forkChild(Stream.runDrain(store.changes))
+          yield* watched(store)
+          Fs.rmSync(`${disk.root("project")}/${manifest}`)
+          yield* quiet(store)
+          const { mark } = yield* watched(store)
+          disk.write("project", file, "y\n")
+          assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/web/lib"])
+          disk.write("project", manifest, "version: 1.0.0\n")
+          yield* quiet(store)
+          const later = (yield* watched(store)).mark
+          disk.write("project", file, "z\n")
+          assert.deepStrictEqual(yield* toldSince(disk, store, later), [])
+        })
+      ))
+  })
+
+  describe.skipIf(process.platform !== "linux")("a change while the watchers are set up is told", () => {
+    for (const turns of [1, 2, 4, 8, 16, 32, 64, 128, 256]) {
+      it.live(`after ${turns} turns`, () =>
+        using((disk, store) =>
+          Effect.gen(function*() {
+            for (let i = 0; i < 300; i++) disk.write("project", `tools/f${i}/x.py`, "x\n")
+            const told = yield* Queue.unbounded<ReadonlyArray<Tier>>()
+            yield* Effect.forkChild(Stream.runForEach(store.changes, (tiers) => Queue.offer(told, tiers)))
+            for (let i = 0; i < turns; i++) yield* Effect.yieldNow
+            assert.isUndefined((yield* store.changedSince("project", undefined)).mark)
+            disk.write("project", "tools/f299/x.py", "y\n")
+            disk.write("project", "tools/f0/new/x.py", "x\n")
+            assert.deepStrictEqual(yield* Effect.timeout(Queue.take(told), Duration.seconds(2)), ["project"])
+            yield* watched(store)
+            yield* quiet(store)
+            const { mark } = yield* watched(store)
+            disk.write("project", "tools/f0/new/x.py", "y\n")
+            assert.deepStrictEqual(yield* toldSince(disk, store, mark), ["tools/f0/new"])
+          })
+        ))
+    }
+  })
 })

@@ -1,7 +1,7 @@
 // A tier of more items than are compared at every search: what a search sees of a change, at once and without a look at
 // every file.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
@@ -28,7 +28,7 @@ description: ${description}
 `
 
 /** 600 notes in six folders, all of them older than the two seconds in which times are not believed. */
-const world = Effect.gen(function*() {
+const worldWith = Effect.fnUntraced(function*(asSeen: (store: ItemStore["Service"]) => ItemStore["Service"]) {
   const root = yield* temporary
   const at = (path: string) => join(root, "project/.ai", path)
   const put = (path: string, text: string) => {
@@ -47,7 +47,7 @@ const world = Effect.gen(function*() {
     userHome: root
   })
   const layer = Layer.fresh(ItemIndexSqlite.layer).pipe(
-    Layer.provideMerge(Layer.fresh(ItemStoreFile.layer)),
+    Layer.provideMerge(Layer.effect(ItemStore, Effect.map(ItemStoreFile.make, asSeen))),
     Layer.provide(ItemParserBuiltin.layerNoProcess),
     Layer.provide([ExtractorsMemory.layer, WorkspaceMemory.layerWith(join(root, "project")), ProcessLockSqlite.layer]),
     Layer.provide(home)
@@ -61,10 +61,15 @@ const world = Effect.gen(function*() {
     while ((yield* store.changedSince("project", undefined)).mark === undefined) yield* Effect.yieldNow
   })
   yield* index.refresh()
-  yield* watched
-  yield* TestClock.adjust("2 seconds")
-  assert.deepStrictEqual(yield* ids("giraffe"), ["giraffe"])
   return { root, at, put, ids, index, store, watched }
+})
+
+const world = Effect.gen(function*() {
+  const here = yield* worldWith((store) => store)
+  yield* here.watched
+  yield* TestClock.adjust("2 seconds")
+  assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe"])
+  return here
 })
 
 type World = Effect.Success<typeof world>
@@ -182,3 +187,73 @@ describe.skipIf(process.platform !== "linux")("a search of a large tier sees at 
       assert.strictEqual((yield* here.index.refresh()).changed, 0)
     }), 30_000)
 })
+
+describe("a tier that the store cannot watch", () => {
+  it.effect("is compared with the disk by the clock, although the store listens", () =>
+    Effect.gen(function*() {
+      const here = yield* worldWith((store) =>
+        ItemStore.of({
+          ...store,
+          changes: Stream.never,
+          changedSince: () => Effect.succeed({ mark: undefined, folders: undefined })
+        })
+      )
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe"])
+      for (const n of [1, 2, 3]) {
+        fs.appendFileSync(here.at(`knowledge/group_${n}/note_${n}.md`), `zebra\n`)
+        yield* TestClock.adjust("10 minutes")
+        assert.strictEqual((yield* here.ids("zebra")).length, n)
+      }
+    }), 30_000)
+})
+
+it.effect(
+  "an item whose file changed in the future, by the clock, is not believed to be as it was",
+  () =>
+    Effect.gen(function*() {
+      const read: Array<string> = []
+      const here = yield* worldWith((store) =>
+        ItemStore.of({
+          ...store,
+          read: (location) => Effect.tap(store.read(location), Effect.sync(() => read.push(location.id)))
+        })
+      )
+      yield* TestClock.setTime(Date.now() - 3_600_000)
+      here.put("knowledge/group_2/fresh.md", note("zebra"))
+      yield* here.index.refresh()
+      read.length = 0
+      yield* here.index.refresh()
+      assert.deepStrictEqual(read, ["fresh"])
+      yield* TestClock.setTime(Date.now() + 3_600_000)
+      yield* here.index.refresh()
+      read.length = 0
+      yield* here.index.refresh()
+      assert.deepStrictEqual(read, [])
+    }),
+  30_000
+)
+
+it.effect(
+  "what was written before a tier was watched is found by the first search after",
+  () =>
+    Effect.gen(function*() {
+      let isWatched = false
+      const here = yield* worldWith((store) =>
+        ItemStore.of({
+          ...store,
+          changes: Stream.never,
+          changedSince: (_tier, mark) =>
+            Effect.sync(() => ({
+              mark: isWatched ? 1 : undefined,
+              folders: mark === undefined ? undefined : new Set<string>()
+            }))
+        })
+      )
+      assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe"])
+      fs.appendFileSync(here.at("knowledge/group_1/note_1.md"), "giraffe\n")
+      isWatched = true
+      assert.deepStrictEqual(yield* here.ids("giraffe"), ["giraffe", "note_1"])
+    }),
+  30_000
+)
