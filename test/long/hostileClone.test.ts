@@ -373,7 +373,7 @@ describe("the clone that a person trusted by mistake", () => {
     for (const [manager] of managers) {
       const { code: why, text } = await execute(`climb_${manager}`)
       assert.strictEqual(why, "REQUIREMENTS_MISSING", text)
-      assert.include(text, "is not a version")
+      assert.include(text, `the version requested from ${manager} is not valid`)
     }
     assert.isFalse(fs.existsSync(join(world.root, "climbed")))
     assert.deepStrictEqual(hostile.escaped(), [])
