@@ -30,6 +30,7 @@ export const normalize = (text: string): string => {
     })
     .replaceAll(/(?<=\binterpreter here is )\d[\w.+]*/g, "3.12.4")
     .replaceAll(/(?<=\bport |\b127\.0\.0\.1:)\d+/g, "8080")
+    .replaceAll(/(?<=\blogs\/audit\/)\d{4}-\d{2}-\d{2}/g, "2026-01-31")
 }
 
 interface JsonSchema {
