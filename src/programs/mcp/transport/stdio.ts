@@ -66,7 +66,7 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
       })
     const refuse = (refusal: Refusal) => write(encodeRefusal(refusal))
 
-    /** A defect in the library costs one message, and not the ear for all that follow. */
+    /** After a defect in the library, only one message is lost: the next ones are still read. */
     const takeLines = (taken: ReadonlyArray<Line>): Effect.Effect<void> =>
       Effect.forEach(
         taken,
