@@ -1,6 +1,7 @@
 // A whole kernel without disk, keychain and processes: the same proxy, parsers, templates and schemas, but items are a
 // map and programs are functions. For tests of items and of programs that embed Kiwi.
 import { Effect, Layer } from "effect"
+import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
@@ -38,6 +39,7 @@ import type { Signer } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
@@ -151,6 +153,7 @@ const compose = <Replaced extends KernelServices, E>(
     )),
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, OutputsMemory.layer),
+      choose(ApprovalStore, ApprovalStoreMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer)
     )),
     Layer.provideMerge(

@@ -1,5 +1,6 @@
 // One project's part of the kernel's graph. Every service is named with its layer, so that a program can replace it.
 import { Duration, Effect, Layer } from "effect"
+import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
@@ -24,6 +25,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesFile from "./dependency/DependenciesFile.ts"
@@ -91,6 +93,7 @@ export const composeProject = <E = never>(
     )),
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, layerOutputs),
+      choose(ApprovalStore, ApprovalStoreMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer)
     )),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),

@@ -56,15 +56,24 @@ export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 
 // A call: the input and output of ToolProxy, and every error.
+export type { ApprovalAnswer, ApprovalError, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
+export {
+  ApprovalExpired,
+  ApprovalPending,
+  ApprovalRejected,
+  ApprovalStore
+} from "../services/approval/ApprovalStore.ts"
 export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
 export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
+export type { Access } from "../services/capability/Access.ts"
+export { showAccess } from "../services/capability/Access.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
-export type { Allowed } from "../services/permission/PermissionGate.ts"
+export type { Ask, Decision } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
-export type { BuiltinHandler } from "../services/primitive/Builtins.ts"
+export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,

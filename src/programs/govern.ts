@@ -68,7 +68,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       const found = yield* find((more) => {
         subject = { ...subject, ...more }
       })
-      rule = (yield* gate.allow(caller, found.action)).rule
+      rule = (yield* gate.decide(caller, found.action)).rule
       return yield* perform(found)
     })
   )
@@ -99,7 +99,7 @@ export const governRead = Effect.fnUntraced(
     let rule: string | undefined
     return yield* Effect.gen(function*() {
       const found = yield* find
-      rule = (yield* gate.allow(caller, found.action)).rule
+      rule = (yield* gate.decide(caller, found.action)).rule
       return yield* perform(found)
     }).pipe(
       Effect.onExit(Effect.fnUntraced(function*(exit) {

@@ -13,6 +13,7 @@ import type { HumanGate } from "../services/trust/HumanAct.ts"
 import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
+export * as ApprovalStoreMemory from "../layers/approval/ApprovalStoreMemory.ts"
 export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
 export * as ChainResolverStore from "../layers/chain/ChainResolverStore.ts"
 export * as DependenciesMemory from "../layers/dependency/DependenciesMemory.ts"

@@ -39,7 +39,10 @@ describe("a name of Kiwi's own is refused when the kernel is opened:", () => {
         const folder = yield* temporary
         const builtins = new Map([["mine", answer], [name, answer]])
         const options = { home: `${folder}/home`, userSpace: `${folder}/user` }
-        const replace = Layer.succeed(Builtins, Builtins.of({ handlers: builtins }))
+        const replace = Layer.succeed(
+          Builtins,
+          Builtins.of({ handlers: new Map(Array.from(builtins, ([id, run]) => [id, { run }])) })
+        )
         const kernels: ReadonlyArray<Layer.Layer<never, unknown>> = [
           Kernel.layer({ ...options, builtins }),
           Kernel.layer({ ...options, replace }),
@@ -222,6 +225,6 @@ describe("a handler's own error is the cause, and what the caller is told:", () 
           )
         )
       )
-      assert.deepInclude(yield* handlers.get("mine")!(inputFor({})), { data: "object" })
+      assert.deepInclude(yield* handlers.get("mine")!.run(inputFor({})), { data: "object" })
     }))
 })

@@ -67,6 +67,7 @@ const storeSecret = Effect.gen(function*() {
 const says = call("say")
 /** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
 const uses = {
+  ApprovalStore: [embed.ApprovalStore, says],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
@@ -156,7 +157,7 @@ describe("a service that is replaced is asked, in place of the kernel's own:", (
 const refusal = Layer.succeed(
   PermissionGate,
   PermissionGate.of({
-    allow: (_caller, action) =>
+    decide: (_caller, action) =>
       new PermissionDenied({
         what: embed.showAction(action),
         rule: "closed",

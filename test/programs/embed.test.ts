@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import * as Embed from "../../src/programs/embed.ts"
 import type {
+  ApprovalError,
   AuditUnavailable,
   HomeRefused,
   ItemAmbiguous,
@@ -47,6 +48,7 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | ItemUnreadable
     | ProjectRestricted
     | PermissionDenied
+    | ApprovalError
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -77,7 +79,14 @@ it("every error of the union is told apart by its tag, and every reason of a cha
       ({ remediation }) => Effect.succeed(remediation)
     ),
     Effect.catchTag(
-      ["ProjectRestricted", "PermissionDenied", "AuditUnavailable"],
+      [
+        "ProjectRestricted",
+        "PermissionDenied",
+        "ApprovalPending",
+        "ApprovalRejected",
+        "ApprovalExpired",
+        "AuditUnavailable"
+      ],
       ({ remediation }) => Effect.succeed(remediation)
     )
   )

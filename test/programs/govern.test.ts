@@ -78,13 +78,13 @@ const world = () => {
   const gate = Layer.succeed(
     PermissionGate,
     PermissionGate.of({
-      allow: (by, action) => {
+      decide: (by, action) => {
         made.asked.push(action)
         return action._tag === made.denies
           ? Effect.fail(
             new PermissionDenied({ what: showAction(action), rule: "not-today", reason: "not today", hint: "Wait" })
           )
-          : PermissionGateDefault.make.allow(by, action)
+          : PermissionGateDefault.make.decide(by, action)
       }
     })
   )

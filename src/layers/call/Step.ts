@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
+import type { Access } from "../../services/capability/Access.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
@@ -11,6 +12,7 @@ import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResol
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
+import type { Ask } from "../../services/permission/PermissionGate.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
@@ -36,6 +38,8 @@ export interface Resolved extends Begun {
   /** One for each link of the chain. */
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string
+  /** What a person has to agree to before the call goes on. */
+  readonly asks: ReadonlyArray<Ask>
 }
 
 export type Packages =
@@ -46,6 +50,8 @@ export type Packages =
 export interface Prepared extends Resolved {
   /** Validated, with the defaults of the schema. */
   readonly parameters: Schema.JsonObject
+  /** What the call would touch, beginning with the tool itself. */
+  readonly accesses: ReadonlyArray<Access>
   readonly interpreter: InterpreterAnswer
   /** The packages that the chain declares; undefined if it declares none. */
   readonly packages: Packages | undefined

@@ -49,7 +49,7 @@ const day = 86_400_000
 const performAlone = (caller: Caller, change: "freeze" | "prune") =>
   Effect.fnUntraced(function*<A, E>({ perform, request, tools }: LockChange<A, E>) {
     const gate = yield* PermissionGate
-    yield* gate.allow(caller, { _tag: "ChangeLocks", change, tools })
+    yield* gate.decide(caller, { _tag: "ChangeLocks", change, tools })
     yield* requireAct(request, undefined)
     return yield* perform(undefined)
   })

@@ -7,7 +7,7 @@ import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
-import type { Allowed } from "../../services/permission/PermissionGate.ts"
+import type { Decision } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
 
@@ -47,7 +47,7 @@ const ruleOf = (by: SignedBy | undefined): string =>
     ? "signed-by-you"
     : "signed-as-you"
 
-const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDenied> => {
+const decideRun = (action: ActionOf<"Run">): Effect.Effect<Decision, PermissionDenied> => {
   const { chain, verified } = action
   const { location, toolType } = chain.leaf.tool
   const what = showAction(action)
@@ -80,18 +80,18 @@ const decideRun = (action: ActionOf<"Run">): Effect.Effect<Allowed, PermissionDe
       })
     )
   }
-  return Effect.succeed({ rule: ruleOf(by[0]) })
+  return Effect.succeed({ rule: ruleOf(by[0]), asks: [] })
 }
 
 /** Signing shows the variables that a tool declares, so everybody who signed a link as a person agreed to this. */
-const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Allowed, PermissionDenied> => {
+const decideSecret = (action: ActionOf<"UseSecret">): Effect.Effect<Decision, PermissionDenied> => {
   const { chain, verified } = action
   const foreign = chain.links.findIndex((_, index) => {
     const by = verified[index]?.by
     return by === undefined || !isYours(by)
   })
   const link = chain.links[foreign]
-  if (link === undefined) return Effect.succeed({ rule: "secrets-for-your-own" })
+  if (link === undefined) return Effect.succeed({ rule: "secrets-for-your-own", asks: [] })
   const place = showLocation(link.tool.location)
   return Effect.fail(
     new PermissionDenied({
@@ -120,12 +120,12 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
 }
 
 export const make = PermissionGate.of({
-  allow: (_caller, action) =>
+  decide: (_caller, action) =>
     action._tag === "Run"
       ? decideRun(action)
       : action._tag === "UseSecret"
       ? decideSecret(action)
-      : Effect.succeed({ rule: rules[action._tag] })
+      : Effect.succeed({ rule: rules[action._tag], asks: [] })
 })
 
 export const layer = Layer.succeed(PermissionGate, make)

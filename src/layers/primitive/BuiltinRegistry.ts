@@ -1,22 +1,25 @@
 // The `builtin` primitive: finds the handler that a config names, and runs it. It knows no domain with handlers: a
 // kernel's graph registers them.
 import { Effect, Exit, Layer, Result, Schema } from "effect"
+import type { Access } from "../../services/capability/Access.ts"
+import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
-import type { BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
+import type { Builtin, BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
-import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import type { AccessInput, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 
 export const layerWith = (handlers: ReadonlyMap<string, BuiltinHandler>) =>
-  Layer.succeed(Builtins, Builtins.of({ handlers }))
+  Layer.sync(Builtins, () => Builtins.of({ handlers: new Map(Array.from(handlers, ([name, run]) => [name, { run }])) }))
 
 export const layer = layerWith(new Map())
 
 type Answer = Effect.Success<ReturnType<BuiltinHandler>>
-type ServicesOf<D> = D extends BuiltinHandlers<infer R> ? R : never
+type ServicesOfOne<H> = H extends BuiltinHandler<infer R> ? R : H extends Builtin<infer R> ? R : never
+type ServicesOf<D> = ServicesOfOne<D[keyof D]>
 
 /**
  * Adds handlers to those already registered. A duplicate name is refused. The handlers run with the services that the
@@ -29,12 +32,18 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const handlers = new Map((yield* Builtins).handlers)
       const context = yield* Effect.context<ServicesOf<D[number]>>()
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
-      for (const [name, handler] of added) {
+      for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        handlers.set(name, (input) => {
-          const answer = handler(input)
-          // An effect that has finished needs no services, and providing them costs a microsecond.
-          return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
+        const { accesses, run } = typeof builtin === "function" ? { run: builtin, accesses: undefined } : builtin
+        handlers.set(name, {
+          run: (input) => {
+            const answer = run(input)
+            // An effect that has finished needs no services, and providing them costs a microsecond.
+            return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
+          },
+          ...(accesses === undefined
+            ? {}
+            : { accesses: (input: AccessInput) => Effect.provideContext(accesses(input), context) })
         })
       }
       return Builtins.of({ handlers })
@@ -47,7 +56,7 @@ const decodeConfig = Schema.decodeUnknownResult(Config)
 export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inline" | "spill">) {
   const builtins = yield* Builtins
   const ask = askBuiltin(yield* Outputs, limits)
-  const find = Effect.fnUntraced(function*(input: PrimitiveInput) {
+  const find = Effect.fnUntraced(function*(input: AccessInput) {
     const config = decodeConfig(input.config)
     const handler = Result.isSuccess(config) ? builtins.handlers.get(config.success.handler) : undefined
     if (handler !== undefined) return handler
@@ -60,6 +69,17 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), (handler) => ask(String(input.config["handler"]), handler, input))
-  return { run, find }
+    Effect.flatMap(find(input), ({ run }) => ask(String(input.config["handler"]), run, input))
+  const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
+    Effect.flatMap(find(input), (builtin) =>
+      builtin.accesses === undefined
+        ? Effect.succeed([])
+        : Effect.mapError(builtin.accesses(input), (cause) =>
+          new BuiltinFailed({
+            tool: input.tool,
+            issue: cause.message,
+            hint: cause.remediation ?? loadCall("tool", input.tool),
+            cause
+          })))
+  return { run, find, accesses }
 })

@@ -2,8 +2,10 @@
 // limit.
 import { Clock, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
+import type { Access } from "../../services/capability/Access.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import {
+  type AccessInput,
   type PrimitiveError,
   type PrimitiveHandler,
   type PrimitiveInput,
@@ -39,7 +41,10 @@ type Subprocess = Effect.Success<ReturnType<typeof SubprocessNode.make>>
 interface Entry {
   readonly run: PrimitiveHandler
   readonly plan: (input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
+  readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, PrimitiveError>
 }
+
+const touchesNothing = Effect.succeed([])
 
 const timed = (run: PrimitiveHandler): PrimitiveHandler =>
   Effect.fnUntraced(function*(input) {
@@ -104,7 +109,8 @@ export const makeWith = Effect.fnUntraced(function*(
     }],
     ["builtin", {
       run: timed(builtin.run),
-      plan: (input) => Effect.as(builtin.find(input), { primitive: "builtin", environment: [] })
+      plan: (input) => Effect.as(builtin.find(input), { primitive: "builtin", environment: [] }),
+      accesses: builtin.accesses
     }]
   ])
   const known = [...table.keys()]
@@ -115,6 +121,7 @@ export const makeWith = Effect.fnUntraced(function*(
   return Primitives.of({
     run: (primitive, input) => Effect.flatMap(entry(primitive), ({ run }) => run(input)),
     plan: (primitive, input) => Effect.flatMap(entry(primitive), ({ plan }) => plan(input)),
+    accesses: (primitive, input) => table.get(primitive)?.accesses?.(input) ?? touchesNothing,
     known
   })
 })

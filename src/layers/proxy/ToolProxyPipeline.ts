@@ -9,6 +9,7 @@ import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
+import { approve } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, Steps, take, takeAll } from "../call/Step.ts"
@@ -18,7 +19,7 @@ import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
 import { resolveSecrets } from "../identity/secretSteps.ts"
 import { pinCopies, refuseGoingBack, refuseHiding, verifyLinks } from "../integrity/integritySteps.ts"
 import { checkLock, chooseLockMode } from "../lockfile/lockSteps.ts"
-import { permit } from "../permission/permissionSteps.ts"
+import { findAccesses, permit, permitSecrets } from "../permission/permissionSteps.ts"
 import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
 import { runPrimitive, shapeResult } from "../primitive/steps/effectSteps.ts"
 import { isolate } from "../primitive/steps/isolationSteps.ts"
@@ -70,6 +71,7 @@ const steps = Steps.from
   .traced("refuseHiding", refuseHiding, "it hides no other item without consent")
   .traced("acceptChildren", acceptChildren, "each runtime runs such a tool")
   .called("validateParameters", validateParameters)
+  .called("findAccesses", findAccesses)
   .traced("permit", permit, "a rule lets you run it")
   .traced("findInterpreter", findInterpreter)
   .traced("findPackages", findPackages)
@@ -80,6 +82,8 @@ const steps = Steps.from
   )
   .traced("checkLock", checkLock, "its lockfile does not refuse it")
   .traced("isolate", isolate, "nobody but its signer chooses what it runs")
+  .traced("permitSecrets", permitSecrets)
+  .called("approve", approve)
   .called("resolveSecrets", resolveSecrets)
   .called("pinCopies", pinCopies)
   .called("renderConfig", renderConfig)
@@ -130,13 +134,14 @@ export const make = Effect.gen(function*() {
       }
       if (step.says !== undefined) passed.push(step.name)
     }
-    const { dependencies, env, isolation, resolved, rule, verified = [], warnings } = facts
+    const { asks = [], dependencies, env, isolation, resolved, rule, verified = [], warnings } = facts
     return {
       passed,
       blocked,
       resolved,
       verified,
       rule,
+      asks,
       env,
       dependencies,
       isolation,

@@ -1,5 +1,6 @@
 // What a caller asks to do: the input of PermissionGate's decisions. For running and following, it contains what was
 // verified; for reading, what was asked for.
+import type { Access } from "../capability/Access.ts"
 import type { Chain } from "../chain/Chain.ts"
 import type { Verified } from "../integrity/Verifier.ts"
 import type { ItemLocation } from "../item/Item.ts"
@@ -13,7 +14,8 @@ interface Proved {
 }
 
 export type Action =
-  | { readonly _tag: "Run" } & Proved
+  /** `accesses`: what the call would touch, beginning with the tool itself. */
+  | { readonly _tag: "Run"; readonly accesses: ReadonlyArray<Access> } & Proved
   /** The chain's tool receives the secret with this name: the capability `secret.use{name}`. */
   | { readonly _tag: "UseSecret"; readonly name: string } & Proved
   /** A directive's steps or a knowledge entry are returned, to act on. */

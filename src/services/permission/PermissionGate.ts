@@ -1,7 +1,8 @@
-// Decides who may do what, with one method for every action. Running and following are decided on verified items, since
-// rules refer to tier and signer, or to digest.
+// Decides who may do what, with one method for every action: allowed, denied, or a person is asked. Running and following
+// are decided on verified items, since rules refer to tier and signer, or to digest.
 import { Context, type Effect, Schema } from "effect"
 import type { Caller } from "../call/Caller.ts"
+import type { Access } from "../capability/Access.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { Action } from "./Action.ts"
 
@@ -28,15 +29,31 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
   }
 }
 
-/** The rule that allowed it, for the audit. */
-export interface Allowed {
+/** A question that a person has to answer first. */
+export interface Ask {
+  readonly access: Access
+  /** The rule that asks. */
   readonly rule: string
+  /** Why it asks, for the person: "changes files of this project". */
+  readonly reason: string
+  /**
+   * The rule that the answer `session` or `always` makes, as one line: "allow: fs.write(src/**)". Absent if only this
+   * one call can be allowed.
+   */
+  readonly offer?: string
+}
+
+/** The rule that decided, and what a person still has to be asked. */
+export interface Decision {
+  readonly rule: string
+  /** Empty: it is allowed. */
+  readonly asks: ReadonlyArray<Ask>
 }
 
 export class PermissionGate extends Context.Service<PermissionGate, {
   /**
-   * Whether this caller may do this. Asked before the action; for running, after everything else was verified.
+   * Whether this caller may do this. Decided before the action; for running, after everything else was verified.
    * `search`, `load` and `explain` also ask about tools, to show whether they could run.
    */
-  readonly allow: (caller: Caller, action: Action) => Effect.Effect<Allowed, PermissionDenied>
+  readonly decide: (caller: Caller, action: Action) => Effect.Effect<Decision, PermissionDenied>
 }>()("kiwi/services/permission/PermissionGate") {}

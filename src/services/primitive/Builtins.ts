@@ -1,18 +1,25 @@
 // The `builtin` primitive: handlers by name. A domain exports its handlers as `handlers`, and the graph registers them.
 // The primitive knows none of those domains.
 import { Context, Effect, Schema } from "effect"
+import type { Access } from "../capability/Access.ts"
 import { loadCall } from "../error/calls.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
 import { BuiltinFailed } from "./Primitive.ts"
-import type { PrimitiveInput, PrimitiveResult, PrimitiveStream } from "./Primitive.ts"
+import type { AccessInput, PrimitiveInput, PrimitiveResult, PrimitiveStream } from "./Primitive.ts"
 
 /** Answers with a result, or with a stream that ends in one. Its failure becomes the `cause` of `BuiltinFailed`. */
 export type BuiltinHandler<R = never> = (
   input: PrimitiveInput
 ) => Effect.Effect<PrimitiveResult | PrimitiveStream, KiwiError, R>
 
+export interface Builtin<R = never> {
+  readonly run: BuiltinHandler<R>
+  /** What it would touch: decided before it runs. Default: nothing but its own answer. */
+  readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, KiwiError, R>
+}
+
 /** One domain's handlers, by the `handler` in an item's config. */
-export type BuiltinHandlers<R = never> = Readonly<Record<string, BuiltinHandler<R>>>
+export type BuiltinHandlers<R = never> = Readonly<Record<string, BuiltinHandler<R> | Builtin<R>>>
 
 /** Two handlers were registered under the same name. */
 export class BuiltinTaken extends Schema.TaggedError<BuiltinTaken>()("BuiltinTaken", {
@@ -28,11 +35,11 @@ export class BuiltinTaken extends Schema.TaggedError<BuiltinTaken>()("BuiltinTak
 
 /** The registered handlers. Only system items may name one. */
 export class Builtins extends Context.Service<Builtins, {
-  readonly handlers: ReadonlyMap<string, BuiltinHandler>
+  readonly handlers: ReadonlyMap<string, Builtin>
 }>()("kiwi/services/primitive/Builtins") {}
 
 /** Fails as `BuiltinFailed`, with the tool's details from `load`, if its parameters do not fit the handler. */
-export const decodeParameters = <A>(schema: Schema.ConstraintDecoder<A>, input: PrimitiveInput) =>
+export const decodeParameters = <A>(schema: Schema.ConstraintDecoder<A>, input: AccessInput) =>
   Effect.mapError(
     Schema.decodeEffect(schema)(input.parameters),
     (error) => new BuiltinFailed({ tool: input.tool, issue: error.message, hint: loadCall("tool", input.tool) })

@@ -1,6 +1,7 @@
 // Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
 import type { Caller } from "../call/Caller.ts"
+import type { Access } from "../capability/Access.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
@@ -30,6 +31,10 @@ export interface PrimitiveInput {
   readonly isolation: Isolation
   /** Run right before a process starts: what is wrong with the project's interpreter now, or undefined. */
   readonly confirm?: Effect.Effect<string | undefined> | undefined
+  /** What was allowed. A builtin that opens something else than it said must not use it. */
+  readonly accesses?: ReadonlyArray<Access> | undefined
+  /** Whether a further access is allowed without asking: for files that are found on the way. Default: none is. */
+  readonly mayAlso?: ((access: Access) => Effect.Effect<boolean>) | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }
@@ -379,6 +384,9 @@ export type PrimitiveError =
   | PrimitiveUnknown
   | SandboxUnavailable
 
+/** What is known of a call before it is allowed. */
+export type AccessInput = Pick<PrimitiveInput, "tool" | "caller" | "config" | "parameters">
+
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 
 /** The table of primitives: `subprocess`, `http_client`, `builtin`. */
@@ -386,5 +394,10 @@ export class Primitives extends Context.Service<Primitives, {
   readonly run: (primitive: string, input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
   /** What `run` would do, without doing it: `argv` or `request`, and the names of the child's variables. */
   readonly plan: (primitive: string, input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
+  /** What `run` would touch, by the config before templating: files, commands, hosts. Empty if it does not say. */
+  readonly accesses: (
+    primitive: string,
+    input: AccessInput
+  ) => Effect.Effect<ReadonlyArray<Access>, PrimitiveError>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}

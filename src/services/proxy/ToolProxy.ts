@@ -1,5 +1,6 @@
 // The only way to run a tool, for every surface. Its steps are one ordered list of named functions.
 import { Context, type Effect, Schema } from "effect"
+import type { ApprovalError } from "../approval/ApprovalStore.ts"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { Caller } from "../call/Caller.ts"
 import type { CallWarning } from "../call/CallWarning.ts"
@@ -19,7 +20,7 @@ import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnrea
 import type { Tier } from "../item/ItemId.ts"
 import type { FoundItem } from "../item/ItemStore.ts"
 import type { LockProblem } from "../lockfile/Lockfiles.ts"
-import type { PermissionDenied } from "../permission/PermissionGate.ts"
+import type { Ask, PermissionDenied } from "../permission/PermissionGate.ts"
 import type { PrimitiveError } from "../primitive/Primitive.ts"
 import type { Isolation } from "../sandbox/Isolation.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
@@ -144,6 +145,7 @@ export type ToolCallError =
   | ItemUnreadable
   | ProjectRestricted
   | PermissionDenied
+  | ApprovalError
   | AuditUnavailable
 
 /** The result of the steps that need no parameters and have no effects. */
@@ -155,6 +157,8 @@ export interface Trace {
   readonly resolved: ResolvedChain | undefined
   readonly verified: ReadonlyArray<Verified>
   readonly rule: string | undefined
+  /** What a person would be asked before it runs, as far as it is known without parameters. */
+  readonly asks: ReadonlyArray<Ask>
   readonly env: ResolvedEnv | undefined
   /** The packages that the tool would run with, if its chain declares any. */
   readonly dependencies: InstalledSet | undefined

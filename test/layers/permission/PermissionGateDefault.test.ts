@@ -32,20 +32,20 @@ const decide = (id: string, signers: ReadonlyArray<SignedBy>) =>
       const snapshot = chain.links[index]?.snapshot
       return snapshot === undefined ? [] : [{ snapshot, by: signedBy }]
     })
-    return yield* gate.allow(caller, { _tag: "Run", chain, verified })
+    return yield* gate.decide(caller, { _tag: "Run", chain, verified, accesses: [] })
   }).pipe(Effect.provide([kernel({ project }), PermissionGateDefault.layer]))
 
 describe("the shipped rules", () => {
   it.effect("let run what you have signed on top of the system's, and what is the system's", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* decide("echo", [you, system]), { rule: "signed-by-you" })
-      assert.deepStrictEqual(yield* decide("ping", [system, system]), { rule: "system-tools" })
+      assert.deepStrictEqual(yield* decide("echo", [you, system]), { rule: "signed-by-you", asks: [] })
+      assert.deepStrictEqual(yield* decide("ping", [system, system]), { rule: "system-tools", asks: [] })
     }))
 
   it.effect("let run what somebody signed about whom you said so, and not what an agent signs with their key", () =>
     Effect.gen(function*() {
       const grace: SignerStanding = { _tag: "Trusted", signer, by: "person", asMe: true }
-      assert.deepStrictEqual(yield* decide("echo", [by(grace), system]), { rule: "signed-as-you" })
+      assert.deepStrictEqual(yield* decide("echo", [by(grace), system]), { rule: "signed-as-you", asks: [] })
       const denied = yield* Effect.flip(decide("echo", [by(grace, "agent"), system]))
       assert.match(denied.message, /an agent/)
       assert.notInclude(denied.remediation, "trust add")

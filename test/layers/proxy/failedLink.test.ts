@@ -341,6 +341,7 @@ const faults: ReadonlyArray<Fault> = [
     options: broken({}),
     instead: Layer.mock(Primitives, {
       known: [],
+      accesses: () => Effect.succeed([]),
       run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client"] }))
     }),
     failed: { tool_id: "subprocess", config_path: "system:tools/primitives/subprocess.yaml" }

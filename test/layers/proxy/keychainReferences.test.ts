@@ -109,12 +109,12 @@ describe("who may have a secret", () => {
         const snapshot = chain.links[index]?.snapshot
         return snapshot === undefined ? [] : [{ snapshot, by: signedBy }]
       })
-      return yield* (yield* PermissionGate).allow(caller, { _tag: "UseSecret", chain, verified, name: "github" })
+      return yield* (yield* PermissionGate).decide(caller, { _tag: "UseSecret", chain, verified, name: "github" })
     }).pipe(Effect.provide(Layer.merge(world(), PermissionGateDefault.layer)))
 
   it.effect("a tool whose every link you have signed yourself, as a person", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* decide(by("You"), { _tag: "System" }), { rule: "secrets-for-your-own" })
+      assert.deepStrictEqual(yield* decide(by("You"), { _tag: "System" }), { rule: "secrets-for-your-own", asks: [] })
     }))
 
   const refused: ReadonlyArray<readonly [string, ReadonlyArray<SignedBy>]> = [

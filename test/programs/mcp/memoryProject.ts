@@ -156,12 +156,12 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
   })
 
   const gate = PermissionGate.of({
-    allow: (by, action) =>
+    decide: (by, action) =>
       action._tag === project.denies
         ? Effect.fail(
           new PermissionDenied({ what: showAction(action), rule: "not-today", reason: "not today", hint: "Wait" })
         )
-        : PermissionGateDefault.make.allow(by, action)
+        : PermissionGateDefault.make.decide(by, action)
   })
 
   const kernel = KernelMemory.layer({

@@ -21,7 +21,7 @@ const read: BuiltinHandler<Outputs | PermissionGate> = Effect.fnUntraced(functio
   const outputs = yield* Outputs
   const gate = yield* PermissionGate
   const id = yield* parseOutputId(named.id)
-  yield* gate.allow(input.caller, { _tag: "ReadOutput", id })
+  yield* gate.decide(input.caller, { _tag: "ReadOutput", id })
   const { bytes, total } = yield* outputs.read(id, { offset, length })
   const next = offset + bytes.length
   const content = encoding === "base64"

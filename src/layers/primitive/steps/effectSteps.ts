@@ -5,6 +5,7 @@ import { CallEvents } from "../../../services/call/CallEvents.ts"
 import { chainIds } from "../../../services/chain/Chain.ts"
 import { ItemHistory } from "../../../services/integrity/ItemHistory.ts"
 import { isSignable } from "../../../services/item/Item.ts"
+import { PermissionGate } from "../../../services/permission/PermissionGate.ts"
 import type { PrimitiveError, PrimitiveInput } from "../../../services/primitive/Primitive.ts"
 import { Primitives } from "../../../services/primitive/Primitive.ts"
 import type { CallMetadata } from "../../../services/proxy/ToolCall.ts"
@@ -23,6 +24,7 @@ const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secret
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
 
 export const runPrimitive = Effect.gen(function*() {
+  const gate = yield* PermissionGate
   const history = yield* ItemHistory
   const primitives = yield* Primitives
   const trust = yield* ProjectTrust
@@ -56,6 +58,17 @@ export const runPrimitive = Effect.gen(function*() {
     cwd: workspace.cwd,
     isolation: run.isolation,
     confirm: confirmOf(run),
+    accesses: run.accesses,
+    mayAlso: (access) =>
+      Effect.match(
+        gate.decide(run.call.caller, {
+          _tag: "Run",
+          chain: run.chain,
+          verified: run.verified,
+          accesses: [access]
+        }),
+        { onFailure: () => false, onSuccess: ({ asks }) => asks.length === 0 }
+      ),
     emit
   })
 

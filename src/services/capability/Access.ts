@@ -1,0 +1,79 @@
+// What an action would touch, exactly: rules and grants are matched against accesses, never against parameters. Paths
+// are real, commands are taken apart, and hosts are those of the URL, so that no spelling gets around a rule.
+import type { Schema } from "effect"
+
+/** `fs.write` includes `fs.read` of the same path. */
+export type PathCapability = "fs.read" | "fs.write" | "fs.delete"
+
+/** A file or folder. */
+export interface PathAccess {
+  readonly _tag: "Path"
+  readonly capability: PathCapability
+  /**
+   * The real path with `/` between names: relative to the project's root if it is inside ("src/a.ts", "." for the
+   * root), otherwise absolute. Of a file that does not exist yet: the real path of its folder, and its name.
+   */
+  readonly path: string
+}
+
+/** One program with its arguments. A shell command needs one for each program that it runs. */
+export interface CommandAccess {
+  readonly _tag: "Command"
+  readonly capability: "process.exec"
+  /** The program and its arguments, without quotes. Undefined if they cannot be known before it runs. */
+  readonly words: ReadonlyArray<string> | undefined
+  /** As written, for a person. */
+  readonly text: string
+  /** Why the words are not known: "it has a command substitution". */
+  readonly opaque?: string
+}
+
+/** A server. */
+export interface HostAccess {
+  readonly _tag: "Host"
+  readonly capability: "net.http"
+  /** In lower case, without brackets: "api.github.com", "::1". */
+  readonly host: string
+  readonly port: number
+}
+
+export interface SecretAccess {
+  readonly _tag: "Secret"
+  readonly capability: "secret.use"
+  readonly name: string
+}
+
+/** Running a tool with these parameters. */
+export interface ToolAccess {
+  readonly _tag: "Tool"
+  /** "tool.deploy" */
+  readonly capability: `tool.${string}`
+  readonly id: string
+  /** With the defaults of its schema. Undefined where only the tool is asked about, as in a search. */
+  readonly parameters: Schema.JsonObject | undefined
+}
+
+/** One of Kiwi's own actions, without a scope: `kiwi.search`, `kiwi.sign`, `spawn.thread`. */
+export interface PlainAccess {
+  readonly _tag: "Plain"
+  readonly capability: string
+}
+
+export type Access = PathAccess | CommandAccess | HostAccess | SecretAccess | ToolAccess | PlainAccess
+
+/** "fs.write(src/a.ts)": the access as rules write it. */
+export const showAccess = (access: Access): string => {
+  switch (access._tag) {
+    case "Path":
+      return `${access.capability}(${access.path})`
+    case "Command":
+      return `process.exec(${access.text})`
+    case "Host":
+      return `net.http(${access.host}:${access.port})`
+    case "Secret":
+      return `secret.use(${access.name})`
+    case "Tool":
+    case "Plain":
+      return access.capability
+  }
+}

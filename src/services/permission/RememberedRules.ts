@@ -1,0 +1,29 @@
+// Rules that a person's answers made. They settle what would be asked, and never what is denied. Kept outside of the
+// project, in `$KIWI_HOME/projects/<id>/`.
+import { Context, type Effect, Schema } from "effect"
+import type { WriteRefused } from "../files/SafeFiles.ts"
+
+export const RememberedRule = Schema.Struct({
+  id: Schema.String,
+  /** One line, as in `permissions.yaml`: "allow: fs.write(src/**)". `deny` is the answer `never`. */
+  rule: Schema.String,
+  /** Whose calls it settles: `Caller.client`. */
+  client: Schema.String,
+  /** Only calls of this session. Absent: all of the client's in this project. */
+  session: Schema.optionalKey(Schema.String),
+  /** When the person answered, ISO 8601. */
+  at: Schema.String,
+  /** How the person was reached: "answered at /dev/pts/3". */
+  by: Schema.String,
+  /** The request that was answered. */
+  approval: Schema.String
+})
+export type RememberedRule = typeof RememberedRule.Type
+
+export class RememberedRules extends Context.Service<RememberedRules, {
+  /** In the order of their making. Read anew when another process changed them. */
+  readonly current: Effect.Effect<ReadonlyArray<RememberedRule>>
+  readonly add: (rules: ReadonlyArray<RememberedRule>) => Effect.Effect<void, WriteRefused>
+  /** The rules that were removed. Unknown ids are skipped. */
+  readonly remove: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<RememberedRule>, WriteRefused>
+}>()("kiwi/services/permission/RememberedRules") {}
