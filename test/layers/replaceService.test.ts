@@ -72,6 +72,7 @@ const uses = {
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
   ChildProcesses: [embed.ChildProcesses, says],
+  Clients: [embed.Clients, Effect.flatMap(embed.Clients, (clients) => clients.list)],
   Dependencies: [embed.Dependencies, says],
   EnvResolver: [embed.EnvResolver, says],
   Extractors: [embed.Extractors, search({ query: "say" }, caller)],

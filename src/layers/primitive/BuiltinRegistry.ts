@@ -69,7 +69,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), ({ run }) => ask(String(input.config["handler"]), run, input))
+    Effect.flatMap(find(input), (builtin) => ask(String(input.config["handler"]), builtin.run, input))
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
     Effect.flatMap(find(input), (builtin) =>
       builtin.accesses === undefined

@@ -9,6 +9,7 @@ import type { ChildProcessSpawner } from "effect/process"
 import type { KernelOptionInvalid } from "../../layers/kernelOptions.ts"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
+import type { Clients } from "../../services/call/Clients.ts"
 import { safeText } from "../../services/error/safeText.ts"
 import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
@@ -22,6 +23,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
 import { auditAnchorCommand, auditGroup, auditShowCommand, auditVerifyCommand, logsCommand } from "./commands/audit.ts"
 import { chainCommand } from "./commands/chain.ts"
+import { clientAddCommand, clientGroup, clientListCommand, clientRemoveCommand } from "./commands/client.ts"
 import { demoCommand } from "./commands/demo.ts"
 import { completionsCommand, doctorCommand } from "./commands/doctor.ts"
 import {
@@ -71,6 +73,7 @@ import { toExitCode } from "./toExitCode.ts"
 /** The services that commands use of the process-level kernel. */
 export type KernelServices =
   | ChildProcesses
+  | Clients
   | Identity
   | Keychain
   | KiwiHome
@@ -154,6 +157,13 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(trustProposeCommand, kernel),
               Command.provide(trustListCommand, kernel),
               Command.provide(trustRemoveCommand, kernel)
+            ])
+          ),
+          clientGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(clientAddCommand, kernel),
+              Command.provide(clientListCommand, kernel),
+              Command.provide(clientRemoveCommand, kernel)
             ])
           ),
           lockfileGroup.pipe(
