@@ -13,6 +13,7 @@ import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
+import { ItemCopies } from "../services/integrity/ItemCopies.ts"
 import { ItemHistory } from "../services/integrity/ItemHistory.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
@@ -53,6 +54,7 @@ import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as IdentityMemory from "./identity/IdentityMemory.ts"
 import * as KeychainMemory from "./identity/KeychainMemory.ts"
 import * as SecretStoreMemory from "./identity/SecretStoreMemory.ts"
+import * as ItemCopiesMemory from "./integrity/ItemCopiesMemory.ts"
 import * as ItemHistoryMemory from "./integrity/ItemHistoryMemory.ts"
 import * as SignaturesMemory from "./integrity/SignaturesMemory.ts"
 import * as VerifiedCopiesMemory from "./integrity/VerifiedCopiesMemory.ts"
@@ -143,6 +145,7 @@ const compose = <Replaced extends KernelServices, E>(
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
+    Layer.provideMerge(choose(ItemCopies, ItemCopiesMemory.layerWith(tiers))),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
       choose(ChainResolver, ChainResolverStore.layer),

@@ -79,6 +79,10 @@ const uses = {
   GitTree: [embed.GitTree, changedSince("/nowhere", "HEAD")],
   HumanGate: [embed.HumanGate, sign({ id: "say" }, caller)],
   Identity: [embed.Identity, sign({ id: "say" }, caller)],
+  ItemCopies: [
+    embed.ItemCopies,
+    Effect.flatMap(embed.ItemCopies, (copies) => copies.plan({ id: "say" }, "user"))
+  ],
   ItemHistory: [embed.ItemHistory, says],
   ItemIndex: [embed.ItemIndex, search({ query: "say" }, caller)],
   ItemParser: [embed.ItemParser, load({ id: "say" }, caller)],

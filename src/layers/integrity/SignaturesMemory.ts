@@ -20,7 +20,7 @@ const bytesOf = (file: MemoryFile): Uint8Array =>
     : bytesOf(file.content)
 
 /** Only a tier that is a Map can be written to. */
-const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Service"] => {
+export const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Service"] => {
   const at = (root: string): MemoryFiles => {
     const tier = allTiers.find((name) => Option.contains(store.rootOf(name), root))
     return (tier === undefined ? undefined : tiers[tier]) ?? new Map()

@@ -18,7 +18,7 @@ import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
-import { load } from "../load.ts"
+import { load, loadInto } from "../load.ts"
 import { search } from "../search.ts"
 import type { ShortenNames } from "../shortenNames.ts"
 import { shortenNames } from "../shortenNames.ts"
@@ -120,10 +120,25 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
     })),
   load: (args, { caller }) =>
-    Effect.map(decodeArguments("load", LoadArguments, args), (a) => ({
-      project: a.project_path,
-      run: Effect.map(load({ id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }, caller), done)
-    })),
+    decodeArguments("load", LoadArguments, args).pipe(
+      Effect.filterOrFail(
+        (a) => a.version === undefined || a.destination !== undefined,
+        () =>
+          new InvalidArguments({
+            tool: "load",
+            issues: [{ field: "version", error: "needs a destination: an item has one version in each place" }]
+          })
+      ),
+      Effect.map((a) => {
+        const query = { id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }
+        return {
+          project: a.project_path,
+          run: a.destination === undefined
+            ? Effect.map(load(query, caller), done)
+            : Effect.map(loadInto({ ...query, destination: a.destination, version: a.version }, caller), done)
+        }
+      })
+    ),
   execute: (args, { callId, caller }) =>
     decodeArguments("execute", ExecuteArguments, args).pipe(
       Effect.filterOrFail(

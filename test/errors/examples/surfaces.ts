@@ -92,6 +92,10 @@ export const examples: Examples = {
     produce: command(["client", "add", "my laptop"])
   },
   ClientUnknown: { when: "A client is removed that nobody added", produce: command(["client", "remove", "laptop"]) },
+  CopyRefused: {
+    when: "One of Kiwi's own tools is to be copied",
+    produce: command(["load", "tool", "ping", "--destination", "user"])
+  },
   HttpTokenWeak: { when: "KIWI_HTTP_TOKEN is a word", produce: http({ token: "letmein" }) },
   HttpAuthRequired: { when: "A server is to listen to everybody, without a token", produce: http({ host: "0.0.0.0" }) },
   HttpUnavailable: {
