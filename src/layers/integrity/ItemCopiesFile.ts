@@ -14,34 +14,33 @@ import { ItemStore } from "../../services/item/ItemStore.ts"
 import type { ItemQuery } from "../../services/item/ItemStore.ts"
 import { commentSyntax, printClaim, withSignature } from "../../services/item/SignatureLine.ts"
 
-const executable = 0o755
-const plain = 0o644
-
 interface CopiedFile {
   readonly path: string
   readonly data: Uint8Array | string
   readonly mode: number
 }
 
-/** The item's files, then its detached signature. */
-const filesOf = ({ bytes, claim, executable: runs, files, location }: ItemSnapshot): ReadonlyArray<CopiedFile> => {
-  const path = `${typeFolder[location.type]}/${location.path}`
-  const whole = location.kind === "folder"
-    ? files.map((file) => ({
-      path: `${path}/${file.path}`,
-      data: file.bytes,
-      mode: file.executable ? executable : plain
-    }))
-    : [{ path, data: bytes, mode: runs ? executable : plain }]
-  if (claim._tag !== "Claim") return whole
-  if (claim.detached) {
-    return [...whole, { path: path + detachedSuffix, data: `${printClaim(claim.claim)}\n`, mode: plain }]
-  }
+/** A file's bytes with its signature line, if it has one. */
+const signed = ({ bytes, claim, location }: ItemSnapshot): Uint8Array | string => {
   const syntax = commentSyntax(location.path.slice(location.path.lastIndexOf("/") + 1))
-  return syntax === undefined ? whole : whole.map((file) => ({
-    ...file,
-    data: withSignature(new TextDecoder().decode(bytes), syntax, claim.claim)
-  }))
+  return claim._tag !== "Claim" || claim.detached || syntax === undefined
+    ? bytes
+    : withSignature(new TextDecoder().decode(bytes), syntax, claim.claim)
+}
+
+/** The item's files, then its detached signature. */
+const filesOf = (snapshot: ItemSnapshot): ReadonlyArray<CopiedFile> => {
+  const { claim, files, location } = snapshot
+  const path = `${typeFolder[location.type]}/${location.path}`
+  const modeOf = ({ executable }: { readonly executable: boolean }) => executable ? 0o755 : 0o644
+  return [
+    ...(location.kind === "folder"
+      ? files.map((file) => ({ path: `${path}/${file.path}`, data: file.bytes, mode: modeOf(file) }))
+      : [{ path, data: signed(snapshot), mode: modeOf(snapshot) }]),
+    ...(claim._tag === "Claim" && claim.detached
+      ? [{ path: path + detachedSuffix, data: `${printClaim(claim.claim)}\n`, mode: 0o644 }]
+      : [])
+  ]
 }
 
 export const make = Effect.gen(function*() {
