@@ -20,6 +20,8 @@ export interface Checked {
   /** How many were read. */
   readonly bytes: number
   readonly last: { readonly n: number; readonly head: string; readonly at: unknown } | undefined
+  /** The project that the first entry names. */
+  readonly project: unknown
   readonly problems: ReadonlyArray<AuditProblem>
 }
 
@@ -35,6 +37,7 @@ export const checkFile = Effect.fnUntraced(function*(fd: number, file: string, k
   let bytes = 0
   let ended = true
   let last: Checked["last"]
+  let project: unknown
   /** Where the last entry ended. */
   let after = 0
   yield* forEachLine(fd, ({ hash, next, number, start, text, whole }) => {
@@ -45,6 +48,7 @@ export const checkFile = Effect.fnUntraced(function*(fd: number, file: string, k
       entries++
       last = { n: link.n, head: hash, at: link.at }
       const { heads, torn } = link
+      if (number === 1) project = link.project
       if (
         torn !== undefined && torn.bytes <= longestTorn && torn.bytes === start - after &&
         hashRange(fd, after, torn.bytes) === torn.sha256
@@ -60,7 +64,7 @@ export const checkFile = Effect.fnUntraced(function*(fd: number, file: string, k
     }
     check.line({ line: number, hash, entry: link && { n: link.n, prev: link.prev, last: link.kind === "sealed" } })
   })
-  const checked: Checked = { entries, bytes, last, problems: [...check.end(ended), ...problems] }
+  const checked: Checked = { entries, bytes, last, project, problems: [...check.end(ended), ...problems] }
   return checked
 })
 
@@ -72,6 +76,7 @@ export const checkAt = (place: AuditFolder, file: string, known: KnownSession | 
         entries: 0,
         bytes: 0,
         last: undefined,
+        project: undefined,
         problems: [problem(file, 0, "unreadable", why)]
       })
     )

@@ -146,6 +146,13 @@ export const readHeads = Effect.fnUntraced(function*({ ownKeys, points, project,
   if (Result.isFailure(yield* Effect.result(read))) {
     problems.push(problem(headsName, 0, "unreadable", "it cannot be read to its end"))
   }
+  const broken = check.end(true)
   const signed = signatures.end()
-  return { sessions, keys: signed.keys, problems: [...problems, ...check.end(true), ...signed.problems] }
+  return {
+    sessions,
+    keys: signed.keys,
+    /** Whether every line follows from the one before. What is missing is missing at the end then. */
+    isChain: broken.length === 0,
+    problems: [...problems, ...broken, ...signed.problems]
+  }
 })

@@ -83,7 +83,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
   const locked = under !== undefined && Option.isSome(under)
   const snapshot = locked ? under.value : yield* readSnapshot
   const { heads, listed, open, unreadable } = snapshot
-  const { keys, problems: ofHeads, sessions } = yield* readHeads({
+  const { isChain, keys, problems: ofHeads, sessions } = yield* readHeads({
     state,
     project,
     ownKeys: yield* ownKeys,
@@ -109,6 +109,9 @@ export const verifyAudit = Effect.fnUntraced(function*(
     return checked
   })
 
+  const lostAtEnd = (detail: string) =>
+    void problems.push(problem(headsName, heads.i + 1, "cut-tail", detail, heads.i + 1))
+
   /** Another process may have removed the file since the snapshot. */
   const isExpiredNow = (file: string) =>
     Effect.orElseSucceed(Effect.try(() => newestHeadOf(state, file)?.state === "expired"), () => false)
@@ -125,6 +128,7 @@ export const verifyAudit = Effect.fnUntraced(function*(
     const { file, final, line, recorded } = session
     if (final === undefined) {
       if (open.has(sessionOf(file))) stillOpen.push(file)
+      else if (isChain) lostAtEnd(`the last head of ${file} is missing at the end`)
       else problems.push(problem(headsName, line, "removed", `the last head of ${file} is missing`))
     }
     const most = mostBytes(snapshot.own?.file === file ? snapshot.own.n : recorded)
@@ -143,7 +147,11 @@ export const verifyAudit = Effect.fnUntraced(function*(
   for (const { listed: { file, regular }, place } of listed) {
     if (sessions.get(file)?.place === place.name || open.has(sessionOf(file))) continue
     if (++told > mostTold) continue
-    if (regular) unread -= (yield* verifyFile(place, file, undefined, unread))?.bytes ?? 0
+    const checked = regular ? yield* verifyFile(place, file, undefined, unread) : undefined
+    unread -= checked?.bytes ?? 0
+    if (checked?.project === project && (project !== "" || place.name === "home")) {
+      lostAtEnd(`${file} was begun under this KIWI_HOME, and its heads are missing`)
+    }
     problems.push(
       regular
         ? problem(file, 0, "inserted", unnamed)

@@ -249,6 +249,7 @@ export interface AuditLink {
   readonly torn: { readonly bytes: number; readonly sha256: string } | undefined
   /** Only in a first entry. */
   readonly heads: { readonly head: string; readonly i: number } | undefined
+  readonly project: unknown
 }
 
 const isHash = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
@@ -264,7 +265,7 @@ export const parseObject = (line: string): { readonly [key: string]: unknown } |
 export const parseLink = (line: string): AuditLink | undefined => {
   const entry = parseObject(line)
   if (entry === undefined) return undefined
-  const { at, heads, how, kind, n, prev, torn, v } = entry
+  const { at, heads, how, kind, n, prev, project, torn, v } = entry
   if (!Number.isSafeInteger(v) || typeof n !== "number" || !Number.isSafeInteger(n)) return undefined
   if (!isHash(prev) || typeof kind !== "string") return undefined
   return {
@@ -278,6 +279,7 @@ export const parseLink = (line: string): AuditLink | undefined => {
       : undefined,
     heads: Predicate.isReadonlyObject(heads) && typeof heads["i"] === "number" && isHash(heads["head"])
       ? { head: heads["head"], i: heads["i"] }
-      : undefined
+      : undefined,
+    project
   }
 }
