@@ -198,7 +198,8 @@ describe("a gate that refuses everything", () => {
           follow: () => Stream.empty,
           verify: Effect.die("nobody asks"),
           verifyAgainst: () => Effect.die("nobody asks"),
-          anchor: Effect.die("nobody asks")
+          anchor: Effect.die("nobody asks"),
+          prune: Effect.die("nobody asks")
         })
       )
       yield* Effect.exit(Effect.provide(says, Kernel.layer({ ...options, replace: none })))

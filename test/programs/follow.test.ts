@@ -104,7 +104,8 @@ describe("following a directive", () => {
         follow: () => Stream.empty,
         verify: Effect.die("unused"),
         verifyAgainst: () => Effect.die("unused"),
-        anchor: Effect.die("unused")
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       })
     )
   for (const kind of ["request", "result"]) {

@@ -212,7 +212,8 @@ describe("a human act", () => {
         follow: () => Stream.empty,
         verify: Effect.die("unused"),
         verifyAgainst: () => Effect.die("unused"),
-        anchor: Effect.die("unused")
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       })
     )
   const perform = (done: Array<string>) => asHuman(request, caller, () => Effect.sync(() => done.push("done")))

@@ -32,7 +32,7 @@ import {
 import { type AuditKey, make as makeAuditKeys } from "./auditKeys.ts"
 import { type ExpiredFile, expireFiles } from "./expireFiles.ts"
 import { appendHead, newestHead, type SignHead } from "./headsFile.ts"
-import { readEntries } from "./readEntries.ts"
+import { readStored } from "./readEntries.ts"
 import { forgetSession, openSessions, recoverSessions, sessionLock, sessionsFolder } from "./recoverSessions.ts"
 import { followEntries, streamEntries } from "./streamEntries.ts"
 import { type AuditToVerify, verifyAudit } from "./verifyAudit.ts"
@@ -232,7 +232,9 @@ export const make = Effect.gen(function*() {
     yield* locked(start).pipe(
       Effect.onError(() => session?.id === id ? Effect.void : release({ id, lock })),
       Effect.ensuring(
-        Effect.suspend(() => before === undefined || session === before ? Effect.void : Scope.close(before.lock, Exit.void))
+        Effect.suspend(() =>
+          before === undefined || session === before ? Effect.void : Scope.close(before.lock, Exit.void)
+        )
       ),
       Effect.mapError((error) =>
         error._tag === "AuditUnavailable" ? error : new AuditUnavailable({ detail: error.message, cause: error })
@@ -334,12 +336,14 @@ export const make = Effect.gen(function*() {
   const recordExpired = ({ entries, file, last, place, sealed_at }: ExpiredFile, values: SettingsValues) =>
     Effect.andThen(
       write({ kind: "expired", file, entries, last, sealed_at }, [], values),
-      locked(Effect.try(() =>
-        appendHead(state, signHead, { state: "expired", place: place.name, file, n: last.n, head: last.head }, true)
-      ))
+      locked(
+        Effect.try(() =>
+          appendHead(state, signHead, { state: "expired", place: place.name, file, n: last.n, head: last.head }, true)
+        )
+      )
     )
 
-  const expireOld = Effect.gen(function*() {
+  const prune = Effect.gen(function*() {
     const values = yield* settings.current
     const now = yield* Clock.currentTimeMillis
     const removed = yield* expireFiles({
@@ -351,14 +355,14 @@ export const make = Effect.gen(function*() {
       record: (expired) => recordExpired(expired, values)
     })
     // The newest head is of a file that exists: the next session continues from it.
-    if (removed > 0) yield* recordNow
+    if (removed.length > 0) yield* recordNow
     return removed
-  })
+  }).pipe(Effect.mapError(unavailable("The audit's old files")), Effect.withSpan("AuditLog.prune"))
 
   const expireSometimes = Effect.forever(Effect.gen(function*() {
     yield* Queue.take(begun)
     yield* Effect.sleep("1 minute")
-    yield* Effect.ignore(expireOld)
+    yield* Effect.ignore(prune)
   }))
 
   const close = Effect.gen(function*() {
@@ -411,7 +415,7 @@ export const make = Effect.gen(function*() {
   }).pipe(Effect.withSpan("AuditLog.anchor"))
 
   const read = Effect.fn("AuditLog.read")((filter: Parameters<AuditLog["Service"]["read"]>[0] = {}) =>
-    readEntries(state, folders, filter)
+    Effect.map(readStored(state, folders, filter), (found) => found.map(({ entry }) => entry))
   )
 
   return AuditLog.of({
@@ -421,7 +425,8 @@ export const make = Effect.gen(function*() {
     follow: (filter = {}) => followEntries(state, folders, filter),
     verify,
     verifyAgainst,
-    anchor
+    anchor,
+    prune
   })
 })
 

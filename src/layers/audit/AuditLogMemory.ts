@@ -3,9 +3,9 @@
 import { Clock, Effect, Layer, Option, type Redacted, Schema, Stream } from "effect"
 import type { AuditAnchor } from "../../services/audit/AuditAnchor.ts"
 import { AuditEntry, type AuditRecord, parseLink, zeros } from "../../services/audit/AuditEntry.ts"
-import { AuditLog } from "../../services/audit/AuditLog.ts"
-import { type EntryFilter, makeMatches } from "../../services/audit/EntryFilter.ts"
+import { AuditLog, type StoredEntry } from "../../services/audit/AuditLog.ts"
 import { checkLines } from "../../services/audit/checkLines.ts"
+import { type EntryFilter, makeMatches } from "../../services/audit/EntryFilter.ts"
 import { entryLine, markLine } from "../../services/audit/entryLine.ts"
 import { version } from "../../services/workspace/version.ts"
 import { sha256 } from "../identity/sha256.ts"
@@ -42,14 +42,19 @@ export const make = (lines: Array<string> = []) =>
       push(entryLine({ n: n + 1, now, prev: head }, record, secrets))
     })
 
-    const find = (filter: EntryFilter, from = 0): ReadonlyArray<AuditEntry> =>
-      filter.file === undefined || filter.file === file
-        ? lines.slice(from).flatMap((line) => Option.toArray(decode(line))).filter(makeMatches(filter))
+    const find = (filter: EntryFilter, from = 0): ReadonlyArray<StoredEntry> => {
+      const matches = makeMatches(filter)
+      return filter.file === undefined || filter.file === file
+        ? lines.slice(from)
+          .flatMap((line) => Option.toArray(Option.map(decode(line), (entry) => ({ entry, line }))))
+          .filter(({ entry }) => matches(entry))
         : []
+    }
 
-    const newest = (limit: number, found: ReadonlyArray<AuditEntry>) => limit === 0 ? [] : found.slice(-limit)
+    const newest = (limit: number, found: ReadonlyArray<StoredEntry>) => limit === 0 ? [] : found.slice(-limit)
 
-    const read: AuditLog["Service"]["read"] = (filter = {}) => Effect.sync(() => newest(filter.limit ?? 100, find(filter)))
+    const read: AuditLog["Service"]["read"] = (filter = {}) =>
+      Effect.sync(() => newest(filter.limit ?? 100, find(filter)).map(({ entry }) => entry))
 
     const follow: AuditLog["Service"]["follow"] = (filter = {}) =>
       Stream.suspend(() => {
@@ -92,7 +97,8 @@ export const make = (lines: Array<string> = []) =>
       follow,
       verify: verifyWith(),
       verifyAgainst: verifyWith,
-      anchor: Effect.sync(() => ({ head, n }))
+      anchor: Effect.sync(() => ({ head, n })),
+      prune: Effect.succeed([])
     })
   })
 

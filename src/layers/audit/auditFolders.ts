@@ -152,7 +152,9 @@ export const cutBack = (fd: number, size: number, most: number): boolean => {
 /** The names of the folders of days: `2026-11-21`. */
 export const daysOf = (place: AuditFolder): ReadonlyArray<string> => {
   try {
-    return readFolder(join(place.root, place.path)).map(({ name }) => name).filter((name) => /^\d{4}-\d\d-\d\d$/.test(name))
+    return readFolder(join(place.root, place.path)).map(({ name }) => name).filter((name) =>
+      /^\d{4}-\d\d-\d\d$/.test(name)
+    )
   } catch (error) {
     if (isAbsent(error)) return []
     throw error

@@ -29,41 +29,44 @@ export interface FilesToExpire {
 const anyOlder = (folders: AuditFolders, day: string): boolean =>
   [folders.project, folders.home].some((place) => place !== undefined && daysOf(place).some((one) => one < day))
 
-/** Returns how many files were removed. */
+/** Returns the files that were removed. */
 export const expireFiles = Effect.fnUntraced(function*(
   { before, folders, ownKeys, project, record, state }: FilesToExpire
 ) {
   const day = new Date(before).toISOString().slice(0, 10)
-  if (!(yield* Effect.try(() => anyOlder(folders, day)))) return 0
+  if (!(yield* Effect.try(() => anyOlder(folders, day)))) return []
   const { size } = yield* Effect.try(() => newestHead(state))
   const { problems, sessions } = yield* readHeads({ state, project, ownKeys: yield* ownKeys, size, points: [] })
   // In a list that was changed, no file can be proved to be whole.
-  if (problems.length > 0) return 0
+  if (problems.length > 0) return []
 
   const expire = Effect.fnUntraced(function*(session: KnownSession, place: AuditFolder) {
     const { file, final, recorded } = session
-    const removed = yield* withFile(() => openToRead(place, file, mostBytes(recorded)), (fd) =>
-      Effect.gen(function*() {
-        const { entries, last, problems: found } = yield* checkFile(fd, file, session)
-        if (found.length > 0 || last === undefined || last.n !== final?.n || last.head !== final.head) return false
-        if (typeof last.at !== "string" || !(Date.parse(last.at) < before)) return false
-        const { head, n } = last
-        if (!session.isExpired) {
-          const expired = { place, file, entries, last: { n, head }, sealed_at: last.at }
-          const recorded = yield* Effect.exit(record(expired))
-          if (Exit.isFailure(recorded)) return false
-        }
-        const same = Effect.try(() => removeSame(place, file, fs.fstatSync(fd, { bigint: true })))
-        return yield* Effect.orElseSucceed(same, () => false)
-      }))
-    return removed === true
+    const isRemoved = yield* withFile(
+      () => openToRead(place, file, mostBytes(recorded)),
+      (fd) =>
+        Effect.gen(function*() {
+          const { entries, last, problems: found } = yield* checkFile(fd, file, session)
+          if (found.length > 0 || last === undefined || last.n !== final?.n || last.head !== final.head) return false
+          if (typeof last.at !== "string" || !(Date.parse(last.at) < before)) return false
+          const { head, n } = last
+          if (!session.isExpired) {
+            const expired = { place, file, entries, last: { n, head }, sealed_at: last.at }
+            const recorded = yield* Effect.exit(record(expired))
+            if (Exit.isFailure(recorded)) return false
+          }
+          const same = Effect.try(() => removeSame(place, file, fs.fstatSync(fd, { bigint: true })))
+          return yield* Effect.orElseSucceed(same, () => false)
+        })
+    )
+    return isRemoved === true
   })
 
-  let count = 0
+  const removed: Array<string> = []
   for (const session of sessions.values()) {
     const place = folders[session.place]
     if (session.final === undefined || place === undefined || dayOf(session.file) >= day) continue
-    if (yield* Effect.orElseSucceed(expire(session, place), () => false)) count++
+    if (yield* Effect.orElseSucceed(expire(session, place), () => false)) removed.push(session.file)
   }
-  return count
+  return removed
 })

@@ -136,13 +136,18 @@ export const readHeads = Effect.fnUntraced(function*({ ownKeys, points, project,
     before = head
   }
   const read = withFile(() => openHeads(state), (fd) =>
-    forEachLine(fd, ({ hash, number, text }) => {
-      const head = text === undefined ? undefined : parseHead(text)
-      check.line({ line: number, hash, entry: head && { n: head.i, prev: head.prev, last: false } })
-      if (head === undefined) return
-      signatures.head(head, number)
-      take(head, number)
-    }, size, signatureBatch))
+    forEachLine(
+      fd,
+      ({ hash, number, text }) => {
+        const head = text === undefined ? undefined : parseHead(text)
+        check.line({ line: number, hash, entry: head && { n: head.i, prev: head.prev, last: false } })
+        if (head === undefined) return
+        signatures.head(head, number)
+        take(head, number)
+      },
+      size,
+      signatureBatch
+    ))
   if (Result.isFailure(yield* Effect.result(read))) {
     problems.push(problem(headsName, 0, "unreadable", "it cannot be read to its end"))
   }

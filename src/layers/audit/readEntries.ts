@@ -3,6 +3,7 @@
 import { Effect, Option, Order, Schema } from "effect"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
+import type { StoredEntry } from "../../services/audit/AuditLog.ts"
 import { type EntryFilter, hintsOf, makeMatches } from "../../services/audit/EntryFilter.ts"
 import { statOf } from "../files/believe.ts"
 import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
@@ -21,7 +22,7 @@ interface Kept {
   readonly text: string
 }
 
-const byTime = Order.Struct({ at: Order.String, n: Order.Number })
+export const byTime = Order.Struct({ at: Order.String, n: Order.Number })
 
 /** The `limit` newest of the entries kept so far and the new ones. */
 const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
@@ -63,7 +64,7 @@ export const isWanted = ({ file: name, since }: EntryFilter) => ({ changed, file
 
 export const decodeEntry = (text: string): Option.Option<AuditEntry> => decode(text)
 
-export const readEntries = Effect.fnUntraced(function*(
+export const readStored = Effect.fnUntraced(function*(
   state: string,
   folders: AuditFolders,
   filter: EntryFilter & { readonly limit?: number }
@@ -92,5 +93,7 @@ export const readEntries = Effect.fnUntraced(function*(
     yield* Effect.ignore(scan)
     kept = newest(kept, limit)
   }
-  return kept.flatMap(({ text }) => Option.toArray(decodeEntry(text)))
+  return kept.flatMap(({ text: line }): ReadonlyArray<StoredEntry> =>
+    Option.toArray(Option.map(decodeEntry(line), (entry) => ({ entry, line })))
+  )
 })

@@ -2,28 +2,29 @@
 // whatever the files' size.
 import { Effect, Option, Result, Stream } from "effect"
 import * as fs from "node:fs"
-import { type AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
+import { parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
+import type { StoredEntry } from "../../services/audit/AuditLog.ts"
 import { type EntryFilter, hintsOf, makeMatches } from "../../services/audit/EntryFilter.ts"
 import { type AuditFolder, type AuditFolders, openToRead } from "./auditFolders.ts"
 import { openHeads } from "./headsFile.ts"
 import { linesOf } from "./lines.ts"
-import { decodeEntry, isWanted, readEntries, sessionFiles } from "./readEntries.ts"
+import { byTime, decodeEntry, isWanted, readStored, sessionFiles } from "./readEntries.ts"
 
 const makeTake = (filter: EntryFilter) => {
   const hints = hintsOf(filter)
   const matches = makeMatches(filter)
-  return (text: string | undefined): AuditEntry | undefined => {
-    if (text === undefined || !hints.every((hint) => text.includes(hint))) return undefined
-    const entry = parseObject(text)
-    return entry !== undefined && matches(entry) ? Option.getOrUndefined(decodeEntry(text)) : undefined
+  return (line: string | undefined): StoredEntry | undefined => {
+    if (line === undefined || !hints.every((hint) => line.includes(hint))) return undefined
+    const fields = parseObject(line)
+    if (fields === undefined || !matches(fields)) return undefined
+    return Option.getOrUndefined(Option.map(decodeEntry(line), (entry) => ({ entry, line })))
   }
 }
 
 /** Undefined if the file cannot be read. */
-const openOrSkip = (open: () => number | undefined): number | undefined =>
-  Result.getOrUndefined(Result.try(open))
+const openOrSkip = (open: () => number | undefined): number | undefined => Result.getOrUndefined(Result.try(open))
 
-function* entriesOf(fd: number, take: ReturnType<typeof makeTake>): Generator<AuditEntry> {
+function* entriesOf(fd: number, take: ReturnType<typeof makeTake>): Generator<StoredEntry> {
   for (const { text } of linesOf(fd)) {
     const entry = take(text)
     if (entry !== undefined) yield entry
@@ -31,7 +32,7 @@ function* entriesOf(fd: number, take: ReturnType<typeof makeTake>): Generator<Au
 }
 
 /** The entries of all sessions that match, the oldest session first. */
-export const streamEntries = (state: string, folders: AuditFolders, filter: EntryFilter): Stream.Stream<AuditEntry> =>
+export const streamEntries = (state: string, folders: AuditFolders, filter: EntryFilter): Stream.Stream<StoredEntry> =>
   Stream.unwrap(Effect.gen(function*() {
     const files = yield* Effect.orElseSucceed(sessionFiles(state, folders), () => [])
     const take = makeTake(filter)
@@ -92,9 +93,9 @@ const makeFollower = (state: string, folders: AuditFolders, filter: EntryFilter)
     known.offset = readFrom(() => openToRead(known.place, file), 0, () => undefined)
   }
 
-  return (): ReadonlyArray<AuditEntry> => {
+  return (): ReadonlyArray<StoredEntry> => {
     readHeads(false)
-    const found: Array<AuditEntry> = []
+    const found: Array<StoredEntry> = []
     for (const [file, known] of files) {
       known.offset = readFrom(() => openToRead(known.place, file), known.offset, (text) => {
         const entry = take(text)
@@ -102,28 +103,26 @@ const makeFollower = (state: string, folders: AuditFolders, filter: EntryFilter)
       })
       if (known.hasEnded) files.delete(file)
     }
-    return found.toSorted((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : a.n - b.n)
+    return found.toSorted((a, b) => byTime(a.entry, b.entry))
   }
 }
-
-const identityOf = ({ n, prev }: AuditEntry): string => `${n}:${prev}`
 
 /** The newest `limit` entries, then those that are appended. */
 export const followEntries = (
   state: string,
   folders: AuditFolders,
   filter: EntryFilter & { readonly limit?: number }
-): Stream.Stream<AuditEntry> =>
+): Stream.Stream<StoredEntry> =>
   Stream.unwrap(Effect.gen(function*() {
     const appended = yield* Effect.sync(() => makeFollower(state, folders, filter))
     // An entry that is appended while these are read comes from both.
-    const first = yield* readEntries(state, folders, { ...filter, limit: filter.limit ?? 0 })
-    const seen = new Set(first.map(identityOf))
+    const first = yield* readStored(state, folders, { ...filter, limit: filter.limit ?? 0 })
+    const seen = new Set(first.map(({ line }) => line))
     return Stream.concat(
       Stream.fromIterable(first),
       Stream.tick("500 millis").pipe(
         Stream.flatMap(() => Stream.fromIterable(appended())),
-        Stream.filter((entry) => !seen.delete(identityOf(entry)))
+        Stream.filter((stored) => !seen.delete(stored.line))
       )
     )
   }))

@@ -100,14 +100,16 @@ export const verifyAudit = Effect.fnUntraced(function*(
   const counts = { files: 0, entries: 0, sealed: 0, recovered: 0, expired: 0 }
   const stillOpen: Array<string> = []
 
-  const verifyFile = Effect.fnUntraced(function*(place: AuditFolder, file: string, known?: KnownSession, most?: number) {
-    const checked = yield* checkAt(place, file, known, most ?? Infinity)
-    if (checked === undefined) return undefined
-    counts.files++
-    counts.entries += checked.entries
-    problems.push(...checked.problems)
-    return checked
-  })
+  const verifyFile = Effect.fnUntraced(
+    function*(place: AuditFolder, file: string, known?: KnownSession, most?: number) {
+      const checked = yield* checkAt(place, file, known, most ?? Infinity)
+      if (checked === undefined) return undefined
+      counts.files++
+      counts.entries += checked.entries
+      problems.push(...checked.problems)
+      return checked
+    }
+  )
 
   const lostAtEnd = (detail: string) =>
     void problems.push(problem(headsName, heads.i + 1, "cut-tail", detail, heads.i + 1))

@@ -64,6 +64,12 @@ export interface AuditReport {
   readonly problems: ReadonlyArray<AuditProblem>
 }
 
+export interface StoredEntry {
+  readonly entry: AuditEntry
+  /** The entry's line as it is in the file, without its end: its SHA-256 is the `prev` of the next line. */
+  readonly line: string
+}
+
 export class AuditLog extends Context.Service<AuditLog, {
   /** Appends one entry and passes it to the operating system before it returns. Synchronous, about 10 µs. */
   readonly append: (
@@ -77,13 +83,18 @@ export class AuditLog extends Context.Service<AuditLog, {
    */
   readonly read: (filter?: EntryFilter & { readonly limit?: number }) => Effect.Effect<ReadonlyArray<AuditEntry>>
   /** All entries that match, one session after the other, the oldest session first. Needs little memory. */
-  readonly stream: (filter?: EntryFilter) => Stream.Stream<AuditEntry>
+  readonly stream: (filter?: EntryFilter) => Stream.Stream<StoredEntry>
   /** The newest `limit` (0) entries that match, then those that any session appends from now on. Never ends. */
-  readonly follow: (filter?: EntryFilter & { readonly limit?: number }) => Stream.Stream<AuditEntry>
+  readonly follow: (filter?: EntryFilter & { readonly limit?: number }) => Stream.Stream<StoredEntry>
   /** Seals what a crashed session left, then compares every file with the list of heads. */
   readonly verify: Effect.Effect<AuditReport>
   /** As `verify`. It also compares the list of heads with an anchor that was kept elsewhere. */
   readonly verifyAgainst: (anchor: AuditAnchor) => Effect.Effect<AuditReport>
   /** Hash and number of the newest line of `audit-heads`, to keep elsewhere: they cover all sessions so far. */
   readonly anchor: Effect.Effect<AuditAnchor>
+  /**
+   * Removes sealed files that are older than `audit.keep` and whose every line is verified. Returns which. A session does
+   * this by itself a minute after it has begun a file.
+   */
+  readonly prune: Effect.Effect<ReadonlyArray<string>, AuditUnavailable>
 }>()("kiwi/services/audit/AuditLog") {}

@@ -183,8 +183,12 @@ describe("an anchor", () => {
       const kept = yield* session(made, (audit) => audit.anchor)
       assert.strictEqual(kept.n, 4)
       const against = (anchor: typeof kept) =>
-        session(made, (audit) =>
-          Effect.map(audit.verifyAgainst(anchor), ({ problems }) => problems.map(({ line, problem }) => [line, problem])))
+        session(
+          made,
+          (audit) =>
+            Effect.map(audit.verifyAgainst(anchor), ({ problems }) =>
+              problems.map(({ line, problem }) => [line, problem]))
+        )
       assert.deepStrictEqual(yield* against(kept), [])
       yield* session(made, (audit) => audit.append(request("c3")))
       assert.deepStrictEqual(yield* against(kept), [])

@@ -216,7 +216,8 @@ describe("the audit", () => {
         follow: () => Stream.empty,
         verify: Effect.die("unused"),
         verifyAgainst: () => Effect.die("unused"),
-        anchor: Effect.die("unused")
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       }))
     )
 

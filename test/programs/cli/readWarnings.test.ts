@@ -16,7 +16,8 @@ const full = Layer.succeed(
     follow: () => Stream.empty,
     verify: Effect.die("unused"),
     verifyAgainst: () => Effect.die("unused"),
-    anchor: Effect.die("unused")
+    anchor: Effect.die("unused"),
+    prune: Effect.die("unused")
   })
 )
 
