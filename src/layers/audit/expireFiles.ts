@@ -1,6 +1,6 @@
 // Removes sealed files that are older than `audit.keep`. A file is removed only if every line of it was verified, and
 // only after its session's newest entry and a head name it as expired. The list of heads itself is never shortened.
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import * as fs from "node:fs"
 import type { AuditExpired } from "../../services/audit/AuditEntry.ts"
 import { type AuditFolder, type AuditFolders, dayOf, daysOf, openToRead, removeSame } from "./auditFolders.ts"
@@ -52,8 +52,8 @@ export const expireFiles = Effect.fnUntraced(function*(
           const { head, n } = last
           if (!session.isExpired) {
             const expired = { place, file, entries, last: { n, head }, sealed_at: last.at }
-            const recorded = yield* Effect.exit(record(expired))
-            if (Exit.isFailure(recorded)) return false
+            const isRecorded = yield* Effect.isSuccess(record(expired))
+            if (!isRecorded) return false
           }
           const same = Effect.try(() => removeSame(place, file, fs.fstatSync(fd, { bigint: true })))
           return yield* Effect.orElseSucceed(same, () => false)

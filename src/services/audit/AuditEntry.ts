@@ -223,13 +223,17 @@ export type AuditHead = typeof AuditHead.Type
 
 const decodeHead = Schema.decodeUnknownOption(Schema.fromJsonString(AuditHead))
 
-/** The head's line. */
-export const encodeHead = ({ file, head, i, key, n, place, prev, sig, state }: Omit<AuditHead, "v">): string =>
+type Head = Omit<AuditHead, "v">
+
+const textOf = ({ file, head, i, key, n, place, prev, state }: Head, sig: string | undefined): string =>
   JSON.stringify({ v: 1, i, prev, state, place, file, n, head, key, sig })
 
+/** The head's line. */
+export const encodeHead = (head: Head): string => textOf(head, head.sig)
+
 /** What is signed: the line without its signature. `project` is the project's id, or "" without a project. */
-export const signedText = (project: string, { sig: _, ...head }: Omit<AuditHead, "v">): string =>
-  `kiwi audit head ${project}\n${encodeHead(head)}`
+export const signedText = (project: string, head: Head): string =>
+  `kiwi audit head ${project}\n${textOf(head, undefined)}`
 
 /** The head on a line. Undefined unless the line is a head byte for byte. */
 export const parseHead = (line: string): AuditHead | undefined => {

@@ -18,7 +18,7 @@ const projectOf = (made: World) => stateOf(made).split("/").at(-1)!
 
 type Sign = (head: Omit<AuditHead, "v">) => Omit<AuditHead, "v">
 
-const unsigned: Sign = ({ key: _, sig: __, ...head }) => head
+const unsigned: Sign = ({ file, head, i, n, place, prev, state }) => ({ file, head, i, n, place, prev, state })
 
 const signedBy = (pair: Ed25519.KeyPair, project: string, shown = pair.publicKey): Sign => (head) => {
   const named = { ...unsigned(head), key: shown }

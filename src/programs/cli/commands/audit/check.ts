@@ -40,7 +40,7 @@ const show = (report: AuditReport, anchor: AuditAnchor | undefined, paint: Paint
   return [
     `${verdict(report, paint)}: ${plural(entries, "entry", "entries")} in ${plural(files, "file")}${
       states.length === 0 ? "" : `, ${states.join(", ")}`
-    }${anchor === undefined || problems.length > 0 ? "" : `; the same as line ${anchor.n} of the anchor and before`}`,
+    }${anchor === undefined || problems.length > 0 ? "" : `; up to line ${anchor.n} it is what the anchor names`}`,
     ...(keys.length === 0 ? [] : [`signed by ${keys.join(", ")}`]),
     ...problems.map((one) => showProblem(one, paint))
   ].join("\n")
