@@ -10,6 +10,9 @@ import { openHeads } from "./headsFile.ts"
 import { linesOf } from "./lines.ts"
 import { byTime, decodeEntry, isWanted, readStored, sessionFiles } from "./readEntries.ts"
 
+/** How many entries are in memory at once. One can have 64 KiB. */
+const chunk = 16
+
 const makeTake = (filter: EntryFilter) => {
   const hints = hintsOf(filter)
   const matches = makeMatches(filter)
@@ -42,7 +45,7 @@ export const streamEntries = (state: string, folders: AuditFolders, filter: Entr
           Effect.sync(() => openOrSkip(() => openToRead(place, file))),
           (fd) => Effect.sync(() => fd === undefined ? undefined : fs.closeSync(fd))
         ),
-        (fd) => fd === undefined ? Stream.empty : Stream.fromIterable(entriesOf(fd, take), { chunkSize: 256 })
+        (fd) => fd === undefined ? Stream.empty : Stream.fromIterable(entriesOf(fd, take), { chunkSize: chunk })
       ))
     const wanted = files.filter(isWanted(filter)).toSorted((a, b) => a.file < b.file ? -1 : 1)
     return Stream.flatMap(Stream.fromIterable(wanted), ({ file, place }) => ofFile(place, file))

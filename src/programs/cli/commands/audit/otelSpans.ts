@@ -166,7 +166,8 @@ export const makeSpans = () => {
       switch (entry.kind) {
         case "request": {
           traceOf(entry)
-          const dropped = keep(waiting, entry.call, entry)
+          // Its parameters can be large, and are in no span.
+          const dropped = keep(waiting, entry.call, { ...entry, parameters: null })
           return dropped === undefined ? [] : [finish(dropped, undefined)]
         }
         case "result": {
