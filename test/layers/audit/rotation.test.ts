@@ -343,4 +343,32 @@ describeWith(["tinyDisk"], "a session on a disk of its own", () => {
       assert.deepStrictEqual(problems.map(({ problem }) => problem), ["missing-file"])
       assert.include(fs.readFileSync(sessionFiles(made.audit).at(-1)!, "utf8"), "\"after\"")
     }))
+
+  it.live("without space for the list of heads does not begin, and records heads again when there is some", () =>
+    Effect.gen(function*() {
+      const made = yield* world
+      fs.mkdirSync(made.home, { mode: 0o700 })
+      yield* Effect.acquireRelease(
+        Effect.sync(() => spawnSync("mount", ["-t", "tmpfs", "-o", "size=128k,mode=0700", "tmpfs", made.home])),
+        () => Effect.sync(() => spawnSync("umount", [made.home]))
+      )
+      yield* session(made, (audit) => audit.append(request("c1")))
+      const { audit, end } = yield* open(made)
+      yield* audit.append(request("c2"))
+      spawnSync("sh", ["-c", `cat /dev/zero > ${made.home}/filler`])
+      // The running session goes on: its file has room.
+      yield* audit.append(request("c3"))
+      // The list's last page has room for some heads.
+      const some = Effect.forEach(Array.from({ length: 20 }), () => session(made, (one) => one.append(request("c4"))))
+      const refused = yield* Effect.flip(some)
+      assert.strictEqual(refused._tag, "AuditUnavailable")
+      assert.notInclude(refused.message, made.folder)
+      fs.rmSync(join(made.home, "filler"))
+      yield* session(made, (another) => another.append(request("c5")))
+      yield* end
+      const { open: running, problems } = yield* report(made)
+      assert.deepStrictEqual([running, problems], [[], []])
+      const calls = sessionFiles(made.audit).flatMap(entriesOf).map(({ call }) => call)
+      for (const call of ["c1", "c2", "c3", "c5"]) assert.include(calls, call)
+    }))
 })
