@@ -209,10 +209,12 @@ export type {
 } from "../services/lockfile/lockReport.ts"
 
 // The services below a call.
+export type { AuditAnchor } from "../services/audit/AuditAnchor.ts"
 export type { AuditRecord } from "../services/audit/AuditEntry.ts"
 export { AuditEntry } from "../services/audit/AuditEntry.ts"
-export type { AuditProblem, AuditReport } from "../services/audit/AuditLog.ts"
+export type { AuditProblem, AuditReport, StoredEntry } from "../services/audit/AuditLog.ts"
 export { AuditLog, AuditUnavailable } from "../services/audit/AuditLog.ts"
+export type { EntryFilter } from "../services/audit/EntryFilter.ts"
 export type { Chain, ChainLink } from "../services/chain/Chain.ts"
 export type {
   ChainError,

@@ -1,7 +1,7 @@
 // Whatever a program puts in the place of a service is what the kernel asks. Each service in turn is replaced by one
 // that passes everything on and takes notes; then something is done that the kernel cannot do without it.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted, Stream } from "effect"
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Kernel from "../../src/layers/Kernel.ts"
@@ -200,8 +200,12 @@ describe("a gate that refuses everything", () => {
         AuditLog.of({
           append: () => Effect.void,
           read: () => Effect.succeed([]),
+          stream: () => Stream.empty,
+          follow: () => Stream.empty,
           verify: Effect.die("nobody asks"),
-          anchor: Effect.die("nobody asks")
+          verifyAgainst: () => Effect.die("nobody asks"),
+          anchor: Effect.die("nobody asks"),
+          prune: Effect.die("nobody asks")
         })
       )
       yield* Effect.exit(Effect.provide(says, Kernel.layer({ ...options, replace: none })))

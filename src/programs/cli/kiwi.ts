@@ -21,7 +21,9 @@ import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
-import { auditAnchorCommand, auditGroup, auditShowCommand, auditVerifyCommand, logsCommand } from "./commands/audit.ts"
+import { auditAnchorCommand, auditPruneCommand, auditVerifyCommand } from "./commands/audit/check.ts"
+import { auditGroup, auditTailCommand, logsCommand } from "./commands/audit/logs.ts"
+import { auditExportCommand, auditShowCommand, auditStatsCommand } from "./commands/audit/show.ts"
 import { chainCommand } from "./commands/chain.ts"
 import { clientAddCommand, clientGroup, clientListCommand, clientRemoveCommand } from "./commands/client.ts"
 import { demoCommand } from "./commands/demo.ts"
@@ -187,8 +189,12 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
           auditGroup.pipe(
             Command.withSubcommands([
               Command.provide(auditVerifyCommand, kernel),
+              Command.provide(auditTailCommand, kernel),
               Command.provide(auditShowCommand, kernel),
-              Command.provide(auditAnchorCommand, kernel)
+              Command.provide(auditStatsCommand, kernel),
+              Command.provide(auditAnchorCommand, kernel),
+              Command.provide(auditExportCommand, kernel),
+              Command.provide(auditPruneCommand, kernel)
             ])
           )
         ]

@@ -18,6 +18,9 @@ export interface SettingsValues {
   readonly outputKeep: Duration.Duration
   readonly callsConcurrency: number
   readonly auditDurability: "os" | "full"
+  /** Bytes. */
+  readonly auditFile: number
+  readonly auditKeep: Duration.Duration
   readonly lockfileMode: LockMode
   readonly lockfileKeep: Duration.Duration
 }
@@ -145,6 +148,18 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     schema: Schema.Literals(["os", "full"]),
     tighter: (a, b) => a === "full" || b === "os"
   },
+  auditFile: {
+    key: "audit.file",
+    ...size("64KiB", "64GiB", "64MiB"),
+    doc: "A session that has written this much to its audit file seals it and goes on in a new one.",
+    tighter: undefined
+  },
+  auditKeep: {
+    key: "audit.keep",
+    ...duration("1d", "3650d", "365d"),
+    doc: "How long sealed files of the audit stay on disk. Their signed heads stay for good.",
+    tighter: (a, b) => Duration.isGreaterThanOrEqualTo(a, b)
+  },
   lockfileMode: {
     key: "lockfile.mode",
     written: "warn",
@@ -171,6 +186,8 @@ export const defaults: SettingsValues = {
   outputKeep: definitions.outputKeep.default,
   callsConcurrency: definitions.callsConcurrency.default,
   auditDurability: definitions.auditDurability.default,
+  auditFile: definitions.auditFile.default,
+  auditKeep: definitions.auditKeep.default,
   lockfileMode: definitions.lockfileMode.default,
   lockfileKeep: definitions.lockfileKeep.default
 }

@@ -143,8 +143,12 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["logs"],
   ["audit"],
   ["audit", "verify"],
+  ["audit", "tail"],
   ["audit", "show"],
+  ["audit", "stats"],
   ["audit", "anchor"],
+  ["audit", "export"],
+  ["audit", "prune"],
   ["doctor"],
   ["completions"]
 ]
