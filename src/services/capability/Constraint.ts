@@ -103,10 +103,13 @@ export const fits = (c: Constraint, value: Schema.Json | undefined, matches: Pat
   (!isAbout("text", c) || (typeof value === "string" && fitsText(c, value, matches))) &&
   (!isAbout("number", c) || (typeof value === "number" && fitsNumber(c, value)))
 
+/** Patterns are left to those who have an engine. */
+const anyPattern: PatternMatch = () => true
+
 /** In one form for one meaning, as far as that is cheap. */
 const tidy = (c: Constraint): Constraint => ({
   ...c,
-  ...(c.enum === undefined ? {} : { enum: [...new Set(c.enum)] }),
+  ...(c.enum === undefined ? {} : { enum: [...new Set(c.enum)].filter((value) => fits(c, value, anyPattern)) }),
   ...(c.pattern === undefined ? {} : { pattern: [...new Set(c.pattern)].toSorted() })
 })
 
@@ -140,8 +143,8 @@ export const intersect = (a: Constraint, b: Constraint): Constraint | undefined 
     minLength: both(a.minLength, b.minLength, Math.max),
     maxLength: both(a.maxLength, b.maxLength, Math.min)
   }
-  const found: Constraint = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-  return isEmpty(found) ? undefined : tidy(found)
+  const found = tidy(Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)))
+  return isEmpty(found) ? undefined : found
 }
 
 const includesAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): boolean => some.every((one) => all.includes(one))
@@ -151,7 +154,9 @@ export const isWithin = (child: Constraint, parent: Constraint): boolean => {
   // Patterns of the parent that the child has too need no engine.
   const shared = new Set(child.pattern)
   const byPattern: PatternMatch = (pattern) => shared.has(pattern)
-  if (child.enum !== undefined) return child.enum.every((value) => fits(parent, value, byPattern))
+  if (child.enum !== undefined) {
+    return child.enum.every((value) => !fits(child, value, anyPattern) || fits(parent, value, byPattern))
+  }
   if (parent.enum !== undefined) return false
   if (isAbout("text", parent) && !isAbout("text", child) && child.type !== "string") return false
   if (isAbout("number", parent) && !isAbout("number", child)) return false

@@ -101,9 +101,6 @@ describe("a glob", () => {
   })
 
   it("is not within another if that takes too long to find out", () => {
-    const hard = `${"*a".repeat(1)}${"?".repeat(40)}`
-    assert.isFalse(Glob.isWithin([glob("*")], glob(hard)))
-    assert.isFalse(Glob.isWithin([glob(`*b*${hard}`)], glob(`*${hard}`)) && false)
     const slow = Array.from({ length: 60 }, () => "**/a*").join("/").slice(0, 250)
     assert.isFalse(Glob.isWithin([glob(slow), glob("**/b*/**/*c")], glob(`**/x/${slow}`.slice(0, 250))))
   })
