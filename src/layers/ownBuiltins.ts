@@ -2,6 +2,7 @@
 // project can no longer fail.
 import { Effect, Layer } from "effect"
 import { Builtins } from "../services/primitive/Builtins.ts"
+import * as FilesystemBuiltins from "./filesystem/filesystemBuiltins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
 import * as LockfileBuiltins from "./lockfile/lockfileBuiltins.ts"
 import * as Noop from "./primitive/builtin/noop.ts"
@@ -10,6 +11,7 @@ import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 
 /** One line for each domain with builtins. */
 const domains = [
+  FilesystemBuiltins.handlers,
   LockfileBuiltins.handlers,
   Noop.handlers,
   OutputRead.handlers
