@@ -240,7 +240,13 @@ const search = builtin(
       glob,
       limit
     })
-    return { path: place.shown, matches: matches.map(({ line, path, text }) => ({ path, line, text })), searched, skipped, more }
+    return {
+      path: place.shown,
+      matches: matches.map(({ line, path, text }) => ({ path, line, text })),
+      searched,
+      skipped,
+      more
+    }
   })
 )
 

@@ -16,7 +16,7 @@ const longestLine = 300
 const stride = 16
 
 /** Folders that are searched only if the path leads into them. */
-export const passedOver: ReadonlySet<string> = new Set([".git", "node_modules"])
+export const passedOver: ReadonlySet<string> = new Set([".ai", ".git", "node_modules"])
 
 export interface SearchQuery {
   readonly pattern: string

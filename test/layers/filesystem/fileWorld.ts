@@ -64,8 +64,12 @@ export const inWorld = <A, E>(
       decide: (_, action) =>
         Effect.suspend(() => {
           const accesses = action._tag === "Run" ? action.accesses : []
-          if (counting) asked.push(...accesses.map(showAccess))
-          const denied = accesses.find((access) => behaviour.denies?.(access) === true)
+          if (counting) {
+            asked.push(...accesses.map(showAccess))
+          }
+          const denied = accesses.find((access) =>
+            behaviour.denies?.(access) === true
+          )
           if (denied !== undefined) {
             return Effect.fail(
               new PermissionDenied({ what: "run", rule: "test", reason: showAccess(denied), hint: "none" })
