@@ -249,7 +249,7 @@ class Reader {
     if (!mayRedirect.has(source[at]!)) return false
     const found = redirection.exec(source.slice(at, at + 24))
     if (found === null) return false
-    const [whole, descriptor, operator, copied] = found
+    const [whole, descriptor, copied, operator] = found
     this.at = at + whole.length
     if (copied !== undefined) return this.endsKeyword(this.at) || "a descriptor is not a number"
     if (operator === undefined) return "a descriptor is not one digit"
@@ -276,7 +276,7 @@ class Reader {
 
 const mayRedirect = new Set("<>&{0123456789")
 
-/** Descriptor and operator; or a copy of a descriptor; or what bash alone takes for a descriptor. */
+/** Descriptor and the one that it copies; or descriptor and operator; or what bash alone takes for a descriptor. */
 const redirection =
   /^(?:([0-9])?(?:(?:[<>]&([0-9]|-))(?![<>])|(&>>|&>|<<<|<<-|<<|<>|<&|<|>>|>&|>\||>))|(?:\d{2,}|\{\w*\})[<>])/
 

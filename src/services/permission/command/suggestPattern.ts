@@ -13,9 +13,9 @@ export const suggestPattern = (command: SimpleCommand): CommandPattern | undefin
   if (!meansOneProgram(command)) return undefined
   const assignments = command.assignments.filter(({ name, value }) => !isHarmlessAssignment(name, value))
   const words = significantWords(command)
-  const pattern = (words: ReadonlyArray<string>, open: boolean): CommandPattern | undefined =>
-    [...assignments.map(({ value }) => value), program, ...words].every(isPlainText)
-      ? { assignments, program, words, open }
+  const pattern = (named: ReadonlyArray<string>, open: boolean): CommandPattern | undefined =>
+    [...assignments.map(({ value }) => value), program, ...named].every(isPlainText)
+      ? { assignments, program, words: named, open }
       : undefined
   if (openPrograms.has(program)) return pattern([], true)
   const known = subcommands.get(program)?.find((list) =>
