@@ -5,6 +5,7 @@ import { Builtins } from "../services/primitive/Builtins.ts"
 import * as FilesystemBuiltins from "./filesystem/filesystemBuiltins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
 import * as LockfileBuiltins from "./lockfile/lockfileBuiltins.ts"
+import * as HttpFetch from "./primitive/builtin/httpFetch.ts"
 import * as Noop from "./primitive/builtin/noop.ts"
 import * as OutputRead from "./primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
@@ -12,6 +13,7 @@ import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 /** One line for each domain with builtins. */
 const domains = [
   FilesystemBuiltins.handlers,
+  HttpFetch.handlers,
   LockfileBuiltins.handlers,
   Noop.handlers,
   OutputRead.handlers

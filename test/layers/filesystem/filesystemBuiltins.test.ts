@@ -375,7 +375,9 @@ describe("filesystem.write", () => {
           put("a.txt", "a")
           // The audit is in .ai/logs.
           const now = () =>
-            fs.readdirSync(project, { recursive: true, encoding: "utf8" }).filter((name) => !/^\.ai\/(logs|cache)/.test(name))
+            fs.readdirSync(project, { recursive: true, encoding: "utf8" }).filter((name) =>
+              !/^\.ai\/(logs|cache)/.test(name)
+            )
           const before = now()
           for (
             const [tool, parameters] of [

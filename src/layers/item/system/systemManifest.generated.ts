@@ -28,6 +28,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/filesystem/filesystem.search.yaml", "058da810de61478ffee149089d041e6055742fab2a2297022ed29b1eed7ac304"],
   ["tools/filesystem/filesystem.stat.yaml", "9c20a887c66fb62fad583404668ff6a98ef8fb90c72b7bc8cbd071f1f3bcdfe1"],
   ["tools/filesystem/filesystem.write.yaml", "8b003d1bee1bfdef712fd5d56647f93cde9aa84d86c159ef32bdd35b118f27d4"],
+  ["tools/http/http.fetch.yaml", "d1ec723c895595931b1bd0a629d9754e35721d4c30f9529d17a847f3c3c01925"],
   ["tools/primitives/builtin.yaml", "a151c26470f3dd2f2d7c3c5433c6c50a74b166b59b6929644def6ef011e1c8be"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
   ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],

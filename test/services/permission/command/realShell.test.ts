@@ -106,7 +106,10 @@ describeWith(["bash"], "commands that real shells run", () => {
         const random = randomFrom(seed + 3)
         const commands = times(3000, () => {
           const words = times(1 + random(4), () => randomWord(random))
-          return { words, text: `a ${words.map((word) => writeWord(random, word, shell)).join(pick(random, [" ", "  ", "\t"]))}` }
+          return {
+            words,
+            text: `a ${words.map((word) => writeWord(random, word, shell)).join(pick(random, [" ", "  ", "\t"]))}`
+          }
         })
         const readings = commands.map(({ text }) => readCommand(text, shell))
         for (const [i, { commands: [command], opaque }] of readings.entries()) {
