@@ -9,6 +9,7 @@ import * as HttpFetch from "./primitive/builtin/httpFetch.ts"
 import * as Noop from "./primitive/builtin/noop.ts"
 import * as OutputRead from "./primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
+import * as ShellBuiltin from "./process/shellBuiltin.ts"
 
 /** One line for each domain with builtins. */
 const domains = [
@@ -16,7 +17,8 @@ const domains = [
   HttpFetch.handlers,
   LockfileBuiltins.handlers,
   Noop.handlers,
-  OutputRead.handlers
+  OutputRead.handlers,
+  ShellBuiltin.handlers
 ] as const
 
 const names = domains.flatMap((own) => Object.keys(own))

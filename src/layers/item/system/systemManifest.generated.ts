@@ -34,5 +34,6 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
   ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
-  ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"]
+  ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"],
+  ["tools/shell/shell.run.yaml", "05a759323837f3178a928dfae204edb02b6d31114a6263c27a0ee07e4eb97df3"]
 ])
