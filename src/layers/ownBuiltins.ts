@@ -3,6 +3,7 @@
 import { Effect, Layer } from "effect"
 import { Builtins } from "../services/primitive/Builtins.ts"
 import * as FilesystemBuiltins from "./filesystem/filesystemBuiltins.ts"
+import * as GitBuiltins from "./git/gitBuiltins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
 import * as LockfileBuiltins from "./lockfile/lockfileBuiltins.ts"
 import * as HttpFetch from "./primitive/builtin/httpFetch.ts"
@@ -14,6 +15,7 @@ import * as ShellBuiltin from "./process/shellBuiltin.ts"
 /** One line for each domain with builtins. */
 const domains = [
   FilesystemBuiltins.handlers,
+  GitBuiltins.handlers,
   HttpFetch.handlers,
   LockfileBuiltins.handlers,
   Noop.handlers,
