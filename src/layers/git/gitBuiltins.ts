@@ -26,7 +26,7 @@ const Paths = Schema.optionalKey(
 /** For what the repository's config decides about these commands. */
 const furtherOptions = [
   "color.ui=false",
-  "column.ui=false",
+  "column.ui=never",
   "diff.submodule=short",
   "log.showSignature=false",
   "status.submoduleSummary=false"

@@ -4,8 +4,12 @@ import type { Schema } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import * as Kernel from "../../../src/layers/Kernel.ts"
+import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as OutboundNode from "../../../src/layers/outbound/OutboundNode.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
 import { type Access, showAccess } from "../../../src/services/capability/Access.ts"
 import { PermissionDenied, PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
+import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import { realProject } from "../../support/realProject.ts"
 import { trustProject } from "../../support/trustWorld.ts"
 import { call, reasonOf } from "../proxy/calls.ts"
@@ -26,6 +30,13 @@ export interface FileWorld {
 
 export interface Behaviour {
   readonly denies?: (access: Access) => boolean
+  /** Whether programs run at the level `sandboxed`: without confinement, in the test's own folders. */
+  readonly engine?: boolean
+  /** The user's `config/kiwi.yaml`, and the project's. */
+  readonly settings?: string
+  readonly projectSettings?: string
+  /** Instead of the network. */
+  readonly network?: OutboundMemory.Answerer
   /** Runs once, when the gate has allowed a call: between check and use. */
   readonly meanwhile?: (world: FileWorld) => void
 }
@@ -41,7 +52,7 @@ export const inWorld = <A, E>(
     const run = (tool: string, parameters: Schema.JsonObject) => {
       asked.length = 0
       counting = true
-      return Effect.map(call(`filesystem.${tool}`, parameters), ({ data }) => data)
+      return Effect.map(call(tool.includes(".") ? tool : `filesystem.${tool}`, parameters), ({ data }) => data)
     }
     const at = (path: string) => join(real.project, path)
     const world: FileWorld = {
@@ -60,6 +71,22 @@ export const inWorld = <A, E>(
           error._tag === "PermissionDenied" ? error : (reasonOf(error) as any).cause ?? reasonOf(error))
     }
     fs.mkdirSync(world.outside)
+    if (behaviour.projectSettings !== undefined) {
+      world.put(".ai/config/kiwi.yaml", behaviour.projectSettings)
+    }
+    if (behaviour.settings !== undefined) {
+      fs.mkdirSync(join(real.userSpace, "config"), { recursive: true })
+      fs.writeFileSync(join(real.userSpace, "config/kiwi.yaml"), behaviour.settings)
+    }
+    const engine = Layer.effect(
+      ChildProcesses,
+      Effect.map(ChildProcesses, (all) =>
+        ChildProcesses.of({
+          levels: new Set(["trusted", "standard", "sandboxed", "restricted"]),
+          run: (request) =>
+            all.run({ ...request, isolation: "standard" })
+        }))
+    ).pipe(Layer.provide(ChildProcessesNode.layer))
     const gate = PermissionGate.of({
       decide: (_, action) =>
         Effect.suspend(() => {
@@ -67,9 +94,7 @@ export const inWorld = <A, E>(
           if (counting) {
             asked.push(...accesses.map(showAccess))
           }
-          const denied = accesses.find((access) =>
-            behaviour.denies?.(access) === true
-          )
+          const denied = accesses.find((access) => behaviour.denies?.(access) === true)
           if (denied !== undefined) {
             return Effect.fail(
               new PermissionDenied({ what: "run", rule: "test", reason: showAccess(denied), hint: "none" })
@@ -84,6 +109,13 @@ export const inWorld = <A, E>(
         })
     })
     return yield* Effect.andThen(trustProject, use(world)).pipe(
-      Effect.provide(Kernel.layer({ ...real, replace: Layer.succeed(PermissionGate, gate) }))
+      Effect.provide(Kernel.layer({
+        ...real,
+        replace: Layer.mergeAll(
+          Layer.succeed(PermissionGate, gate),
+          behaviour.engine === true ? engine : ChildProcessesNode.layer,
+          behaviour.network === undefined ? OutboundNode.layer : OutboundMemory.layerWith(behaviour.network)
+        )
+      }))
     )
   }) as Effect.Effect<A, any, any>
