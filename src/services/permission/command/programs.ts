@@ -91,11 +91,11 @@ export const countHarmlessOptions = (program: string, textAt: (index: number) =>
 export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map(
   Object.entries({
     git: "status *, log *, diff *, show *, blame *, add *, commit *, rev-parse *, ls-files *, ls-tree *, describe *, " +
-      "merge-base *, shortlog *, cat-file *, rev-list *, show-ref *, switch, checkout, restore, stash list *, " +
+      "merge-base *, shortlog *, cat-file *, rev-list *, show-ref *, switch, stash list *, " +
       "stash show *, stash push, worktree list *, mv",
-    npm: "test, run _, ls *, list *, outdated *, view *",
-    pnpm: "test, run _, ls *, list *, outdated *, why *",
-    yarn: "test, run _, list *, outdated *, why *",
+    npm: "test, run _, ls *, list *",
+    pnpm: "test, run _, ls *, list *, why *",
+    yarn: "test, run _, list *, why *",
     cargo: "build, check, clippy, test, fmt, doc, tree *, bench",
     go: "build, test, vet, fmt, doc *, list",
     gh:
@@ -104,11 +104,9 @@ export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string
     docker: "ps *, images *, logs *, inspect *, compose ps *, compose logs *",
     podman: "ps *, images *, logs *, inspect *",
     "docker-compose": "ps *, logs *",
-    kubectl: "get *, describe *, logs *",
     terraform: "fmt, validate",
-    pip: "list *, show *, freeze *",
-    pip3: "list *, show *, freeze *",
-    uv: "pip list *, pip show *, tree *",
+    pip: "show *, freeze *",
+    pip3: "show *, freeze *",
     poetry: "check *, show *",
     ruff: "check, format",
     dotnet: "build, test, format",
@@ -121,9 +119,9 @@ export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string
     dart: "test, analyze, format",
     flutter: "test, analyze",
     ...Object.fromEntries(
-      ("ansible apt-get aws az bazel bun composer conda corepack deno dnf doctl fly gcloud gem glab gsutil hatch " +
-        "heroku helm hg jj just lerna mamba mise nix nx packer pacman pdm pipenv pipx pulumi rails rustup rye " +
-        "serverless snap stack svn tofu turbo vagrant vercel wrangler yum zypper").split(" ").map((
+      ("ansible apt-get aws az bazel biome bun composer conda corepack deno dnf doctl fly gcloud gem glab gsutil hatch " +
+        "heroku helm hg jj just kubectl lerna mamba mise nix nx packer pacman pdm pipenv pipx pulumi rails rustup rye " +
+        "serverless snap stack svn tofu turbo uv vagrant vercel wrangler yum zypper").split(" ").map((
           name
         ) => [name, ""])
     )
@@ -132,9 +130,34 @@ export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string
 
 /** Programs without subcommands that print what they read, or check and test a project: any words may be proposed. */
 export const openPrograms: ReadonlySet<string> = new Set(
-  ("ava basename bats biome black cal cat cksum clang-format cmp column comm cut date df diff dir dirname du egrep " +
-    "eslint expr fgrep file flake8 fold gofmt golangci-lint grep head hexdump hostname id isort jest jq ls lsof markdownlint " +
+  ("ava basename bats black cat cksum clang-format cmp column comm cut date df diff dir dirname du egrep " +
+    "eslint expr fgrep flake8 fold gofmt golangci-lint grep head hexdump id isort jest jq ls lsof markdownlint " +
     "md5sum mocha mypy nl nproc numfmt od oxlint paste phpstan phpunit prettier ps pylint pyright pytest " +
-    "readlink realpath rev rg rspec rubocop rustfmt seq sha1sum sha256sum shasum shellcheck sleep stat standard strings " +
+    "readlink realpath rev rg rspec rubocop rustfmt seq sha1sum sha256sum shasum shellcheck sleep sort stat standard strings " +
     "stylelint tac tail tr tsc uname uptime vitest vue-tsc wc whereis which who whoami yamllint").split(" ")
 )
+
+/**
+ * Options that start a program, load code, write a file or choose another project. A `*` of a pattern does not cover
+ * them: a rule has to name them. Abbreviations count, where the program takes them.
+ */
+export const namedOptions: ReadonlyMap<string, RegExp> = new Map([
+  ["git", /^(?:--(?:ou|up|rece|exe|ext|open)|-O)/],
+  ["rg", /^--(?:pre(?:=|$)|hostname-bin)/],
+  ["npm", /^(?:-C|-g$|--(?:pref|scr|node-o|use|glo|loc|ini|she))/],
+  ["pnpm", /^(?:-C|--(?:dir|prefix|config|script-shell|shell|node-options|global|use-node))/],
+  ["yarn", /^--(?:cwd|use-yarnrc|script-shell|modules-folder)/],
+  ["cargo", /^(?:-C|-Z|--(?:config|manifest-path|target-dir))/],
+  ["go", /^--?(?:exec|toolexec|vettool|overlay|modfile|C|o)(?:=|$)/],
+  ["sort", /^(?:-[a-zA-Z]*[oT]|--(?:o|co|t))/],
+  ["date", /^(?:-[a-zA-Z]*s|--s)/],
+  ["tsc", /^--?(?:outdir|outfile|declarationdir|tsbuildinfofile|plugins)/i],
+  ["eslint", /^(?:-[cfo]|--(?:config|rulesdir|resolve-plugins|plugin|parser|format|output-file|env-info))/],
+  ["prettier", /^--(?:config|plugin)/],
+  ["pylint", /^--(?:init-hook|load-plugins|rcfile|output)/],
+  ["pytest", /^(?:-[cop]|--(?:rootdir|confcutdir|override-ini|import-mode|basetemp|junit|pdbcls))/],
+  ["mypy", /^--(?:config|python-executable|junit|cache-dir)/],
+  ["jest", /^(?:-c|--(?:config|rootDir|roots|globalSetup|globalTeardown|setupFiles|runner|transform|outputFile))/],
+  ["vitest", /^(?:-[cr]|--(?:config|root|dir|outputFile|globalSetup|environment|pool))/],
+  ["mocha", /^(?:-r|--(?:require|config|package|file|opts|reporter-option|node-option|import|loader))/]
+])

@@ -254,6 +254,7 @@ class Reader {
     if (copied !== undefined) return this.endsKeyword(this.at) || "a descriptor is not a number"
     if (operator === undefined) return "a descriptor is not one digit"
     if (operator.startsWith("<<")) return "it contains a here-document"
+    if (operator.startsWith("&") && descriptor !== undefined) return "a number stands before an operator"
     if (operator.startsWith("&") && this.shell === "sh") return `shells read ${operator} differently`
     if (operator.endsWith("&") || source[this.at] === "(") return "it opens more than a file"
     while (source[this.at] === " " || source[this.at] === "\t") this.at++

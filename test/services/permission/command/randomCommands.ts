@@ -19,9 +19,45 @@ export const times = <A>(count: number, make: () => A): ReadonlyArray<A> => Arra
 
 export const programs = ["a", "b", "git", "c-d"]
 
-const words = ["a", "b", "git", "x1", "-o", "--out=p", "a=1", "'a b'", "\"c d\"", "\"$x\"", "$x", "${x}", "e\\ f", "*", "?"]
+const words = [
+  "a",
+  "b",
+  "git",
+  "x1",
+  "-o",
+  "--out=p",
+  "a=1",
+  "'a b'",
+  "\"c d\"",
+  "\"$x\"",
+  "$x",
+  "${x}",
+  "e\\ f",
+  "*",
+  "?"
+]
 const quotes = ["'", "\"", "\\", "\\\\", "\\'", "\\\"", "$'q'", "$'\\''", "$\"r\"", "`", "''", "\"\"", "'#'", "$"]
-const operators = [";", "&&", "||", "|", "|&", "&", "\n", "\\\n", "(", ")", "{ ", "; }", "!", ";;", " ", " ", "\t", "\r", "#"]
+const operators = [
+  ";",
+  "&&",
+  "||",
+  "|",
+  "|&",
+  "&",
+  "\n",
+  "\\\n",
+  "(",
+  ")",
+  "{ ",
+  "; }",
+  "!",
+  ";;",
+  " ",
+  " ",
+  "\t",
+  "\r",
+  "#"
+]
 const redirections = [
   ">o1 ",
   ">> o2 ",
@@ -45,10 +81,60 @@ const redirections = [
   "<(a)"
 ]
 const folders = ["cd sub", "cd ..", "cd sub/deep", "cd missing", "cd ./sub", "cd sub/..", "cd 'sub'", "cd -", "cd"]
-const builtins = [":", "echo", "true", "false", "exit", "set -e", "time", "command", "[ a ]", "printf a", "v=1", "a=2 b"]
-const others = ["{a,b}", "{1..2}", "{", "}", "{}", "[", "]", "~", "é", "=", ",", "..", "1", "2", "if", "then", "fi", "a()", "$(a)", "((", "[[", "$((1))", "${x:=1}"]
+const builtins = [
+  ":",
+  "echo",
+  "true",
+  "false",
+  "exit",
+  "set -e",
+  "time",
+  "command",
+  "[ a ]",
+  "printf a",
+  "v=1",
+  "a=2 b"
+]
+const others = [
+  "{a,b}",
+  "{1..2}",
+  "{",
+  "}",
+  "{}",
+  "[",
+  "]",
+  "~",
+  "é",
+  "=",
+  ",",
+  "..",
+  "1",
+  "2",
+  "if",
+  "then",
+  "fi",
+  "a()",
+  "$(a)",
+  "((",
+  "[[",
+  "$((1))",
+  "${x:=1}"
+]
 
-const pieces = [words, words, words, programs, programs, quotes, operators, operators, redirections, folders, builtins, others]
+const pieces = [
+  words,
+  words,
+  words,
+  programs,
+  programs,
+  quotes,
+  operators,
+  operators,
+  redirections,
+  folders,
+  builtins,
+  others
+]
 
 /** Pieces in any order. */
 export const randomText = (random: Random): string =>

@@ -11,7 +11,7 @@ import {
 } from "../../../../src/services/permission/command/SimpleCommand.ts"
 import { describeWith } from "../../../support/realParts.ts"
 import { temporary } from "../../../support/temporary.ts"
-import { pick, programs, randomFrom, randomScript, randomText, randomWord, times, writeWord } from "./randomCommands.ts"
+import { programs, randomFrom, randomScript, randomText, randomWord, times, writeWord } from "./randomCommands.ts"
 import { type Recording, runInShell, start, type Started } from "./realShell.ts"
 
 /** Why the recording has something that the reading has not; undefined if it says everything. */
@@ -104,22 +104,13 @@ describeWith(["bash"], "commands that real shells run", () => {
     Effect.gen(function*() {
       for (const shell of ["bash", "sh"] as const) {
         const random = randomFrom(seed + 3)
-        const commands = times(3000, () => {
-          const words = times(1 + random(4), () => randomWord(random))
-          return { words, text: `a ${words.map((word) => writeWord(random, word, shell)).join(pick(random, [" ", "  ", "\t"]))}` }
-        })
-        const readings = commands.map(({ text }) => readCommand(text, shell))
-        for (const [i, { commands: [command], opaque }] of readings.entries()) {
-          assert.deepStrictEqual(opaque, [], commands[i]!.text)
-          assert.deepStrictEqual(command!.words, commands[i]!.words.map((text) => ({ text, fixed: true })))
-        }
-        if (shell === "bash") {
-          const recordings = runInShell("bash", yield* temporary, commands.map(({ text }) => text))
-          assert.deepStrictEqual(
-            recordings.map(({ started }) => started[0]?.argv.slice(1)),
-            commands.map(({ words }) => words)
-          )
-        }
+        const commands = times(3000, () => times(1 + random(4), () => randomWord(random)))
+        const text = commands.map((words) => `a ${words.map((word) => writeWord(random, word, shell)).join("  ")} \n`)
+        const expected = commands.map((words) => ["a", ...words])
+        const read = text.flatMap((line) => readCommand(line, shell).commands)
+        assert.deepStrictEqual(read.map(({ program, words }) => [program, ...words.map(({ text }) => text)]), expected)
+        const [recorded] = runInShell(shell, yield* temporary, [text.join("")], ["a"])
+        assert.deepStrictEqual(recorded!.started.map(({ argv }) => [...argv]), expected)
       }
     }))
 

@@ -51,7 +51,10 @@ export const runInShell = (
   writeFileSync(join(base, start, "in"), "")
   const fd = shell === "bash" ? 63 : 6
   for (const stub of stubs) {
-    writeFileSync(join(bin, stub), `#!/bin/sh\nprintf '%s\\0' c "$(pwd)" "$((1 + $#))" ${quote(stub)} "$@" >>${quote(log)}\n`)
+    writeFileSync(
+      join(bin, stub),
+      `#!/bin/sh\nprintf '%s\\0' c "$(pwd)" "$((1 + $#))" ${quote(stub)} "$@" >>${quote(log)}\n`
+    )
     chmodSync(join(bin, stub), 0o755)
   }
   for (const program of real) symlinkSync(`/usr/bin/${program}`, join(bin, program))
