@@ -29,6 +29,7 @@ const isOption = (word: Word) => word.text.startsWith("-")
 /** `taken` says that another program starts it, so that it is no command of the shell itself. */
 export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   const { program, words, assignments } = command
+  if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
   if (!programName.test(program) || program.startsWith("-")) return opaque("its program has an unusual name")
   const names = assignments.map(({ name }) => name)
   const variable = names.find((name) => resolvingVariables.test(name))
@@ -36,7 +37,6 @@ export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   if (new Set(names).size < names.length) {
     return opaque("it sets one variable twice")
   }
-  if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
   const ofShell = shellChangers.has(program)
   if (ofShell && !(program === "set" && !taken && words.length > 0 && setsHarmless(words))) {
     return opaque(`${program} changes the shell itself`)

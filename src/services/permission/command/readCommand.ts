@@ -217,7 +217,7 @@ class Reader {
     } else if (!first.fixed) return this.refuse(text, "a variable or file name decides which program runs")
     this.start({
       program: first?.text ?? ":",
-      words: rest.map((word): Word => ({ text: word.text, fixed: word.fixed })),
+      words: rest.map(wordOf),
       assignments,
       redirections,
       folders: this.folders,
@@ -307,10 +307,19 @@ const readAssignment = (written: string, word: ReadWord): Assignment | undefined
   return { name: found[1]!, value: word.text.slice(found[0].length) }
 }
 
+const wordOf = ({ text, fixed }: ReadWord): Word => ({ text, fixed })
+
 /** What stands before the opaque part of a command. */
 const partOf = (words: ReadonlyArray<ReadWord>, text: string): SimpleCommand | undefined => {
   const [program, ...rest] = words
   if (program?.fixed !== true) return undefined
   const unknown: Word = { text: "…", fixed: false }
-  return { program: program.text, words: [...rest, unknown], assignments: [], redirections: [], folders: ["."], text }
+  return {
+    program: program.text,
+    words: [...rest.map(wordOf), unknown],
+    assignments: [],
+    redirections: [],
+    folders: ["."],
+    text
+  }
 }

@@ -11,7 +11,7 @@ import type { SimpleCommand, Word } from "./SimpleCommand.ts"
 export const suggestPattern = (command: SimpleCommand): CommandPattern | undefined => {
   const words = significantWords(command)
   const assignments = command.assignments.filter(({ name, value }) => !isHarmlessAssignment(name, value))
-  const open = countNamed(command.program, words)
+  const open = assignments.length > 0 ? undefined : countNamed(command.program, words)
   const exact = words.every(({ fixed }) => fixed) ? { named: words.length, open: false } : undefined
   for (const candidate of [open, exact]) {
     if (candidate === undefined) continue
