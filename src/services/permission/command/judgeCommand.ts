@@ -87,12 +87,12 @@ const wrappers: ReadonlyMap<Wrapper, Unwrap> = new Map<Wrapper, Unwrap>([
     let at = 0
     while (words[at]?.fixed && isOption(words[at]!)) {
       const { text } = words[at]!
-      if (text === "-k" || text === "-s") at += 2
+      if ((text === "-k" || text === "-s") && words[at + 1]?.fixed) at += 2
       else if (/^--(?:foreground|preserve-status|verbose|kill-after=[\w.]+|signal=\w+)$|^-v$/.test(text)) at++
       else return "timeout has an option that is not known here"
     }
-    const [before, duration] = [words[at - 1], words[at]]
-    if (before?.fixed === false || !duration?.fixed || !/^[\d.]+[smhd]?$/.test(duration.text)) {
+    const duration = words[at]
+    if (!duration?.fixed || !/^[\d.]+[smhd]?$/.test(duration.text)) {
       return "timeout has no duration that can be read"
     }
     return { at: at + 1 }

@@ -13,7 +13,7 @@ import { showReading, showRules } from "./showReading.ts"
 const rules = Result.getOrThrow(parsePatterns(
   "git status *, git log *, git diff *, git show *, git add *, git commit *, git grep *, npm test *, npm run build *, " +
     "cargo test *, cargo build *, go test *, go build *, rg *, sort *, cat *, ls *, grep *, eslint *, pylint *, " +
-    "pytest *, ./gradlew *, fd *, kubectl get *, docker ps *, gh pr view *"
+    "pytest *, tsc *, jest *, vitest *, mocha *, prettier *, date *, mypy *, ./gradlew *, fd *, kubectl get *, docker ps *, gh pr view *"
 ))
 
 /** Whether the rules cover all of the text, where it may neither open files nor leave the folder. */
@@ -96,6 +96,7 @@ describe("readCommand", () => {
 
   it("reads on in bash where only bash agrees with itself", () => {
     assert.strictEqual(showReading(readCommand("a $'b\\tc' &>d", "bash")), "a \"b\tc\" >d")
+    assert.isNotEmpty(readCommand("a 1&>d", "bash").opaque)
   })
 
   it("ends, however long and deep the text is", () => {
@@ -121,14 +122,14 @@ describe("readCommand", () => {
     assert.isNotEmpty(readCommand("cd a;".repeat(10)).opaque)
   })
 
-  it("needs at most 10 µs for a typical command", () => {
+  it("needs a few microseconds for a typical command", () => {
     const text = "cd packages/a && npm test -- --grep 'adds two' 2>&1 | head -20"
     const round = () => {
       const from = performance.now()
       for (let i = 0; i < 2000; i++) readCommand(text)
       return (performance.now() - from) / 2
     }
-    // The best of many rounds: other processes take their time of the others.
-    assert.isAtMost(Math.min(...Array.from({ length: 30 }, round)), 10)
+    // 3 on a quiet machine; the best of many rounds, since other processes run beside them.
+    assert.isAtMost(Math.min(...Array.from({ length: 30 }, round)), 50)
   })
 })
