@@ -26,7 +26,7 @@ const assignment = /^([A-Za-z_]\w*)=([^]*)$/
 
 const isOption = (word: Word) => word.text.startsWith("-")
 
-/** `taken` says that another program starts it, so that it is no command of the shell itself. */
+/** `taken`: another program starts it, so that the shell itself does not run it. */
 export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   const { program, words, assignments } = command
   if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
@@ -34,9 +34,7 @@ export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   const names = assignments.map(({ name }) => name)
   const variable = names.find((name) => resolvingVariables.test(name))
   if (variable !== undefined) return opaque(`${variable} decides which programs run`)
-  if (new Set(names).size < names.length) {
-    return opaque("it sets one variable twice")
-  }
+  if (new Set(names).size < names.length) return opaque("it sets one variable twice")
   const ofShell = shellChangers.has(program)
   if (ofShell && !(program === "set" && !taken && words.length > 0 && setsHarmless(words))) {
     return opaque(`${program} changes the shell itself`)

@@ -13,8 +13,11 @@ const mostFolders = 8
 const unreadable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 /**
- * Reads a command as this shell would. The shell must be started without the variables that change what it reads
- * (`BASH_ENV`, `ENV`, `CDPATH`, `IFS`, `SHELLOPTS`, exported functions) and without aliases.
+ * Reads a command as this shell would.
+ *
+ * **Gotchas**: the shell must be started without the variables that change what it reads or where it is (`BASH_ENV`,
+ * `ENV`, `CDPATH`, `IFS`, `PWD`, `SHELLOPTS`, exported functions) and without aliases. A rule for a program says nothing
+ * about `folders`: whether they are in the project is for the caller to decide.
  */
 export const readCommand = (text: string, shell: Shell = "sh"): CommandReading => {
   const refuse = (reason: string): CommandReading => ({ commands: [], opaque: [{ text, reason }] })
@@ -240,7 +243,7 @@ class Reader {
     if (redirections.length > 0) this.commands.push({ ...command, program: ":", words: [] })
     this.folders = union([], folders.map((folder) => enter(folder, to!.text)))
     this.listFolders = union(this.listFolders, this.folders)
-    if (this.listFolders.length > mostFolders) this.stop(this.at, "too many folders are possible")
+    if (this.listFolders.length > mostFolders) this.stop(this.at - text.length, "too many folders are possible")
   }
 
   /** Reads one redirection; false if there is none here, a text if it is opaque. */

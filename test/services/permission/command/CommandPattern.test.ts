@@ -202,8 +202,9 @@ const allCommands: ReadonlyArray<SimpleCommand> = (() => {
 
 const randomPattern = (random: Random, words: ReadonlyArray<string> = vocabulary): CommandPattern => {
   const open = random(2) === 0
-  const list = times(random(4), () => random(3) === 0 ? anyWord : pick(random, words))
-  while (!open && list.at(-1) === anyWord) (list as Array<unknown>).pop()
+  const any = times(random(4), () => random(3) === 0 ? anyWord : pick(random, words))
+  // A last `*` is any further words.
+  const list = open ? any : any.slice(0, any.findLastIndex((word) => word !== anyWord) + 1)
   const assignments = pick(random, [[], [], [{ name: "CI", value: "1" }], [{ name: "FOO", value: "1" }]])
   return { assignments, program: pick(random, ["git", "git", "git", "rg"]), words: list, open }
 }
@@ -235,7 +236,7 @@ describe("patterns", () => {
   it("intersect to what both match", () => {
     const random = randomFrom(2)
     let found = 0
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < 500; i++) {
       const words = i % 2 === 0 ? vocabulary : ["a", "b"]
       const [a, b] = [randomPattern(random, words), randomPattern(random, words)]
       const both = intersectPatterns(a, b)
@@ -247,7 +248,7 @@ describe("patterns", () => {
       }
       assert.deepStrictEqual(intersectPatterns(a, a)?.words, patternWithin(a, a) ? a.words : undefined)
     }
-    assert.isAbove(found, 200)
+    assert.isAbove(found, 50)
   })
 
   it("are read back from their text", () => {
