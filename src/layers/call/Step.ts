@@ -1,7 +1,8 @@
 // The steps of a call, and the facts that they pass on. The type of a step says which facts it needs and which it
 // adds. A step can only be put into a list after steps that add what it needs.
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import type { Schema } from "effect"
+import { CallWarnings } from "../../services/call/CallWarning.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
@@ -17,12 +18,20 @@ import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
 import type { Secrets } from "./secrets.ts"
 
+/**
+ * Something that a step wants done when the call has ended, however it ended; an interruption waits for it. A warning
+ * that it returns reaches the caller, with the result or beside the error.
+ */
+export type CallEnding = (exit: Exit.Exit<Done, ToolCallError>) => Effect.Effect<CallWarning | undefined>
+
 /** Known from the start of a call. */
 export interface Begun {
   readonly call: ToolCall
   /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
   readonly warnings: ReadonlyArray<CallWarning>
+  /** Steps add to it. The last one is run first. */
+  readonly endings: Array<CallEnding>
   /** Values that Kiwi put into the call, and that its results and errors must not show. */
   readonly secrets: Secrets
 }
@@ -137,7 +146,13 @@ export interface MadeSteps<in Known extends keyof Done> {
 /** What is known of a call that is running, or that failed. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
-export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({ call, found, warnings: [], secrets: [] })
+export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({
+  call,
+  found,
+  warnings: [],
+  endings: [],
+  secrets: []
+})
 
 /** Runs one step, and adds its facts to `known`. */
 export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
@@ -146,11 +161,32 @@ export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallE
     if (added !== undefined) Object.assign(known, added)
   })
 
-/** Runs all steps of a list after which every fact is known. */
-export const takeAll = Effect.fnUntraced(function*(
+const takeEach = Effect.fnUntraced(function*(
   steps: MadeSteps<keyof Done>,
   known: SoFar
 ) {
   for (const step of steps.list) yield* take(step, known)
   return known as Done
 })
+
+const end = Effect.fnUntraced(function*(endings: ReadonlyArray<CallEnding>, exit: Exit.Exit<Done, ToolCallError>) {
+  const warnings: Array<CallWarning> = []
+  for (const ending of endings.toReversed()) {
+    const warning = yield* ending(exit)
+    if (warning !== undefined) warnings.push(warning)
+  }
+  if (warnings.length === 0) return yield* exit
+  if (Exit.isSuccess(exit)) {
+    const { result } = exit.value
+    return { ...exit.value, result: { ...result, warnings: [...result.warnings, ...warnings] } }
+  }
+  const { warn } = yield* CallWarnings
+  yield* Effect.forEach(warnings, warn, { discard: true })
+  return yield* exit
+})
+
+/** Runs all steps of a list after which every fact is known, and then what they want done at the end. */
+export const takeAll = (steps: MadeSteps<keyof Done>, known: SoFar): Effect.Effect<Done, ToolCallError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.exit(restore(takeEach(steps, known))), (exit) => end(known.endings, exit))
+  )

@@ -18,6 +18,8 @@ import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { FoundItem } from "../item/ItemStore.ts"
+import type { ConcurrencyLimited, RateLimited } from "../limit/CallLimits.ts"
+import type { LoopDetected } from "../limit/LoopDetected.ts"
 import type { LockProblem } from "../lockfile/Lockfiles.ts"
 import type { PermissionDenied } from "../permission/PermissionGate.ts"
 import type { PrimitiveError } from "../primitive/Primitive.ts"
@@ -144,6 +146,9 @@ export type ToolCallError =
   | ItemUnreadable
   | ProjectRestricted
   | PermissionDenied
+  | RateLimited
+  | ConcurrencyLimited
+  | LoopDetected
   | AuditUnavailable
 
 /** The result of the steps that need no parameters and have no effects. */
