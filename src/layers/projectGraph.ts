@@ -12,6 +12,7 @@ import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { CallLimits } from "../services/limit/CallLimits.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
@@ -38,6 +39,7 @@ import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
+import * as CallLimitsFile from "./limit/CallLimitsFile.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
@@ -84,6 +86,7 @@ export const composeProject = <E = never>(
   choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogFile.layer),
+      choose(CallLimits, CallLimitsFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
       choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),

@@ -47,6 +47,9 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | ItemUnreadable
     | ProjectRestricted
     | PermissionDenied
+    | RateLimited
+    | ConcurrencyLimited
+    | LoopDetected
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -77,7 +80,7 @@ it("every error of the union is told apart by its tag, and every reason of a cha
       ({ remediation }) => Effect.succeed(remediation)
     ),
     Effect.catchTag(
-      ["ProjectRestricted", "PermissionDenied", "AuditUnavailable"],
+      ["ProjectRestricted", "PermissionDenied", "RateLimited", "ConcurrencyLimited", "LoopDetected", "AuditUnavailable"],
       ({ remediation }) => Effect.succeed(remediation)
     )
   )

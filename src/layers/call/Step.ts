@@ -11,6 +11,7 @@ import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts
 import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { LoopHistory } from "../../services/limit/loops.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
@@ -22,7 +23,10 @@ import type { Secrets } from "./secrets.ts"
  * Something that a step wants done when the call has ended, however it ended; an interruption waits for it. A warning
  * that it returns reaches the caller, with the result or beside the error.
  */
-export type CallEnding = (exit: Exit.Exit<Done, ToolCallError>) => Effect.Effect<CallWarning | undefined>
+export type CallEnding = (
+  exit: Exit.Exit<Done, ToolCallError>,
+  known: SoFar
+) => Effect.Effect<CallWarning | undefined>
 
 /** Known from the start of a call. */
 export interface Begun {
@@ -38,6 +42,8 @@ export interface Begun {
 
 /** The tool and its chain, verified, and the rule by which this caller may run it. */
 export interface Resolved extends Begun {
+  /** The latest calls of the caller's session. */
+  readonly history: LoopHistory
   /** What happens if the chain has no lock, or differs from it. */
   readonly lockMode: LockMode
   readonly chain: Chain
@@ -169,10 +175,10 @@ const takeEach = Effect.fnUntraced(function*(
   return known as Done
 })
 
-const end = Effect.fnUntraced(function*(endings: ReadonlyArray<CallEnding>, exit: Exit.Exit<Done, ToolCallError>) {
+const end = Effect.fnUntraced(function*(known: SoFar, exit: Exit.Exit<Done, ToolCallError>) {
   const warnings: Array<CallWarning> = []
-  for (const ending of endings.toReversed()) {
-    const warning = yield* ending(exit)
+  for (const ending of known.endings.toReversed()) {
+    const warning = yield* ending(exit, known)
     if (warning !== undefined) warnings.push(warning)
   }
   if (warnings.length === 0) return yield* exit
@@ -188,5 +194,5 @@ const end = Effect.fnUntraced(function*(endings: ReadonlyArray<CallEnding>, exit
 /** Runs all steps of a list after which every fact is known, and then what they want done at the end. */
 export const takeAll = (steps: MadeSteps<keyof Done>, known: SoFar): Effect.Effect<Done, ToolCallError> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.exit(restore(takeEach(steps, known))), (exit) => end(known.endings, exit))
+    Effect.flatMap(Effect.exit(restore(takeEach(steps, known))), (exit) => end(known, exit))
   )

@@ -17,6 +17,8 @@ import { findPackages } from "../dependency/dependencySteps.ts"
 import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
 import { resolveSecrets } from "../identity/secretSteps.ts"
 import { pinCopies, refuseGoingBack, refuseHiding, verifyLinks } from "../integrity/integritySteps.ts"
+import { limitRate } from "../limit/limitSteps.ts"
+import { guardLoop, watchOutcome } from "../limit/loopSteps.ts"
 import { checkLock, chooseLockMode } from "../lockfile/lockSteps.ts"
 import { permit } from "../permission/permissionSteps.ts"
 import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
@@ -58,6 +60,7 @@ const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...r
 
 /** Between the audit's two entries. */
 const steps = Steps.from
+  .called("watchOutcome", watchOutcome)
   .traced("chooseLockMode", chooseLockMode)
   .traced("resolveChain", resolveChain, "everything that it is built on is there")
   .traced("requireTrustedProject", requireTrustedProject, "the project is trusted")
@@ -80,6 +83,8 @@ const steps = Steps.from
   )
   .traced("checkLock", checkLock, "its lockfile does not refuse it")
   .traced("isolate", isolate, "nobody but its signer chooses what it runs")
+  .called("limitRate", limitRate)
+  .called("guardLoop", guardLoop)
   .called("resolveSecrets", resolveSecrets)
   .called("pinCopies", pinCopies)
   .called("renderConfig", renderConfig)

@@ -15,6 +15,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
     const { steps } = yield* ToolProxy
     assert.deepStrictEqual(steps, [
       "auditRequest",
+      "watchOutcome",
       "chooseLockMode",
       "resolveChain",
       "requireTrustedProject",
@@ -29,6 +30,8 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "resolveEnvironment",
       "checkLock",
       "isolate",
+      "limitRate",
+      "guardLoop",
       "resolveSecrets",
       "pinCopies",
       "renderConfig",
