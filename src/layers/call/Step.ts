@@ -11,22 +11,24 @@ import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts
 import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
-import type { LoopHistory } from "../../services/limit/loops.ts"
+import type { ComparedCall, LoopHistory } from "../../services/limit/loops.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
+import type { SettingsValues } from "../../services/settings/Settings.ts"
 import type { Secrets } from "./secrets.ts"
 
 /**
- * Something that a step wants done when the call has ended, however it ended; an interruption waits for it. A warning
- * that it returns reaches the caller, with the result or beside the error.
+ * Something that a step wants done when the call has ended, however it ended. `now`: milliseconds. A warning that it
+ * returns reaches the caller, with the result or beside the error.
  */
 export type CallEnding = (
-  exit: Exit.Exit<Done, ToolCallError>,
-  known: SoFar
-) => Effect.Effect<CallWarning | undefined>
+  exit: Exit.Exit<ToolResult, ToolCallError>,
+  known: SoFar,
+  now: number
+) => CallWarning | undefined | void
 
 /** Known from the start of a call. */
 export interface Begun {
@@ -34,7 +36,7 @@ export interface Begun {
   /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
   readonly warnings: ReadonlyArray<CallWarning>
-  /** Steps add to it. The last one is run first. */
+  /** Steps add to it. */
   readonly endings: Array<CallEnding>
   /** Values that Kiwi put into the call, and that its results and errors must not show. */
   readonly secrets: Secrets
@@ -44,6 +46,8 @@ export interface Begun {
 export interface Resolved extends Begun {
   /** The latest calls of the caller's session. */
   readonly history: LoopHistory
+  /** As they were when the call began. */
+  readonly settings: SettingsValues
   /** What happens if the chain has no lock, or differs from it. */
   readonly lockMode: LockMode
   readonly chain: Chain
@@ -67,6 +71,8 @@ export interface Prepared extends Resolved {
   readonly env: ResolvedEnv
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation
+  /** The call as the loop guard compares it. */
+  readonly compared: ComparedCall
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
   /** The config that a dry run may show: without secrets. */
@@ -167,7 +173,8 @@ export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallE
     if (added !== undefined) Object.assign(known, added)
   })
 
-const takeEach = Effect.fnUntraced(function*(
+/** Runs all steps of a list after which every fact is known. */
+export const takeAll = Effect.fnUntraced(function*(
   steps: MadeSteps<keyof Done>,
   known: SoFar
 ) {
@@ -175,24 +182,19 @@ const takeEach = Effect.fnUntraced(function*(
   return known as Done
 })
 
-const end = Effect.fnUntraced(function*(known: SoFar, exit: Exit.Exit<Done, ToolCallError>) {
-  const warnings: Array<CallWarning> = []
-  for (const ending of known.endings.toReversed()) {
-    const warning = yield* ending(exit, known)
-    if (warning !== undefined) warnings.push(warning)
-  }
-  if (warnings.length === 0) return yield* exit
+/** Does what the steps want done at the end, and adds their warnings. */
+export const end = (
+  known: SoFar,
+  exit: Exit.Exit<ToolResult, ToolCallError>,
+  now: number
+): Effect.Effect<ToolResult, ToolCallError> => {
+  const warnings = known.endings.flatMap((ending) => ending(exit, known, now) ?? [])
+  if (warnings.length === 0) return exit
   if (Exit.isSuccess(exit)) {
-    const { result } = exit.value
-    return { ...exit.value, result: { ...result, warnings: [...result.warnings, ...warnings] } }
+    return Effect.succeed({ ...exit.value, warnings: [...exit.value.warnings, ...warnings] })
   }
-  const { warn } = yield* CallWarnings
-  yield* Effect.forEach(warnings, warn, { discard: true })
-  return yield* exit
-})
-
-/** Runs all steps of a list after which every fact is known, and then what they want done at the end. */
-export const takeAll = (steps: MadeSteps<keyof Done>, known: SoFar): Effect.Effect<Done, ToolCallError> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.exit(restore(takeEach(steps, known))), (exit) => end(known, exit))
+  return Effect.andThen(
+    CallWarnings.use(({ warn }) => Effect.forEach(warnings, warn, { discard: true })),
+    exit
   )
+}

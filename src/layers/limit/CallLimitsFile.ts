@@ -94,7 +94,7 @@ export const make = Effect.gen(function*() {
     Effect.forkScoped
   )
 
-  const limits = yield* makeWith({
+  const limits = makeWith({
     known,
     load: (key) => findIn(stored ?? full, key),
     changed: () => {

@@ -4,7 +4,7 @@ import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { CallLimits } from "../../services/limit/CallLimits.ts"
 import { makeWith, mostBuckets } from "./makeCallLimits.ts"
 
-export const make = Effect.suspend(() =>
+export const make = Effect.sync(() =>
   makeWith({ known: new BoundedMap(mostBuckets), load: () => undefined, changed: () => undefined })
 )
 

@@ -1,16 +1,25 @@
 // The loop guard of a call: one step takes note of how every call ends, another judges a call before it runs. Sessions
 // are in memory: a loop ends with its session.
-import { Cause, Clock, Duration, Effect, Exit, Option } from "effect"
+import { Cause, Duration, Effect, Exit, Option } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import { codeOf, innermost } from "../../services/error/KiwiError.ts"
 import { Arguments, keepArguments } from "../../services/limit/likeness.ts"
 import { LoopDetected, showLoop } from "../../services/limit/LoopDetected.ts"
-import { type Loop, LoopHistory, type LoopSettings, type PastCall, refuseFrom } from "../../services/limit/loops.ts"
+import {
+  type ComparedCall,
+  type Loop,
+  LoopHistory,
+  type LoopSettings,
+  type Outcome,
+  type PastCall,
+  refuseFrom
+} from "../../services/limit/loops.ts"
+import type { ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
-import { Settings, type SettingsValues } from "../../services/settings/Settings.ts"
-import type { CallEnding, Done, Facts, SoFar } from "../call/Step.ts"
+import type { SettingsValues } from "../../services/settings/Settings.ts"
+import type { CallEnding, Facts, SoFar } from "../call/Step.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 const mostSessions = 500
@@ -25,14 +34,12 @@ const isAboutTheMoment = (tag: string): boolean =>
 /** "0.31s", "12 ms", "14:03:59": what differs each time that a program fails in the same way. */
 const times = /\b\d+(?:\.\d+)?\s?(?:µs|ms|s|sec|seconds?|m|min|minutes?)\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b/g
 
-type Outcome = Pick<PastCall, "outcome" | "shown" | "isTelling">
-
 const outcomeBy = (shown: string, text: string): Outcome => {
   const isTelling = text.length >= tellingFrom
-  return { shown, isTelling, outcome: `${shown}:${isTelling ? sha256(text) : text}` }
+  return { shown, isTelling, text: isTelling ? sha256(text) : text }
 }
 
-const successOf = ({ result: { data, metadata } }: Done): Outcome =>
+const successOf = ({ data, metadata }: ToolResult): Outcome =>
   outcomeBy("success", `${JSON.stringify(data)}${metadata.output?.bytes ?? ""}`)
 
 /** Undefined if the call is meant to be repeated. */
@@ -43,17 +50,17 @@ const failureOf = (error: ToolCallError): Outcome | undefined => {
   // A program that ran and failed says how. Of everything else, the code says it.
   return inner._tag === "ToolFailed"
     ? outcomeBy(code, inner.message.replace(times, ""))
-    : { shown: code, outcome: code, isTelling: false }
+    : { shown: code, text: "", isTelling: false }
 }
 
-const outcomeOf = (exit: Exit.Exit<Done, ToolCallError>): Outcome | undefined => {
+const outcomeOf = (exit: Exit.Exit<ToolResult, ToolCallError>): Outcome | undefined => {
   if (Exit.isSuccess(exit)) return successOf(exit.value)
   const failure = Cause.findErrorOption(exit.cause)
   return Option.isSome(failure) ? failureOf(failure.value) : undefined
 }
 
 /** The tool that was found, or the name that found none. A dry run is not the same as a run. */
-const askedOf = ({ call, chain, parameters }: Pick<SoFar, "call" | "chain" | "parameters">): Pick<PastCall, "tool" | "name" | "arguments"> => {
+const comparedOf = ({ call, chain, parameters }: Pick<SoFar, "call" | "chain" | "parameters">): ComparedCall => {
   const location = chain?.leaf.tool.location
   return {
     tool: `${call.dryRun ? "?" : ""}${location === undefined ? call.item : `${location.tier}:${location.path}`}`,
@@ -62,12 +69,8 @@ const askedOf = ({ call, chain, parameters }: Pick<SoFar, "call" | "chain" | "pa
   }
 }
 
-const kindOf = (exit: Exit.Exit<Done, ToolCallError>): PastCall["kind"] =>
-  Exit.isFailure(exit)
-    ? "failure"
-    : !exit.value.call.dryRun && exit.value.chain.leaf.tool.mutatesState
-    ? "change"
-    : "read"
+const kindOf = (exit: Exit.Exit<ToolResult, ToolCallError>, { call, chain }: SoFar): PastCall["kind"] =>
+  Exit.isFailure(exit) ? "failure" : !call.dryRun && chain?.leaf.tool.mutatesState === true ? "change" : "read"
 
 const settingsOf = ({ loopThreshold, loopWindow }: SettingsValues): LoopSettings => ({
   threshold: loopThreshold,
@@ -88,11 +91,20 @@ const warningFor = (loop: Loop): CallWarning => {
 const shownOf = ({ count, pattern, round }: Loop) => ({
   pattern,
   count,
-  calls: round.map(({ name, shown }) => `${name}: ${shown}`)
+  calls: round.map(({ compared, outcome }) => `${compared.name}: ${outcome.shown}`)
 })
 
-export const watchOutcome = Effect.gen(function*() {
-  const settings = yield* Settings
+const learn: CallEnding = (exit, known, now) => {
+  const { history, settings } = known
+  const outcome = history === undefined || settings === undefined ? undefined : outcomeOf(exit)
+  if (history === undefined || settings === undefined || outcome === undefined) return
+  const compared = known.compared ?? comparedOf(known)
+  const loop = history.learn({ compared, outcome, kind: kindOf(exit, known), at: now }, settingsOf(settings))
+  return loop === undefined ? undefined : warningFor(loop)
+}
+
+/** Takes note of the call's outcome when it has ended. First of all steps, so that what fails in any other counts. */
+export const watchOutcome = Effect.sync(() => {
   const sessions = new BoundedMap<string, LoopHistory>(mostSessions)
 
   const historyOf = ({ client, session }: Caller): LoopHistory => {
@@ -104,39 +116,24 @@ export const watchOutcome = Effect.gen(function*() {
     return history
   }
 
-  const learn: CallEnding = (exit, known) => {
-    const outcome = outcomeOf(exit)
-    if (outcome === undefined) return Effect.undefined
-    return Effect.flatMap(settings.current, (current) =>
-      Effect.map(Clock.currentTimeMillis, (at) => {
-        const past = { ...askedOf(known), ...outcome, kind: kindOf(exit), at }
-        const loop = historyOf(known.call.caller).learn(past, settingsOf(current))
-        return loop === undefined ? undefined : warningFor(loop)
-      }))
+  return ({ call, endings }: Facts<"call" | "endings">) => {
+    endings.push(learn)
+    return Effect.succeed({ history: historyOf(call.caller) })
   }
-
-  return ({ call, endings }: Facts<"call" | "endings">) =>
-    Effect.sync(() => {
-      endings.push(learn)
-      return { history: historyOf(call.caller) }
-    })
 })
 
-export const guardLoop = Effect.gen(function*() {
-  const settings = yield* Settings
-
-  return (facts: Facts<"call" | "chain" | "history" | "parameters">) =>
-    Effect.flatMap(settings.current, (current) =>
-      Effect.clockWith((clock): Effect.Effect<void, LoopDetected> => {
-        const asked = askedOf(facts)
-        const verdict = facts.history.judge(asked, clock.currentTimeMillisUnsafe(), settingsOf(current))
-        switch (verdict._tag) {
-          case "Go":
-            return Effect.void
-          case "Slow":
-            return Effect.sleep(Duration.millis(verdict.wait))
-          case "Refuse":
-            return Effect.fail(new LoopDetected({ tool: asked.name, ...shownOf(verdict.loop), after: verdict.after }))
-        }
-      }))
-})
+/** Slows or refuses a call that goes on with a loop. */
+export const guardLoop = Effect.succeed((facts: Facts<"call" | "chain" | "history" | "parameters" | "settings">) =>
+  Effect.clockWith((clock): Effect.Effect<Facts<"compared">, LoopDetected> => {
+    const compared = comparedOf(facts)
+    const verdict = facts.history.judge(compared, clock.currentTimeMillisUnsafe(), settingsOf(facts.settings))
+    switch (verdict._tag) {
+      case "Go":
+        return Effect.succeed({ compared })
+      case "Slow":
+        return Effect.as(Effect.sleep(Duration.millis(verdict.wait)), { compared })
+      case "Refuse":
+        return Effect.fail(new LoopDetected({ tool: compared.name, ...shownOf(verdict.loop), after: verdict.after }))
+    }
+  })
+)

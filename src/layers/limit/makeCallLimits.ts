@@ -1,18 +1,17 @@
 // What both backends of CallLimits do. Buckets are in memory; a backend loads and stores them.
-import { Clock, Duration, Effect, Semaphore } from "effect"
+import { Clock, Deferred, Duration, Effect, Exit } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Bucket } from "../../services/limit/buckets.ts"
 import { refill, waitFor } from "../../services/limit/buckets.ts"
-import type { Entrant, Leave } from "../../services/limit/CallLimits.ts"
+import type { Entrant } from "../../services/limit/CallLimits.ts"
 import { CallLimits, ConcurrencyLimited, longestWait, RateLimited } from "../../services/limit/CallLimits.ts"
-import type { Holding, Limits, Rate } from "../../services/limit/Limits.ts"
+import type { Limits, Rate } from "../../services/limit/Limits.ts"
 import { holdingFor, showRate } from "../../services/limit/Limits.ts"
-import { Settings } from "../../services/settings/Settings.ts"
 
 /** The limit of buckets. A caller cannot fill them: people name callers, and patterns are settings. */
 export const mostBuckets = 10_000
-/** The limit of tools whose limits are cached. */
-const mostTools = 1_000
+/** The limit of callers for whose calls of one tool the limits are cached. */
+const mostCallers = 100
 
 /** What a process knows of one bucket. */
 export interface Counter {
@@ -32,131 +31,138 @@ export interface Counters {
   readonly changed: () => void
 }
 
-/** Finds the limits of a tool once for each version of the settings. */
-const makeHolding = <A>() => {
-  const known = new WeakMap<Limits<A>, BoundedMap<string, ReadonlyArray<Holding<A>>>>()
-  return (limits: Limits<A>, [id, qualified]: Entrant["ids"]): ReadonlyArray<Holding<A>> => {
-    let tools = known.get(limits)
-    if (tools === undefined) known.set(limits, tools = new BoundedMap(mostTools))
-    const found = tools.get(qualified)
-    if (found !== undefined) return found
-    const holding = holdingFor(limits, [id, qualified])
-    tools.set(qualified, holding)
-    return holding
+/** A limit that holds for one caller's calls of one tool, and the key of its counter. */
+interface Keyed<A> {
+  readonly key: string
+  readonly name: string
+  readonly limit: A
+}
+
+interface Held extends Pick<Entrant, "rate" | "concurrency"> {
+  readonly rates: ReadonlyArray<Keyed<Rate>>
+  readonly places: ReadonlyArray<Keyed<number>>
+}
+
+/** Finds the limits that hold for a call once for each tool, caller and version of the settings. */
+const makeFindHeld = () => {
+  const known = new WeakMap<Entrant["ids"], BoundedMap<string, Held>>()
+  return ({ caller, concurrency, ids, rate }: Entrant): Held => {
+    let callers = known.get(ids)
+    if (callers === undefined) known.set(ids, callers = new BoundedMap(mostCallers))
+    const found = callers.get(caller.client)
+    if (found !== undefined && found.rate === rate && found.concurrency === concurrency) return found
+    const keyed = <A>(limits: Limits<A>): ReadonlyArray<Keyed<A>> =>
+      holdingFor(limits, ids).map((one) => ({ ...one, key: `${caller.client}\n${one.name}` }))
+    const held = { rate, concurrency, rates: keyed(rate), places: keyed(concurrency) }
+    callers.set(caller.client, held)
+    return held
   }
 }
 
-const keyOf = ({ caller }: Entrant, name: string): string => `${caller.client}\n${name}`
-
 /** The places of one caller under one limit. Kept only while a call holds one or waits for one. */
 interface Room {
-  readonly free: Semaphore.Semaphore
-  most: number
-  /** Calls that hold a place or wait for one. */
-  users: number
+  taken: number
+  /** The longest waiting first. Each gets its place from the call that leaves. */
+  readonly waiting: Set<Deferred.Deferred<void>>
 }
 
-export const makeWith = Effect.fnUntraced(function*({ changed, known, load }: Counters) {
-  const settings = yield* Settings
-  const ratesOf = makeHolding<Rate>()
-  const placesOf = makeHolding<number>()
+export const makeWith = ({ changed, known, load }: Counters): CallLimits["Service"] => {
+  const findHeld = makeFindHeld()
   const rooms = new Map<string, Room>()
 
   const counterOf = (key: string, rate: Rate, now: number): Counter & { readonly bucket: Bucket } => {
     let counter = known.get(key)
     if (counter === undefined) known.set(key, counter = { key, rate, bucket: load(key), spent: 0 })
-    return Object.assign(counter, { rate, bucket: refill(counter.bucket, rate, now) })
+    counter.rate = rate
+    counter.bucket = refill(counter.bucket, rate, now)
+    return counter as Counter & { readonly bucket: Bucket }
   }
 
   const take = (counter: Counter & { readonly bucket: Bucket }, tokens: number): void => {
-    const { at, tokens: had } = counter.bucket
-    Object.assign(counter, { bucket: { tokens: had - tokens, at }, spent: counter.spent + tokens })
+    counter.bucket = { tokens: counter.bucket.tokens - tokens, at: counter.bucket.at }
+    counter.spent += tokens
     changed()
   }
 
-  const countCall = (entrant: Entrant, limits: Limits<Rate>): Effect.Effect<void, RateLimited> =>
-    Effect.clockWith((clock) => {
-      const now = clock.currentTimeMillisUnsafe()
-      const holding = ratesOf(limits, entrant.ids)
-      const counters = holding.map(({ limit, name }) => counterOf(keyOf(entrant, name), limit, now))
-      const waits = counters.map(({ bucket, rate }) => waitFor(bucket, rate))
-      const wait = Math.max(0, ...waits)
-      if (wait >= longestWait) {
-        const { limit, name } = holding[waits.indexOf(wait)]!
-        return new RateLimited({ tool: entrant.ids[0], limit: `limits.rate.${name}: ${showRate(limit)}`, after: wait })
-      }
-      // Before the wait, so that whoever comes later waits longer.
-      for (const counter of counters) take(counter, 1)
-      if (wait === 0) return Effect.void
-      const giveBack = Effect.map(Clock.currentTimeMillis, (then) => {
-        for (const { key, rate } of counters) take(counterOf(key, rate, then), -1)
-      })
-      return Effect.onInterrupt(Effect.sleep(Duration.millis(wait)), () => giveBack)
+  const giveBack = (rates: Held["rates"]) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      for (const { key, limit } of rates) take(counterOf(key, limit, now), -1)
     })
 
-  const roomFor = (key: string, most: number): Room => {
-    const known = rooms.get(key)
-    if (known !== undefined) return known
-    const room: Room = { free: Semaphore.makeUnsafe(most), most, users: 0 }
-    rooms.set(key, room)
-    return room
+  const countCall = (tool: string, rates: Held["rates"], now: number): Effect.Effect<void, RateLimited> => {
+    let wait = 0
+    let longest: Keyed<Rate> | undefined
+    for (const rate of rates) {
+      const one = waitFor(counterOf(rate.key, rate.limit, now).bucket, rate.limit)
+      if (one <= wait) continue
+      wait = one
+      longest = rate
+    }
+    if (longest !== undefined && wait >= longestWait) {
+      const { limit, name } = longest
+      return Effect.fail(new RateLimited({ tool, limit: `limits.rate.${name}: ${showRate(limit)}`, after: wait }))
+    }
+    // Before the wait, so that whoever comes later waits longer.
+    for (const { key, limit } of rates) take(counterOf(key, limit, now), 1)
+    return wait === 0
+      ? Effect.void
+      : Effect.onInterrupt(Effect.sleep(Duration.millis(wait)), () => giveBack(rates))
   }
 
-  const exit = (key: string, room: Room): void => {
-    if (--room.users === 0) rooms.delete(key)
+  const leave = (key: string, room: Room): void => {
+    for (const next of room.waiting) {
+      room.waiting.delete(next)
+      Deferred.doneUnsafe(next, Exit.void)
+      return
+    }
+    if (--room.taken === 0) rooms.delete(key)
   }
 
-  const takePlace = (entrant: Entrant, { limit, name }: Holding<number>, hold: (leave: Leave) => void) =>
-    Effect.uninterruptibleMask((restore) => {
-      const key = keyOf(entrant, name)
-      const room = roomFor(key, limit)
-      room.users++
-      const resize = room.most === limit ? Effect.void : room.free.resize(room.most = limit)
-      return Effect.andThen(resize, restore(room.free.take(1))).pipe(
-        Effect.onError(() => Effect.sync(() => exit(key, room))),
-        Effect.map(() =>
-          hold(Effect.suspend(() => {
-            exit(key, room)
-            return Effect.asVoid(room.free.release(1))
-          }))
-        )
-      )
+  const waitForPlace = (key: string, room: Room, hold: (leave: () => void) => void): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const turn = Deferred.makeUnsafe<void>()
+      room.waiting.add(turn)
+      return Effect.onExit(Deferred.await(turn), () =>
+        Effect.sync(() => {
+          // Not waiting any more: the place is this call's, even if it was interrupted right then.
+          if (!room.waiting.delete(turn)) hold(() => leave(key, room))
+        }))
     })
 
+  /** Undefined if it has them all at once. */
   const takePlaces = (
-    entrant: Entrant,
-    limits: Limits<number>,
-    hold: (leave: Leave) => void
-  ): Effect.Effect<void, ConcurrencyLimited> => {
-    const holding = placesOf(limits, entrant.ids)
-    let wanted: Holding<number> | undefined
-    const take = Effect.forEach(holding, (one) => {
-      wanted = one
-      return takePlace(entrant, one, hold)
-    }, { discard: true })
-    // A timer costs more than everything else here.
-    const isFree = holding.every(({ limit, name }) => (rooms.get(keyOf(entrant, name))?.users ?? 0) < limit)
-    return isFree ? take : Effect.timeoutOrElse(take, {
-      duration: Duration.millis(longestWait),
-      orElse: () =>
-        Effect.fail(
-          new ConcurrencyLimited({
-            tool: entrant.ids[0],
-            limit: `limits.concurrency.${wanted?.name}: ${wanted?.limit}`
-          })
-        )
-    })
+    tool: string,
+    places: Held["places"],
+    hold: (leave: () => void) => void
+  ): Effect.Effect<void, ConcurrencyLimited> | undefined => {
+    let waits: Array<Effect.Effect<void, ConcurrencyLimited>> | undefined
+    for (const { key, limit, name } of places) {
+      let room = rooms.get(key)
+      if (room === undefined) rooms.set(key, room = { taken: 0, waiting: new Set() })
+      if (room.taken < limit) {
+        const own = room
+        own.taken++
+        hold(() => leave(key, own))
+      } else {
+        const refused = new ConcurrencyLimited({ tool, limit: `limits.concurrency.${name}: ${limit}` })
+        waits ??= []
+        waits.push(Effect.timeoutOrElse(waitForPlace(key, room, hold), {
+          duration: Duration.millis(longestWait),
+          orElse: () => Effect.fail(refused)
+        }))
+      }
+    }
+    return waits && Effect.all(waits, { concurrency: "unbounded", discard: true })
   }
 
   return CallLimits.of({
     enter: (entrant, hold) =>
-      Effect.flatMap(
-        settings.current,
-        ({ limitsConcurrency, limitsRate }) =>
-          Effect.andThen(
-            Effect.suspend(() => takePlaces(entrant, limitsConcurrency, hold)),
-            countCall(entrant, limitsRate)
-          )
-      )
+      Effect.clockWith((clock) => {
+        const { places, rates } = findHeld(entrant)
+        const [tool] = entrant.ids
+        const count = () => countCall(tool, rates, clock.currentTimeMillisUnsafe())
+        const taken = takePlaces(tool, places, hold)
+        return taken === undefined ? count() : Effect.andThen(taken, Effect.suspend(count))
+      })
   })
-})
+}

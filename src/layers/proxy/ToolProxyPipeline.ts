@@ -11,7 +11,7 @@ import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
-import { begin, Steps, take, takeAll } from "../call/Step.ts"
+import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
 import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
 import { findPackages } from "../dependency/dependencySteps.ts"
 import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
@@ -101,7 +101,7 @@ export const make = Effect.gen(function*() {
     const done = audited(
       audit,
       requestOf(request),
-      { ending: () => endingOf(facts), lost: warn },
+      { ending: () => endingOf(facts), ended: (exit, now) => end(facts, exit, now), lost: warn },
       takeAll(made, facts).pipe(Effect.mapBoth({
         onFailure: (error) => redactError(error, facts.secrets),
         onSuccess: ({ result }) => result

@@ -2,6 +2,7 @@
 // label nor another session gets a counter of its own.
 import { Context, type Effect, Schema } from "effect"
 import type { Caller } from "../call/Caller.ts"
+import type { Limits, Rate } from "./Limits.ts"
 
 /** The longest wait, in milliseconds: a call that would have to wait longer is refused at once. */
 export const longestWait = 2_000
@@ -61,18 +62,18 @@ export interface Entrant {
   readonly caller: Caller
   /** The tool's id, and the same with its category: patterns may name either. */
   readonly ids: readonly [id: string, qualified: string]
+  readonly rate: Limits<Rate>
+  readonly concurrency: Limits<number>
 }
-
-/** Gives back the places that a call held. */
-export type Leave = Effect.Effect<void>
 
 export class CallLimits extends Context.Service<CallLimits, {
   /**
-   * Counts the call and takes its places under all limits that hold for it, or under none of them. Waits up to two
-   * seconds for room. `hold` is given the way back as soon as there is one, even if this is interrupted right then.
+   * Counts the call and takes its places under all limits that hold for it. A call that is refused is not counted. Waits
+   * up to two seconds for room. `hold` gets the way back of each place as soon as it is taken, even if this is
+   * interrupted or refused later.
    */
   readonly enter: (
     entrant: Entrant,
-    hold: (leave: Leave) => void
+    hold: (leave: () => void) => void
   ) => Effect.Effect<void, RateLimited | ConcurrencyLimited>
 }>()("kiwi/services/limit/CallLimits") {}

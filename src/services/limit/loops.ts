@@ -11,24 +11,31 @@ const refusedFor = 60_000
 /** The least time between two calls of a loop that only reads, in milliseconds. */
 const slowedTo = 1_000
 const longestCycle = 4
-/** The limit of refused calls: those of one round. */
-const mostRefused = longestCycle
 
-/** A call that has ended. */
-export interface PastCall {
+/** What of a call is compared with other calls. */
+export interface ComparedCall {
   /** Identifies the tool. */
   readonly tool: string
   /** The tool's id, for people. */
   readonly name: string
   readonly arguments: Arguments
-  /** The same for the same outcome. */
-  readonly outcome: string
+}
+
+export interface Outcome {
   /** "success", or the error's code. */
   readonly shown: string
+  /** What else it says, or a digest of it. */
+  readonly text: string
+  /** Whether it says too much to be the same by chance. */
+  readonly isTelling: boolean
+}
+
+/** A call that has ended. */
+export interface PastCall {
+  readonly compared: ComparedCall
+  readonly outcome: Outcome
   /** `change`: it succeeded, and changed something. `read`: it succeeded, and is not known to change anything. */
   readonly kind: "read" | "change" | "failure"
-  /** Whether its outcome is too long to be the same by chance. */
-  readonly isTelling: boolean
   /** When it ended, in milliseconds. */
   readonly at: number
 }
@@ -40,8 +47,6 @@ export interface Loop {
   /** The calls of one round. */
   readonly round: ReadonlyArray<PastCall>
 }
-
-type Asked = Pick<PastCall, "tool" | "arguments">
 
 export type Verdict =
   | { readonly _tag: "Go" }
@@ -57,6 +62,18 @@ export interface LoopSettings {
   readonly window: number
 }
 
+const isSameOutcome = ({ outcome: a }: PastCall, { outcome: b }: PastCall): boolean =>
+  a.shown === b.shown && a.text === b.text
+
+const isSameCall = (a: ComparedCall, b: ComparedCall, threshold: number): boolean =>
+  a.tool === b.tool && likeness(a.arguments, b.arguments) >= threshold
+
+const isAlike = (a: PastCall, b: PastCall, threshold: number): boolean =>
+  isSameOutcome(a, b) && isSameCall(a.compared, b.compared, threshold)
+
+const isExactly = (a: PastCall, b: PastCall): boolean =>
+  a.compared.tool === b.compared.tool && a.compared.arguments.text === b.compared.arguments.text && isSameOutcome(a, b)
+
 /** One session's latest calls, and those of them that are refused now. */
 export class LoopHistory {
   #calls: Array<PastCall> = []
@@ -66,12 +83,15 @@ export class LoopHistory {
   #loop: Loop | undefined
 
   /** What to do with a call that is about to run. */
-  judge(asked: Asked, now: number, { threshold }: LoopSettings): Verdict {
-    const isAsked = (call: PastCall) =>
-      call.tool === asked.tool && likeness(call.arguments, asked.arguments) >= threshold
-    const refused = this.#refused.find(({ call, until }) => until > now && isAsked(call))
-    // A clock that went back does not make the minute longer.
-    if (refused !== undefined) return { _tag: "Refuse", after: Math.min(refusedFor, refused.until - now), loop: refused.loop }
+  judge(asked: ComparedCall, now: number, { threshold }: LoopSettings): Verdict {
+    const isAsked = ({ compared }: PastCall) => isSameCall(compared, asked, threshold)
+    const refused = this.#refused.length === 0
+      ? undefined
+      : this.#refused.find(({ call, until }) => until > now && isAsked(call))
+    // A clock that went back makes no minute longer.
+    if (refused !== undefined) {
+      return { _tag: "Refuse", after: Math.min(refusedFor, refused.until - now), loop: refused.loop }
+    }
     if (this.#loop === undefined || this.#loop.count < refuseFrom) return go
     const last = this.#loop.round.find((call) => call.kind === "read" && isAsked(call))
     const wait = last === undefined ? 0 : Math.min(slowedTo, last.at + slowedTo - now)
@@ -81,59 +101,58 @@ export class LoopHistory {
   /** Takes note of a call that has ended, and returns the loop that it is part of, from five calls on. */
   learn(call: PastCall, settings: LoopSettings): Loop | undefined {
     // A change that was made before, exactly so, is no progress.
-    const isProgress = call.kind === "change" && !this.#calls.some((one) =>
-      one.tool === call.tool && one.outcome === call.outcome && one.arguments.text === call.arguments.text
-    )
+    const isProgress = call.kind === "change" && !this.#calls.some((one) => isExactly(one, call))
     this.#calls.push(call)
     if (isProgress) {
       this.#before = this.#calls.length - 1
       this.#refused = []
     }
-    const over = Math.max(0, this.#calls.length - settings.window)
-    if (over > 0) {
-      this.#calls.splice(0, over)
-      this.#before = Math.max(0, this.#before - over)
+    while (this.#calls.length > settings.window) {
+      this.#calls.shift()
+      if (this.#before > 0) this.#before--
     }
-    const { certain, loop } = this.#find(settings)
-    this.#loop = certain ? loop : undefined
-    if (certain && loop !== undefined && loop.count >= refuseFrom) {
-      this.#refused = loop.round.filter(({ kind }) => kind !== "read").slice(0, mostRefused)
-        .map((one) => ({ call: one, until: call.at + refusedFor, loop }))
+    const certain = this.#repeats(settings.threshold) ?? this.#cycle(settings.threshold)
+    this.#loop = certain
+    if (certain !== undefined && certain.count >= refuseFrom) {
+      this.#refused = certain.round.filter(({ kind }) => kind !== "read")
+        .map((one) => ({ call: one, until: call.at + refusedFor, loop: certain }))
     }
-    return loop
+    return certain ?? this.#sameAnswers()
   }
 
-  /** `certain`: its calls are alike by their arguments too. */
-  #find(settings: LoopSettings): { readonly certain: boolean; readonly loop?: Loop | undefined } {
-    const loop = this.#repeats(settings.threshold) ?? this.#cycle(settings.threshold)
-    return loop === undefined ? { certain: false, loop: this.#repeats(0) } : { certain: true, loop }
+  /** Calls that are alike to the newest, back to one with another outcome. */
+  #repeats(threshold: number): Loop | undefined {
+    const newest = this.#calls.at(-1)
+    let count = 0
+    let isExact = true
+    for (let at = this.#calls.length - 1; newest !== undefined && at >= this.#before; at--) {
+      const call = this.#calls[at]!
+      if (!isSameCall(call.compared, newest.compared, threshold)) continue
+      if (!isSameOutcome(call, newest)) break
+      count++
+      isExact &&= call.compared.arguments.text === newest.compared.arguments.text
+    }
+    return newest === undefined || count < warnFrom
+      ? undefined
+      : { pattern: isExact ? "repeat" : "variation", count, round: [newest] }
   }
 
   /**
-   * Calls that are alike to the newest, back to one with another outcome. With a `threshold` of 0 arguments do not
-   * matter, but only telling outcomes count: a caller may change an argument that makes no difference.
+   * Calls of one tool with an answer that is not the same by chance, whatever their arguments: one of them may make no
+   * difference. That is not certain enough to refuse any.
    */
-  #repeats(threshold: number): Loop | undefined {
+  #sameAnswers(): Loop | undefined {
     const newest = this.#calls.at(-1)
-    if (newest === undefined || (threshold === 0 && !newest.isTelling)) return undefined
-    let count = 0
-    let isExact = true
-    for (let at = this.#calls.length - 1; at >= this.#before; at--) {
-      const call = this.#calls[at]!
-      if (call.tool !== newest.tool) continue
-      const isSame = call.outcome === newest.outcome
-      if (threshold > 0 && likeness(call.arguments, newest.arguments) < threshold) continue
-      if (!isSame) break
-      count++
-      isExact &&= call.arguments.text === newest.arguments.text
-    }
-    return count < warnFrom ? undefined : { pattern: isExact ? "repeat" : "variation", count, round: [newest] }
+    if (newest === undefined || !newest.outcome.isTelling) return undefined
+    const count = this.#calls.slice(this.#before)
+      .filter((call) => call.compared.tool === newest.compared.tool && isSameOutcome(call, newest)).length
+    return count < warnFrom ? undefined : { pattern: "variation", count, round: [newest] }
   }
 
   /** Two to four calls in turn, at least twice. */
   #cycle(threshold: number): Loop | undefined {
     const calls = this.#calls
-    for (let length = 2; length <= longestCycle; length++) {
+    for (let length = 2; length <= longestCycle && length < calls.length; length++) {
       let at = calls.length - 1
       while (at - length >= this.#before && isAlike(calls[at]!, calls[at - length]!, threshold)) at--
       const count = calls.length - 1 - at + length
@@ -144,6 +163,3 @@ export class LoopHistory {
     return undefined
   }
 }
-
-const isAlike = (a: PastCall, b: PastCall, threshold: number): boolean =>
-  a.tool === b.tool && a.outcome === b.outcome && likeness(a.arguments, b.arguments) >= threshold
