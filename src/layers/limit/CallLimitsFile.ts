@@ -4,7 +4,7 @@
 //
 // Gotcha: a file that is there and cannot be used counts as if every bucket had been empty when it was found so.
 // Otherwise damaging it would give all calls back.
-import { Clock, Effect, Layer, Option, Queue, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Queue, Record as Rec, Schema } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { Bucket, refill } from "../../services/limit/buckets.ts"
@@ -19,8 +19,8 @@ const maxBytes = 4_194_304
 /** Milliseconds after which every bucket is full again, however much is owed: the longest period is a day. */
 const forgetAfter = 2 * 86_400_000
 
-/** `emptyAt`: when a bucket that is not named was empty. 0: it is full. */
-const Stored = Schema.Struct({ emptyAt: Schema.Finite, buckets: Schema.Record(Schema.String, Bucket) })
+/** `emptyAt`: when a bucket that is not named was empty. Absent: it is full. */
+const Stored = Schema.Struct({ emptyAt: Schema.optionalKey(Schema.Finite), buckets: Schema.Record(Schema.String, Bucket) })
 type Stored = typeof Stored.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Stored))
@@ -32,10 +32,16 @@ const shorten = (buckets: ReadonlyMap<string, Bucket>, now: number): Stored["buc
       .slice(0, mostBuckets)
   )
 
-const full: Stored = { emptyAt: 0, buckets: {} }
+const full: Stored = { buckets: {} }
+
+/** The clock may have been ahead. */
+const notLater = ({ buckets, emptyAt }: Stored, now: number): Stored => ({
+  buckets: Rec.map(buckets, ({ at, tokens }) => ({ tokens, at: Math.min(at, now) })),
+  ...(emptyAt === undefined || now - emptyAt > forgetAfter ? {} : { emptyAt: Math.min(emptyAt, now) })
+})
 
 const findIn = ({ buckets, emptyAt }: Stored, key: string): Bucket | undefined =>
-  Object.hasOwn(buckets, key) ? buckets[key] : emptyAt === 0 ? undefined : { tokens: 0, at: emptyAt }
+  Object.hasOwn(buckets, key) ? buckets[key] : emptyAt === undefined ? undefined : { tokens: 0, at: emptyAt }
 
 export const make = Effect.gen(function*() {
   const files = yield* SafeFiles
@@ -44,15 +50,23 @@ export const make = Effect.gen(function*() {
   const traffic = yield* Queue.sliding<void>(1)
   const known = new BoundedMap<string, Counter>(mostBuckets)
   let stored: Stored | undefined
+  let isDue = false
   let isSignalled = false
 
+  const changed = () => {
+    isDue = true
+    if (isSignalled) return
+    isSignalled = true
+    Queue.offerUnsafe(traffic, undefined)
+  }
+
   const read = Effect.gen(function*() {
-    const unusable: Stored = { emptyAt: yield* Clock.currentTimeMillis, buckets: {} }
+    const now = yield* Clock.currentTimeMillis
     return yield* files.read(state, name, { maxBytes, own: true }).pipe(
-      Effect.map((bytes) =>
-        bytes === undefined ? full : Option.getOrElse(decode(new TextDecoder().decode(bytes)), () => unusable)
-      ),
-      Effect.orElseSucceed(() => unusable)
+      Effect.map((bytes) => bytes === undefined ? full : Option.getOrUndefined(decode(new TextDecoder().decode(bytes)))),
+      Effect.map((found) => found === undefined ? undefined : notLater(found, now)),
+      Effect.orElseSucceed(() => undefined),
+      Effect.map((found): Stored => found ?? { emptyAt: now, buckets: {} })
     )
   })
 
@@ -70,8 +84,8 @@ export const make = Effect.gen(function*() {
       return { counter, next, spent }
     })
     isSignalled = false
-    const emptyAt = now - others.emptyAt < forgetAfter ? Math.min(now, others.emptyAt) : 0
-    const written = { emptyAt, buckets: shorten(buckets, now) }
+    isDue = false
+    const written = { ...others, buckets: shorten(buckets, now) }
     yield* files.write(state, name, JSON.stringify(written), { mode: 0o600 })
     stored = written
     for (const { counter, next, spent } of updates) {
@@ -82,8 +96,12 @@ export const make = Effect.gen(function*() {
   }).pipe(locks.withLock(state, "call-limits.lock"))
 
   // After a failed write the counters go on, and the next write has all that they counted.
-  const save = Effect.suspend(() => [...known.values()].some(({ spent }) => spent !== 0) ? write : Effect.void).pipe(
-    Effect.catch(({ message }) => Effect.logWarning(`The counters of calls could not be written: ${message}`))
+  const save = Effect.suspend(() => isDue ? write : Effect.void).pipe(
+    Effect.catch(({ message }) => {
+      isDue = true
+      isSignalled = false
+      return Effect.logWarning(`The counters of calls could not be written: ${message}`)
+    })
   )
 
   yield* Effect.addFinalizer(() => save)
@@ -97,14 +115,12 @@ export const make = Effect.gen(function*() {
   const limits = makeWith({
     known,
     load: (key) => findIn(stored ?? full, key),
-    changed: () => {
-      if (isSignalled) return
-      isSignalled = true
-      Queue.offerUnsafe(traffic, undefined)
-    }
+    changed
   })
-  const load = Effect.map(read, (found) => {
+  const load = Effect.zipWith(Clock.currentTimeMillis, read, (now, found) => {
     stored ??= found
+    // What was put right is written down, or it would begin anew with every process.
+    if (found.emptyAt !== undefined || Object.values(found.buckets).some(({ at }) => at >= now)) changed()
   })
   return CallLimits.of({
     enter: (entrant, hold) =>
