@@ -9,9 +9,9 @@ const wholeUpTo = 4_096
 const keptOfText = 1_024
 const keptOfAll = 8_192
 const keptValues = 256
-/** Parts of a long text between its head and its tail. */
+/** Parts of a long text that are kept of what is between its head and its tail. */
 const samples = 8
-const sampleLength = 32
+const keptOfKey = 64
 
 interface Budget {
   characters: number
@@ -38,7 +38,7 @@ const cutText = (text: string, most: number): string => {
   const part = most >> 2
   const between = Array.from({ length: samples }, (_, index) => {
     const at = Math.floor((text.length / (samples + 1)) * (index + 1))
-    return text.slice(at, at + sampleLength)
+    return text.slice(at, at + (most >> 4))
   })
   return [text.slice(0, part), ...between, text.slice(-part), String(text.length)].join(" ")
 }
@@ -46,7 +46,7 @@ const cutText = (text: string, most: number): string => {
 const cut = (value: Schema.Json, budget: Budget): Schema.Json => {
   budget.values--
   if (typeof value === "string") {
-    const kept = cutText(value, Math.min(keptOfText, Math.max(64, budget.characters)))
+    const kept = cutText(value, Math.min(keptOfText, Math.max(keptOfKey, budget.characters)))
     budget.characters -= kept.length
     return kept
   }
@@ -62,7 +62,8 @@ const cut = (value: Schema.Json, budget: Budget): Schema.Json => {
   const kept: Array<[string, Schema.Json]> = []
   for (const key in value) {
     if (budget.values <= 0 || budget.characters <= 0) break
-    kept.push([cutText(key, 64), cut(value[key]!, budget)])
+    budget.characters -= Math.min(keptOfKey, key.length)
+    kept.push([key.slice(0, keptOfKey), cut(value[key]!, budget)])
   }
   return Object.fromEntries(kept)
 }

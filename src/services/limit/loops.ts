@@ -111,7 +111,9 @@ export class LoopHistory {
       this.#calls.shift()
       if (this.#before > 0) this.#before--
     }
-    const certain = this.#repeats(settings.threshold) ?? this.#cycle(settings.threshold)
+    const repeats = this.#repeats(settings.threshold)
+    const cycle = this.#cycle(settings.threshold)
+    const certain = repeats === undefined || (cycle !== undefined && cycle.count > repeats.count) ? cycle : repeats
     this.#loop = certain
     if (certain !== undefined && certain.count >= refuseFrom) {
       this.#refused = certain.round.filter(({ kind }) => kind !== "read")
