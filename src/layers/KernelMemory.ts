@@ -19,6 +19,7 @@ import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
 import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { CallLimits } from "../services/limit/CallLimits.ts"
+import { Interventions } from "../services/limit/Interventions.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
@@ -66,6 +67,7 @@ import type { KernelServices } from "./Kernel.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
 import { checked, inMemory } from "./kernelOptions.ts"
 import * as CallLimitsMemory from "./limit/CallLimitsMemory.ts"
+import * as InterventionsMemory from "./limit/InterventionsMemory.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
@@ -137,6 +139,7 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogMemory.layer),
       choose(CallLimits, CallLimitsMemory.layer),
+      choose(Interventions, InterventionsMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
       choose(Primitives, Layer.provide(PrimitivesMemory.layer, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),

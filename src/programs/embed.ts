@@ -62,6 +62,18 @@ export { CallEvents } from "../services/call/CallEvents.ts"
 export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
+export type { Entrant } from "../services/limit/CallLimits.ts"
+export { CallLimits, ConcurrencyLimited, RateLimited } from "../services/limit/CallLimits.ts"
+export type { InterventionRequest } from "../services/limit/Interventions.ts"
+export {
+  Intervention,
+  Interventions,
+  InterventionsFull,
+  InterventionsUnavailable
+} from "../services/limit/Interventions.ts"
+export type { Limits, Rate } from "../services/limit/Limits.ts"
+export type { LoopPattern } from "../services/limit/LoopDetected.ts"
+export { LoopDetected } from "../services/limit/LoopDetected.ts"
 export type { Allowed } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
 export type { BuiltinHandler } from "../services/primitive/Builtins.ts"

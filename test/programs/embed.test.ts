@@ -6,6 +6,7 @@ import { join } from "node:path"
 import * as Embed from "../../src/programs/embed.ts"
 import type {
   AuditUnavailable,
+  ConcurrencyLimited,
   HomeRefused,
   ItemAmbiguous,
   ItemIdInvalid,
@@ -13,9 +14,11 @@ import type {
   ItemNotFound,
   ItemUnreadable,
   KernelOptionInvalid,
+  LoopDetected,
   PermissionDenied,
   ProjectNotFound,
   ProjectRestricted,
+  RateLimited,
   ToolCallError,
   ToolChainError,
   ToolProxy,

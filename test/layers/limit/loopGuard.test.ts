@@ -165,7 +165,7 @@ describe("a call that fails in the same way", () => {
 })
 
 describe("a change", () => {
-  const fail = ["broken", {}] as const
+  const fail: readonly [string, Schema.JsonObject] = ["broken", {}]
   scenario(
     "is progress: what failed before may be tried again",
     [...times(10, fail), ["write", { text: "a" }], ...times(5, fail)],
@@ -173,7 +173,7 @@ describe("a change", () => {
   )
   scenario(
     "that was made before is no progress",
-    times(14, ["write", { text: "a" }] as const, fail),
+    times(14, ["write", { text: "a" }], fail),
     [
       ...times(10, "ok", "ToolFailed").map((one, index) => index >= 4 ? `${one}!` : one),
       ...times(4, "LoopDetected")
