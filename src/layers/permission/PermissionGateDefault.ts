@@ -114,6 +114,7 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
   Load: "all-may-read",
   ReadOutput: "all-may-read",
   Help: "all-may-read",
+  SignalHelp: "all-may-ask-for-help",
   Sign: "a-person-signs",
   SyncPackages: "sync-what-may-run",
   ChangeLocks: "a-person-loosens"
