@@ -21,6 +21,8 @@ import { Verifier } from "../services/integrity/Verifier.ts"
 import type { SystemItemRefused } from "../services/item/ItemErrors.ts"
 import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { CallLimits } from "../services/limit/CallLimits.ts"
+import { Interventions } from "../services/limit/Interventions.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
@@ -70,6 +72,8 @@ import { systemFiles } from "./item/system/systemSpace.ts"
 import type { KernelServices } from "./Kernel.ts"
 import type { KernelOptionInvalid } from "./kernelOptions.ts"
 import { checked, inMemory } from "./kernelOptions.ts"
+import * as CallLimitsMemory from "./limit/CallLimitsMemory.ts"
+import * as InterventionsMemory from "./limit/InterventionsMemory.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
@@ -140,6 +144,8 @@ const compose = <Replaced extends KernelServices, E>(
   return choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogMemory.layer),
+      choose(CallLimits, CallLimitsMemory.layer),
+      choose(Interventions, InterventionsMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
       choose(Primitives, Layer.provide(PrimitivesMemory.layer, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),

@@ -14,6 +14,8 @@ import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
 import { Verifier } from "../services/integrity/Verifier.ts"
 import { ItemSources } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { CallLimits } from "../services/limit/CallLimits.ts"
+import { Interventions } from "../services/limit/Interventions.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
@@ -42,6 +44,8 @@ import * as VerifierBySource from "./integrity/VerifierBySource.ts"
 import * as VerifierEd25519 from "./integrity/VerifierEd25519.ts"
 import * as ItemSourcesContent from "./item/ItemSourcesContent.ts"
 import * as ItemStoreFile from "./item/ItemStoreFile.ts"
+import * as CallLimitsFile from "./limit/CallLimitsFile.ts"
+import * as InterventionsFile from "./limit/InterventionsFile.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
@@ -88,6 +92,8 @@ export const composeProject = <E = never>(
   choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
       choose(AuditLog, AuditLogFile.layer),
+      choose(CallLimits, CallLimitsFile.layer),
+      choose(Interventions, InterventionsFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
       choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),

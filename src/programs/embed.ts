@@ -71,6 +71,18 @@ export { Client, ClientNameRefused, Clients, ClientsUnbelieved, ClientUnknown } 
 export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
 export { CopyRefused, ItemCopies } from "../services/integrity/ItemCopies.ts"
+export type { Entrant } from "../services/limit/CallLimits.ts"
+export { CallLimits, ConcurrencyLimited, RateLimited } from "../services/limit/CallLimits.ts"
+export type { InterventionRequest } from "../services/limit/Interventions.ts"
+export {
+  Intervention,
+  Interventions,
+  InterventionsFull,
+  InterventionsUnavailable
+} from "../services/limit/Interventions.ts"
+export type { Limits, Rate } from "../services/limit/Limits.ts"
+export type { LoopPattern } from "../services/limit/LoopDetected.ts"
+export { LoopDetected } from "../services/limit/LoopDetected.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
 export type { Ask, Decision } from "../services/permission/PermissionGate.ts"

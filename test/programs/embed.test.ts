@@ -7,6 +7,7 @@ import * as Embed from "../../src/programs/embed.ts"
 import type {
   ApprovalError,
   AuditUnavailable,
+  ConcurrencyLimited,
   HomeRefused,
   ItemAmbiguous,
   ItemIdInvalid,
@@ -14,9 +15,11 @@ import type {
   ItemNotFound,
   ItemUnreadable,
   KernelOptionInvalid,
+  LoopDetected,
   PermissionDenied,
   ProjectNotFound,
   ProjectRestricted,
+  RateLimited,
   ToolCallError,
   ToolChainError,
   ToolProxy,
@@ -49,6 +52,9 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | ProjectRestricted
     | PermissionDenied
     | ApprovalError
+    | RateLimited
+    | ConcurrencyLimited
+    | LoopDetected
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -85,6 +91,9 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "ApprovalPending",
         "ApprovalRejected",
         "ApprovalExpired",
+        "RateLimited",
+        "ConcurrencyLimited",
+        "LoopDetected",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)

@@ -8,6 +8,7 @@ import { copyItem } from "../../src/programs/copyItem.ts"
 import { envSync } from "../../src/programs/envSync.ts"
 import { execute } from "../../src/programs/execute.ts"
 import { help } from "../../src/programs/help.ts"
+import { signalHelp } from "../../src/programs/helpSignals.ts"
 import { load } from "../../src/programs/load.ts"
 import { freezeLocks, pruneLocks, updateLocks } from "../../src/programs/lockfile.ts"
 import { readItem, readOutput } from "../../src/programs/mcp/resources.ts"
@@ -220,6 +221,13 @@ const rows: Readonly<Record<string, Row>> = {
     acts: false
   },
   "asking for help": { tag: "Help", use: help("overview", caller), recorded: "read", operation: "help", acts: false },
+  "leaving a decision to a person": {
+    tag: "SignalHelp",
+    use: signalHelp({ action: "escalate", reason: "Which of the two?" }, caller),
+    recorded: "result",
+    operation: "help escalate",
+    acts: false
+  },
   signing: {
     tag: "Sign",
     use: sign({ id: "say" }, caller),
@@ -284,6 +292,7 @@ const everyAction: { readonly [Tag in Action["_tag"]]: true } = {
   Copy: true,
   ReadOutput: true,
   Help: true,
+  SignalHelp: true,
   Sign: true,
   SyncPackages: true,
   ChangeLocks: true

@@ -1,7 +1,8 @@
 // The steps of a call, and the facts that they pass on. The type of a step says which facts it needs and which it
 // adds. A step can only be put into a list after steps that add what it needs.
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import type { Schema } from "effect"
+import { CallWarnings } from "../../services/call/CallWarning.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
@@ -11,13 +12,25 @@ import type { InstalledSet } from "../../services/dependency/InstalledPackage.ts
 import type { InterpreterAnswer, ResolvedEnv } from "../../services/env/EnvResolver.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { ComparedCall, LoopHistory } from "../../services/limit/loops.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import type { Isolation } from "../../services/sandbox/Isolation.ts"
+import type { SettingsValues } from "../../services/settings/Settings.ts"
 import type { Secrets } from "./secrets.ts"
+
+/**
+ * Something that a step wants done when the call has ended, however it ended. `now`: milliseconds. A warning that it
+ * returns reaches the caller, with the result or beside the error.
+ */
+export type CallEnding = (
+  exit: Exit.Exit<ToolResult, ToolCallError>,
+  known: SoFar,
+  now: number
+) => CallWarning | undefined | void
 
 /** Known from the start of a call. */
 export interface Begun {
@@ -25,12 +38,18 @@ export interface Begun {
   /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
   readonly warnings: ReadonlyArray<CallWarning>
+  /** Steps add to it. */
+  readonly endings: Array<CallEnding>
   /** Values that Kiwi put into the call, and that its results and errors must not show. */
   readonly secrets: Secrets
 }
 
 /** The tool and its chain, verified, and the rule by which this caller may run it. */
 export interface Resolved extends Begun {
+  /** The latest calls of the caller's session. */
+  readonly history: LoopHistory
+  /** As they were when the call began. */
+  readonly settings: SettingsValues
   /** What happens if the chain has no lock, or differs from it. */
   readonly lockMode: LockMode
   readonly chain: Chain
@@ -58,6 +77,8 @@ export interface Prepared extends Resolved {
   readonly env: ResolvedEnv
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation
+  /** The call as the loop guard compares it. */
+  readonly compared: ComparedCall
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
   /** The config that a dry run may show: without secrets. */
@@ -143,7 +164,13 @@ export interface MadeSteps<in Known extends keyof Done> {
 /** What is known of a call that is running, or that failed. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
-export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({ call, found, warnings: [], secrets: [] })
+export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({
+  call,
+  found,
+  warnings: [],
+  endings: [],
+  secrets: []
+})
 
 /** Runs one step, and adds its facts to `known`. */
 export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
@@ -160,3 +187,20 @@ export const takeAll = Effect.fnUntraced(function*(
   for (const step of steps.list) yield* take(step, known)
   return known as Done
 })
+
+/** Does what the steps want done at the end, and adds their warnings. */
+export const end = (
+  known: SoFar,
+  exit: Exit.Exit<ToolResult, ToolCallError>,
+  now: number
+): Effect.Effect<ToolResult, ToolCallError> => {
+  const warnings = known.endings.flatMap((ending) => ending(exit, known, now) ?? [])
+  if (warnings.length === 0) return exit
+  if (Exit.isSuccess(exit)) {
+    return Effect.succeed({ ...exit.value, warnings: [...exit.value.warnings, ...warnings] })
+  }
+  return Effect.andThen(
+    CallWarnings.use(({ warn }) => Effect.forEach(warnings, warn, { discard: true })),
+    exit
+  )
+}

@@ -8,12 +8,15 @@ import { Settings } from "../../services/settings/Settings.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
-/** The mode of the setting, or that of the call if it is stricter. */
+/** The settings of this call, and its lock mode: that of the setting, or that of the call if it is stricter. */
 export const chooseLockMode = Effect.gen(function*() {
   const settings = yield* Settings
 
   return ({ call }: Facts<"call">) =>
-    Effect.map(settings.current, (current) => ({ lockMode: stricter(current.lockfileMode, call.lockfileMode) }))
+    Effect.map(settings.current, (current) => ({
+      settings: current,
+      lockMode: stricter(current.lockfileMode, call.lockfileMode)
+    }))
 })
 
 export const checkLock = Effect.gen(function*() {

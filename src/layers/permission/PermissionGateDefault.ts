@@ -115,6 +115,7 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
   Copy: "copies-ask",
   ReadOutput: "all-may-read",
   Help: "all-may-read",
+  SignalHelp: "all-may-ask-for-help",
   Sign: "a-person-signs",
   SyncPackages: "sync-what-may-run",
   ChangeLocks: "a-person-loosens"

@@ -12,12 +12,14 @@ import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
 import { approve } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
-import { begin, Steps, take, takeAll } from "../call/Step.ts"
+import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
 import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
 import { findPackages } from "../dependency/dependencySteps.ts"
 import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
 import { resolveSecrets } from "../identity/secretSteps.ts"
 import { pinCopies, refuseGoingBack, refuseHiding, verifyLinks } from "../integrity/integritySteps.ts"
+import { limitRate } from "../limit/limitSteps.ts"
+import { guardLoop, watchOutcome } from "../limit/loopSteps.ts"
 import { checkLock, chooseLockMode } from "../lockfile/lockSteps.ts"
 import { findAccesses, permit, permitSecrets } from "../permission/permissionSteps.ts"
 import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
@@ -59,6 +61,7 @@ const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...r
 
 /** Between the audit's two entries. */
 const steps = Steps.from
+  .called("watchOutcome", watchOutcome)
   .traced("chooseLockMode", chooseLockMode)
   .traced("resolveChain", resolveChain, "everything that it is built on is there")
   .traced("requireTrustedProject", requireTrustedProject, "the project is trusted")
@@ -83,6 +86,8 @@ const steps = Steps.from
   .traced("checkLock", checkLock, "its lockfile does not refuse it")
   .traced("isolate", isolate, "nobody but its signer chooses what it runs")
   .traced("permitSecrets", permitSecrets)
+  .called("limitRate", limitRate)
+  .called("guardLoop", guardLoop)
   .called("approve", approve)
   .called("resolveSecrets", resolveSecrets)
   .called("pinCopies", pinCopies)
@@ -100,7 +105,7 @@ export const make = Effect.gen(function*() {
     const done = audited(
       audit,
       requestOf(request),
-      { ending: () => endingOf(facts), lost: warn },
+      { ending: () => endingOf(facts), ended: (exit, now) => end(facts, exit, now), lost: warn },
       takeAll(made, facts).pipe(Effect.mapBoth({
         onFailure: (error) => redactError(error, facts.secrets),
         onSuccess: ({ result }) => result

@@ -78,6 +78,12 @@ export const SignArguments = Schema.Struct({
 
 export const HelpArguments = Schema.Struct({
   topic: Schema.optionalKey(Schema.Literals(topics)),
+  action: Schema.optionalKey(Schema.Literals(["guidance", "stuck", "escalate"])),
+  session_id: Schema.optionalKey(Schema.String.pipe(Schema.check(Schema.isMaxLength(128)))),
+  reason: Schema.optionalKey(Text),
+  attempts: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))),
+  options: Schema.optionalKey(Schema.Array(Text).pipe(Schema.check(Schema.isMaxLength(10)))),
+  context: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
   project_path: ProjectPath
 })
 

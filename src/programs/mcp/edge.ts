@@ -18,6 +18,7 @@ import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
+import { signalHelp } from "../helpSignals.ts"
 import { load, loadInto } from "../load.ts"
 import { search } from "../search.ts"
 import type { ShortenNames } from "../shortenNames.ts"
@@ -171,10 +172,15 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         changedOnly: /[*?]/.test(a.item_id)
       }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
-  help: (args, { caller }) =>
+  help: (args, { callId, caller }) =>
     Effect.map(decodeArguments("help", HelpArguments, args), (a) => ({
       project: a.project_path,
-      run: Effect.map(help(a.topic ?? "overview", caller), done)
+      run: a.action === undefined || a.action === "guidance"
+        ? Effect.map(help(a.topic ?? "overview", caller), done)
+        : Effect.map(
+          signalHelp({ ...a, action: a.action, sessionId: a.session_id, callId }, caller),
+          (signalled) => ({ status: signalled.status, data: signalled })
+        )
     }))
 }
 

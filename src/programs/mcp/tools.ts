@@ -91,8 +91,18 @@ export const tools: ReadonlyArray<McpSchema.Tool & { readonly name: ToolName }> 
   },
   {
     name: "help" as const,
-    description: "How to use this server and write items, and what is off right now and why.",
-    inputSchema: object({ topic: { type: "string", enum: [...topics] }, project_path: projectPath }),
+    description: "How to use this server and write items, and what is off right now and why. stuck: you get no " +
+      "further; escalate: a person shall decide.",
+    inputSchema: object({
+      topic: { type: "string", enum: [...topics] },
+      action: { type: "string", enum: ["guidance", "stuck", "escalate"], default: "guidance" },
+      session_id: text,
+      reason: text,
+      attempts: { type: "integer" },
+      options: { type: "array", items: text },
+      context: { type: "object" },
+      project_path: projectPath
+    }),
     annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
   }
 ].map((tool) => Object.assign(new McpSchema.Tool({ ...tool, outputSchema }), { name: tool.name }))

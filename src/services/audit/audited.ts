@@ -27,23 +27,31 @@ export const resultLost: CallWarning = {
   message: "It was done, but its result could not be recorded: the audit has the request without a result"
 }
 
-export interface Audited<A, E> {
+export interface Audited<A, E, Lost = E> {
   readonly ending: () => Ending
+  /** Runs when the body has ended, however it ended, and decides what the caller gets. `now`: milliseconds. */
+  readonly ended?: (exit: Exit.Exit<A, E>, now: number) => Effect.Effect<A, E>
   /** Decides what to do with a value whose result could not be recorded. */
-  readonly lost: (value: A, error: AuditUnavailable) => Effect.Effect<A, E>
+  readonly lost: (value: A, error: AuditUnavailable) => Effect.Effect<A, Lost>
 }
+
+/** An exit as it is, without a turn of its fiber. */
+const toExit = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Exit.Exit<A, E>> =>
+  Exit.isExit(effect) ? Effect.succeed(effect as Exit.Exit<A, E>) : Effect.exit(effect)
 
 /** Does nothing if the request cannot be recorded. */
 export const audited = <A, E extends KiwiError, R, E2 = never>(
   audit: AuditLog["Service"],
   request: Request,
-  { ending, lost }: Audited<A, E2>,
+  { ended, ending, lost }: Audited<A, E, E2>,
   body: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2 | AuditUnavailable, R> =>
   Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
     const startedAt = yield* Clock.currentTimeMillis
     yield* audit.append({ kind: "request", ...request })
-    const exit = yield* Effect.exit(restore(body))
+    const ran = yield* Effect.exit(restore(body))
+    const endedAt = yield* Clock.currentTimeMillis
+    const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
     const { isolation, rule, secrets, subject } = ending()
     const recorded = yield* Effect.result(audit.append({
       kind: "result",
@@ -53,7 +61,7 @@ export const audited = <A, E extends KiwiError, R, E2 = never>(
       ...(rule === undefined ? {} : { rule }),
       ...outcomeOf(exit),
       ...(isolation === undefined ? {} : { isolation }),
-      duration_ms: (yield* Clock.currentTimeMillis) - startedAt
+      duration_ms: endedAt - startedAt
     }, secrets))
     return Exit.isSuccess(exit) && Result.isFailure(recorded)
       ? yield* lost(exit.value, recorded.failure)

@@ -28,6 +28,8 @@ export type Action =
   /** A range of a tool's kept output is returned. */
   | { readonly _tag: "ReadOutput"; readonly id: string }
   | { readonly _tag: "Help"; readonly topic: string }
+  /** The caller says that it is stuck, or leaves a decision to a person. */
+  | { readonly _tag: "SignalHelp"; readonly signal: "stuck" | "escalate" }
   /** A person is asked to sign these. */
   | { readonly _tag: "Sign"; readonly items: ReadonlyArray<ItemLocation> }
   /** The packages that the chain declares are installed. */
@@ -65,6 +67,8 @@ export const showAction = (action: Action): string => {
       return `read the output ${action.id}`
     case "Help":
       return `read the help on ${action.topic}`
+    case "SignalHelp":
+      return action.signal === "stuck" ? "say that you are stuck" : "leave a decision to a person"
     case "Sign":
       return `sign ${several(action.items.map(qualifiedId))}`
     case "SyncPackages":

@@ -19,6 +19,8 @@ import type { GoesBack, Verified, VerifyError } from "../integrity/Verifier.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "../item/ItemErrors.ts"
 import type { Tier } from "../item/ItemId.ts"
 import type { FoundItem } from "../item/ItemStore.ts"
+import type { ConcurrencyLimited, RateLimited } from "../limit/CallLimits.ts"
+import type { LoopDetected } from "../limit/LoopDetected.ts"
 import type { LockProblem } from "../lockfile/Lockfiles.ts"
 import type { Ask, PermissionDenied } from "../permission/PermissionGate.ts"
 import type { PrimitiveError } from "../primitive/Primitive.ts"
@@ -146,6 +148,9 @@ export type ToolCallError =
   | ProjectRestricted
   | PermissionDenied
   | ApprovalError
+  | RateLimited
+  | ConcurrencyLimited
+  | LoopDetected
   | AuditUnavailable
 
 /** The result of the steps that need no parameters and have no effects. */

@@ -3,6 +3,17 @@
 // and the value below it applies.
 import { Context, Duration, Effect, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { safeLine } from "../error/safeText.ts"
+import type { Limits, Rate } from "../limit/Limits.ts"
+import {
+  combine,
+  ConcurrencyLimits,
+  isTighterConcurrency,
+  isTighterRate,
+  rateForm,
+  RateLimits,
+  showLimits,
+  showRate
+} from "../limit/Limits.ts"
 import { isAtLeast, LockMode } from "../lockfile/LockMode.ts"
 import { nearest } from "../schema/schemaIssues.ts"
 import { decodeNode } from "../workspace/controlFile.ts"
@@ -17,6 +28,11 @@ export interface SettingsValues {
   readonly outputMax: number
   readonly outputKeep: Duration.Duration
   readonly callsConcurrency: number
+  readonly limitsRate: Limits<Rate>
+  readonly limitsConcurrency: Limits<number>
+  /** From 0 to 1. */
+  readonly loopThreshold: number
+  readonly loopWindow: number
   readonly auditDurability: "os" | "full"
   /** Bytes. */
   readonly auditFile: number
@@ -55,6 +71,10 @@ interface Definition<A> {
   readonly tighter: ((a: A, b: A) => boolean) | undefined
   /** Whether it counts only in the user's own file: a project never sets it, however trusted. */
   readonly ownOnly?: boolean
+  /** For a map: what applies if a file gives some of its keys. Default: only what is given. */
+  readonly combine?: (given: A, base: A) => A
+  /** A value as written. Default: as it stands in the file. */
+  readonly show?: (value: A) => string
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -82,6 +102,7 @@ const bounded = (low: string, high: string, what: string, read: (value: unknown)
 
 const milliseconds = (value: unknown) => quantity(value, /^(\d{1,9})(ms|s|m|h|d)$/, units)
 const bytes = (value: unknown) => quantity(value, /^(\d{1,9})(B|KiB|MiB|GiB)$/, sizes)
+const fraction = (value: unknown) => /^(?:0\.\d{1,4}|1(?:\.0{1,4})?)$/.test(String(value)) ? Number(value) : undefined
 const whole = (value: unknown) => /^\d{1,9}$/.test(String(value)) ? Number(value) : undefined
 
 const duration = (low: string, high: string, written: string) => {
@@ -152,6 +173,47 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     doc: "How many programs, and how many requests, tools of one project run at once; more wait for their turn.",
     tighter: smaller
   },
+  limitsRate: {
+    key: "limits.rate",
+    written: "{caller: 600/m}",
+    default: { caller: { tokens: 600, period: 60_000 } },
+    schema: RateLimits,
+    form: `\`caller\` and \`tools\`, with ${rateForm}`,
+    doc:
+      "How often tools may be called ([below](#limits)). A call that could go on within 2 s waits; any other is refused as `RATE_LIMITED`.",
+    tighter: isTighterRate,
+    combine,
+    show: (limits) => showLimits(limits, showRate)
+  },
+  limitsConcurrency: {
+    key: "limits.concurrency",
+    written: "{caller: 64}",
+    default: { caller: 64 },
+    schema: ConcurrencyLimits,
+    form: "`caller` and `tools`, with whole numbers from 1 to 1024",
+    doc:
+      "How many calls of tools may run at once. One more waits up to 2 s, and is refused as `CONCURRENCY_LIMITED` then.",
+    tighter: isTighterConcurrency,
+    combine,
+    show: (limits) => showLimits(limits, String)
+  },
+  loopThreshold: {
+    key: "loop.threshold",
+    written: "0.9",
+    default: 0.9,
+    ...bounded("0.5", "1", "a number", fraction),
+    doc: "How alike the arguments of two calls have to be to count as the same call; `1` for equal ones only.",
+    tighter: smaller
+  },
+  loopWindow: {
+    key: "loop.window",
+    written: "10",
+    default: 10,
+    ...bounded("1", "100", "a whole number", whole),
+    doc:
+      "Among how many of a session's latest calls loops are looked for. Below 10 none is refused, below 5 there is no warning.",
+    tighter: (a, b) => a >= b
+  },
   auditDurability: {
     key: "audit.durability",
     written: "os",
@@ -216,6 +278,10 @@ export const defaults: SettingsValues = {
   outputMax: definitions.outputMax.default,
   outputKeep: definitions.outputKeep.default,
   callsConcurrency: definitions.callsConcurrency.default,
+  limitsRate: definitions.limitsRate.default,
+  limitsConcurrency: definitions.limitsConcurrency.default,
+  loopThreshold: definitions.loopThreshold.default,
+  loopWindow: definitions.loopWindow.default,
   auditDurability: definitions.auditDurability.default,
   auditFile: definitions.auditFile.default,
   auditKeep: definitions.auditKeep.default,
@@ -281,12 +347,13 @@ export const interpret = (
       problems.push({ file, line, issue, hint: "Set it in config/kiwi.yaml of your user space, or remove it" })
       return
     }
-    const tightens = definition.tighter?.(decoded.success, base[field]) ?? false
+    const value = definition.combine?.(decoded.success, base[field]) ?? decoded.success
+    const tightens = definition.tighter?.(value, base[field]) ?? false
     if (!tightens) {
-      const written = given._tag === "Scalar" ? String(given.value) : ""
+      const written = definition.show?.(decoded.success) ?? (given._tag === "Scalar" ? String(given.value) : "")
       loosens.push({ line, key: definition.key, setting: `${key}: ${written}` })
     }
-    if (tightens || !narrow) values[field] = decoded.success
+    if (tightens || !narrow) values[field] = value
   }
 
   for (const given of node._tag === "Map" ? flatten(node, "", node) : []) {
@@ -336,5 +403,27 @@ settings have a stricter side.
 | Setting | Default | Value | Tightens | What it does |
 |---|---|---|---|---|
 ${rows.join("\n")}
+
+## Limits
+
+\`\`\`yaml
+limits:
+  rate:
+    caller: 600/m
+    tools:
+      "shell.run": 60/m
+      "github/*": 100/m
+  concurrency:
+    tools: {"shell.run": 4}
+loop.window: 20
+\`\`\`
+
+\`caller\` is the limit for all calls of one caller, known by its name in policy and not by what the client calls itself.
+A key of \`tools\` is a tool's id, with or without its category; a \`*\` at its end stands for all ids that begin so. The
+tools of one pattern share one limit for each caller, and a call needs room in every limit that fits it. What a file does
+not name keeps the limit that it has without the file.
+
+\`600/m\` allows 600 calls at once and ten more each second. What is used up is kept in \`$KIWI_HOME\` from second to
+second: processes of one caller share it, and a restart gives nothing back.
 `
 }

@@ -15,6 +15,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
     const { steps } = yield* ToolProxy
     assert.deepStrictEqual(steps, [
       "auditRequest",
+      "watchOutcome",
       "chooseLockMode",
       "resolveChain",
       "requireTrustedProject",
@@ -31,6 +32,8 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "checkLock",
       "isolate",
       "permitSecrets",
+      "limitRate",
+      "guardLoop",
       "approve",
       "resolveSecrets",
       "pinCopies",

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Result, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { defaults, definitions, documentation, interpret } from "../../../src/services/settings/Settings.ts"
 import { parseControlYaml } from "../../../src/services/workspace/controlYaml.ts"
@@ -19,15 +19,16 @@ describe("Settings", () => {
     assert.strictEqual(readFileSync(new URL("../../../docs/settings.md", import.meta.url), "utf8"), documentation())
   })
 
-  it("each default is what its written form means", () => {
-    for (const [field, definition] of Object.entries(definitions)) {
-      const written: unknown = definition.key === "calls.concurrency" ? 16 : definition.written
-      const parsed: Result.Result<unknown, unknown> = Schema.decodeUnknownResult<Schema.ConstraintDecoder<unknown>>(
-        definition.schema
-      )(written)
-      assert.deepStrictEqual(parsed, Result.succeed(definition.default), field)
-    }
-  })
+  it.effect("each default is what its written form means", () =>
+    Effect.gen(function*() {
+      for (const [field, { default: value, key, written }] of Object.entries(definitions)) {
+        const empty = { ...defaults, limitsRate: {}, limitsConcurrency: {} }
+        const { problems, values } = yield* settings(`${key}: ${written}`, false, empty)
+        assert.deepStrictEqual(problems, [])
+        const parsed: unknown = values[field as keyof typeof values]
+        assert.deepStrictEqual(parsed, key.startsWith("limits.") ? { ...value as object, tools: {} } : value, field)
+      }
+    }))
 
   it.effect("reads both spellings, durations and sizes", () =>
     Effect.gen(function*() {
@@ -97,4 +98,78 @@ describe("Settings", () => {
         assert.strictEqual(values.callsConcurrency, Math.min(a.calls, b.calls))
       })
   )
+
+  it.effect("limits: what a file does not name stays, and a project's file only adds and lowers", () =>
+    Effect.gen(function*() {
+      const base =
+        (yield* settings("limits: {rate: {tools: {\"shell.run\": 60/m}}, concurrency: {caller: 8}}", false)).values
+      assert.deepStrictEqual(base.limitsRate, {
+        caller: { tokens: 600, period: 60_000 },
+        tools: { "shell.run": { tokens: 60, period: 60_000 } }
+      })
+      const narrow = (text: string) =>
+        Effect.map(settings(text, true, base), ({ loosens, values }) => ({
+          loosens: loosens.map(({ setting }) => setting),
+          changed: values.limitsRate !== base.limitsRate || values.limitsConcurrency !== base.limitsConcurrency ||
+            values.loopThreshold !== base.loopThreshold || values.loopWindow !== base.loopWindow
+        }))
+      for (
+        const text of [
+          "limits.rate: {caller: 599/m}",
+          "limits.rate: {caller: 1/s}",
+          "limits.rate: {tools: {\"github/*\": 100000/s}}",
+          "limits.rate: {tools: {\"shell.run\": 1/d}}",
+          "limits.concurrency: {tools: {\"*\": 1024}}",
+          "limits.concurrency: {caller: 7}",
+          "loop.threshold: 0.5",
+          "loop.window: 100"
+        ]
+      ) assert.deepStrictEqual(yield* narrow(text), { loosens: [], changed: true }, text)
+      for (
+        const [text, loosens] of [
+          ["limits.rate: {caller: 601/m}", "limits.rate: {caller: 601/m}"],
+          ["limits.rate: {caller: 600/s}", "limits.rate: {caller: 600/s}"],
+          ["limits.rate: {caller: 599/s}", "limits.rate: {caller: 599/s}"],
+          ["limits.rate: {caller: 1000/h}", "limits.rate: {caller: 1000/h}"],
+          [
+            "limits.rate: {caller: 1/d, tools: {\"shell.run\": 61/m}}",
+            "limits.rate: {caller: 1/d, tools: {shell.run: 61/m}}"
+          ],
+          ["limits.concurrency: {caller: 9}", "limits.concurrency: {caller: 9}"],
+          ["loop.threshold: 0.95", "loop.threshold: 0.95"],
+          ["loop.window: 9", "loop.window: 9"]
+        ] as const
+      ) assert.deepStrictEqual(yield* narrow(text), { loosens: [loosens], changed: false }, text)
+    }))
+
+  it.effect("limits that are not written as they must be set nothing", () =>
+    Effect.gen(function*() {
+      for (
+        const text of [
+          "limits.rate: 600/m",
+          "limits.rate: {caller: 600}",
+          "limits.rate: {caller: 0/m}",
+          "limits.rate: {caller: 100001/s}",
+          "limits.rate: {caller: -1/m}",
+          "limits.rate: {caller: 1/w}",
+          "limits.rate: {calls: 1/m}",
+          "limits.rate: {tools: {\"a*b\": 1/m}}",
+          "limits.rate: {tools: {\"*a\": 1/m}}",
+          "limits.rate: {tools: {\"\": 1/m}}",
+          "limits.rate: {tools: {\"__proto__\": 1/m}}",
+          `limits.rate: {tools: {${Array.from({ length: 65 }, (_, i) => `"t${i}": 1/m`).join(", ")}}}`,
+          "limits.concurrency: {caller: 0}",
+          "limits.concurrency: {caller: 1025}",
+          "limits.concurrency: {caller: 1.5}",
+          "loop.threshold: 0.4",
+          "loop.threshold: 1.1",
+          "loop.window: 0",
+          "loop.window: 101"
+        ]
+      ) {
+        const { problems, values } = yield* settings(text, false)
+        assert.lengthOf(problems, 1, text)
+        assert.deepStrictEqual(values, defaults, text)
+      }
+    }))
 })

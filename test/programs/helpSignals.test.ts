@@ -1,0 +1,54 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { signalHelp } from "../../src/programs/helpSignals.ts"
+import { Interventions } from "../../src/services/limit/Interventions.ts"
+import { caller, entries, kernel } from "../layers/proxy/calls.ts"
+
+const waiting = Effect.flatMap(Interventions, (one) => one.waiting)
+const stuck = (more: object = {}) => signalHelp({ action: "stuck", reason: "it fails", ...more }, caller)
+
+describe("help's signals", () => {
+  it.effect("stuck: three times to try again, then a person is told, and from six on it is urgent", () =>
+    Effect.gen(function*() {
+      for (let i = 0; i < 3; i++) {
+        const { suggestion, ...answer } = { suggestion: "", ...yield* stuck({ sessionId: `renamed-${i}` }) }
+        assert.deepStrictEqual(answer as object, {
+          status: "stuck_acknowledged",
+          action: "retry_suggested",
+          session_id: `renamed-${i}`
+        })
+        assert.isNotEmpty(suggestion)
+      }
+      assert.deepStrictEqual(yield* waiting, [])
+      assert.deepInclude(yield* stuck({ attempts: 0 }), { action: "awaiting_intervention", session_id: "one" })
+      assert.deepInclude((yield* waiting)[0], { kind: "stuck", attempts: 4, priority: "normal", reason: "it fails" })
+      yield* stuck()
+      yield* stuck()
+      assert.deepInclude((yield* waiting)[0], { attempts: 6, priority: "high" })
+      assert.lengthOf(yield* waiting, 1)
+    }).pipe(Effect.provide(kernel())))
+
+  it.effect("stuck: what the caller counts raises the number", () =>
+    Effect.gen(function*() {
+      assert.deepInclude(yield* stuck({ attempts: 4 }), { action: "awaiting_intervention" })
+    }).pipe(Effect.provide(kernel())))
+
+  it.effect("escalate: a person is told at once, and the audit has who said what", () =>
+    Effect.gen(function*() {
+      const answer = yield* signalHelp(
+        { action: "escalate", reason: "Which?", options: ["a", "b"], context: { api_key: "k-12345678" } },
+        caller
+      )
+      const [one] = yield* waiting
+      assert.deepStrictEqual<unknown>(answer, {
+        status: "escalated",
+        approval_id: one?.id,
+        action: "awaiting_human_decision"
+      })
+      assert.deepInclude(one, { kind: "escalation", options: ["a", "b"], client: "tester" })
+      const [asked, told] = yield* entries
+      assert.deepInclude(asked, { kind: "request", operation: "help escalate" })
+      assert.notInclude(JSON.stringify(asked), "k-12345678")
+      assert.deepInclude(told, { kind: "result", outcome: "success", rule: "all-may-ask-for-help" })
+    }).pipe(Effect.provide(kernel())))
+})
