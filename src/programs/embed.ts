@@ -56,13 +56,26 @@ export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 
 // A call: the input and output of ToolProxy, and every error.
-export type { ApprovalAnswer, ApprovalError, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
+export type { ApprovalAnswer, ApprovalState } from "../services/approval/Approval.ts"
+export { Approval } from "../services/approval/Approval.ts"
+export type { ApprovalError } from "../services/approval/ApprovalErrors.ts"
 export {
+  AnswerRefused,
+  ApprovalClosed,
   ApprovalExpired,
+  ApprovalNotFound,
   ApprovalPending,
   ApprovalRejected,
-  ApprovalStore
+  ApprovalsFull,
+  ApprovalsUnavailable
+} from "../services/approval/ApprovalErrors.ts"
+export type {
+  AnswerOptions,
+  ApprovalQuestion,
+  ApprovalRequest,
+  Approved
 } from "../services/approval/ApprovalStore.ts"
+export { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
@@ -72,7 +85,9 @@ export { showAccess } from "../services/capability/Access.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
 export type { Ask, Decision } from "../services/permission/PermissionGate.ts"
+export { CheckRule } from "../services/permission/CheckRule.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
+export { RememberedRule, RememberedRules } from "../services/permission/RememberedRules.ts"
 export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {

@@ -60,6 +60,8 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   ApprovalPending: "denied",
   ApprovalRejected: "denied",
   ApprovalExpired: "denied",
+  ApprovalsFull: "denied",
+  ApprovalsUnavailable: "invalid",
   LockMissing: "denied",
   LockMismatch: "denied",
   LockInvalid: "denied",

@@ -85,6 +85,8 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "ApprovalPending",
         "ApprovalRejected",
         "ApprovalExpired",
+        "ApprovalsFull",
+        "ApprovalsUnavailable",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)

@@ -58,6 +58,8 @@ export interface Prepared extends Resolved {
   readonly env: ResolvedEnv
   readonly dependencies: InstalledSet | undefined
   readonly isolation: Isolation
+  /** The answer that allowed it. Undefined if nobody was asked. */
+  readonly approval: { readonly id: string; readonly by: string } | undefined
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
   /** The config that a dry run may show: without secrets. */

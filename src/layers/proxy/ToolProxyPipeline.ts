@@ -35,7 +35,7 @@ const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall)
   ...(dryRun ? { dry_run: true } : {})
 })
 
-const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
+const endingOf = ({ approval, call, chain, isolation, rule, secrets }: SoFar): Ending => {
   const subject = { type: "tool", item: call.item }
   if (chain === undefined) return { subject, secrets }
   const { digest, location, version } = chain.leaf.tool
@@ -49,6 +49,7 @@ const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
       chain_digest: chain.digest
     },
     rule,
+    approval,
     isolation,
     secrets
   }

@@ -82,6 +82,8 @@ export const AuditResult = Schema.Struct({
   outcome: Outcome,
   /** The rule or the person that allowed or denied the request. */
   rule: Schema.optionalKey(Schema.String),
+  /** The request that a person was asked, and how they answered, if they have. */
+  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
   duration_ms: Schema.Finite
@@ -106,6 +108,7 @@ export const AuditRead = Schema.Struct({
   })),
   outcome: Outcome,
   rule: Schema.optionalKey(Schema.String),
+  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
   /** Only the error's code: a message may quote the item. */
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String })),
   duration_ms: Schema.Finite

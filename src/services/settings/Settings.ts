@@ -17,6 +17,8 @@ export interface SettingsValues {
   readonly outputMax: number
   readonly outputKeep: Duration.Duration
   readonly callsConcurrency: number
+  readonly approvalsTimeout: Duration.Duration
+  readonly approvalsWait: Duration.Duration
   readonly auditDurability: "os" | "full"
   readonly lockfileMode: LockMode
   readonly lockfileKeep: Duration.Duration
@@ -136,6 +138,18 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     doc: "How many programs, and how many requests, tools of one project run at once; more wait for their turn.",
     tighter: smaller
   },
+  approvalsTimeout: {
+    key: "approvals.timeout",
+    ...duration("1m", "7d", "1h"),
+    doc: "How long a request waits for a person's answer, and an answer for its call.",
+    tighter: shorter
+  },
+  approvalsWait: {
+    key: "approvals.wait",
+    ...duration("0s", "10m", "40s"),
+    doc: "How long a call over MCP waits for the answer when its client cannot show the question.",
+    tighter: shorter
+  },
   auditDurability: {
     key: "audit.durability",
     written: "os",
@@ -170,6 +184,8 @@ export const defaults: SettingsValues = {
   outputMax: definitions.outputMax.default,
   outputKeep: definitions.outputKeep.default,
   callsConcurrency: definitions.callsConcurrency.default,
+  approvalsTimeout: definitions.approvalsTimeout.default,
+  approvalsWait: definitions.approvalsWait.default,
   auditDurability: definitions.auditDurability.default,
   lockfileMode: definitions.lockfileMode.default,
   lockfileKeep: definitions.lockfileKeep.default
