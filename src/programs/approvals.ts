@@ -76,7 +76,10 @@ export const withApproval = <A, E extends { readonly _tag: string }, R, R2 = nev
           HumanRequired: (required) =>
             required.asked === true
               ? Effect.fail(required)
-              : Effect.flatMap(wait, (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false))
+              : Effect.flatMap(
+                wait,
+                (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
+              )
         })
       )
       if (!answered) return yield* error

@@ -69,12 +69,7 @@ export {
   ApprovalsFull,
   ApprovalsUnavailable
 } from "../services/approval/ApprovalErrors.ts"
-export type {
-  AnswerOptions,
-  ApprovalQuestion,
-  ApprovalRequest,
-  Approved
-} from "../services/approval/ApprovalStore.ts"
+export type { AnswerOptions, ApprovalQuestion, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
 export { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
@@ -84,8 +79,8 @@ export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
-export type { Ask, Decision } from "../services/permission/PermissionGate.ts"
 export { CheckRule } from "../services/permission/CheckRule.ts"
+export type { Ask, Decision } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
 export { RememberedRule, RememberedRules } from "../services/permission/RememberedRules.ts"
 export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"

@@ -96,7 +96,11 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       parameters: Rec.filter(parameters, Predicate.isNotUndefined)
     },
     {
-      ending: () => ({ subject, rule, ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } }) }),
+      ending: () => ({
+        subject,
+        rule,
+        ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } })
+      }),
       lost: (value: A, error): Effect.Effect<A, AuditUnavailable> =>
         lost === "refuse" ? Effect.fail(error) : Effect.as(warn(resultLost), value)
     },

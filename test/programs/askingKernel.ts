@@ -1,8 +1,13 @@
 // A kernel in memory whose gate asks about every tool, and counts what runs.
+import type { Duration } from "effect"
 import { Effect, Layer } from "effect"
+import * as ApprovalStoreMemory from "../../src/layers/approval/ApprovalStoreMemory.ts"
 import * as KernelMemory from "../../src/layers/KernelMemory.ts"
 import * as PermissionGateDefault from "../../src/layers/permission/PermissionGateDefault.ts"
+import * as RememberedRulesMemory from "../../src/layers/permission/RememberedRulesMemory.ts"
 import * as Projects from "../../src/layers/Projects.ts"
+import * as SettingsMemory from "../../src/layers/settings/SettingsMemory.ts"
+import type { ApprovalStore } from "../../src/services/approval/ApprovalStore.ts"
 import { AuditLog } from "../../src/services/audit/AuditLog.ts"
 import type { Access } from "../../src/services/capability/Access.ts"
 import type { Ask } from "../../src/services/permission/PermissionGate.ts"
@@ -30,7 +35,11 @@ export const writing = (path: string): Ask => ({
   offer: "allow: fs.write(src/**)"
 })
 
-export const askingKernel = Effect.gen(function*() {
+/** `approvals`: the store, in place of one in memory. `wait`: how long a call over MCP waits for an answer. */
+export const askingKernelWith = Effect.fnUntraced(function*(
+  approvals: Layer.Layer<ApprovalStore>,
+  wait?: Duration.Duration
+) {
   const files = new Map([["tools/edit.yaml", edit("1.0.0")]])
   const asking: Asking = {
     ran: 0,
@@ -48,12 +57,13 @@ export const askingKernel = Effect.gen(function*() {
   })
   const kernel = KernelMemory.layer({
     project: files,
+    ...(wait === undefined ? {} : { settings: { approvalsWait: wait } }),
     programs: new Map([["edit", ({ argv }) =>
       Effect.sync(() => {
         asking.ran++
         return { stdout: `edited ${String(argv.at(-1))}` }
       })]]),
-    replace: Layer.succeed(PermissionGate, gate)
+    replace: Layer.merge(Layer.succeed(PermissionGate, gate), approvals)
   })
   const services = yield* Effect.orDie(Layer.build(kernel))
   const here = Layer.succeedContext(services)
@@ -69,3 +79,9 @@ export const askingKernel = Effect.gen(function*() {
   }
 })
 
+export const askingKernel = askingKernelWith(
+  Layer.fresh(ApprovalStoreMemory.layer).pipe(
+    Layer.provide(RememberedRulesMemory.layer),
+    Layer.provide(SettingsMemory.layer)
+  )
+)

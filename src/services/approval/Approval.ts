@@ -98,7 +98,9 @@ const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {
 
 /** Marks what has expired, and drops what is finished and old. The same list if nothing changes. */
 export const settle = (approvals: Approvals, now: number): Approvals => {
-  const marked = approvals.map((one): Approval => isOpen(one) && !isInTime(one, now) ? { ...one, state: "expired" } : one)
+  const marked = approvals.map((one): Approval =>
+    isOpen(one) && !isInTime(one, now) ? { ...one, state: "expired" } : one
+  )
   const finished = marked.filter((one) => !isOpen(one))
   const old = new Set(
     finished.filter((one, index) => one.until < now - shownFor || index < finished.length - shownAtMost)
@@ -140,8 +142,7 @@ export const claim = (
   }
   // What was shown is not what is asked now.
   const rest = approvals.filter((one) => one !== pending)
-  const waiting =
-    rest.filter((one) => one.state === "pending" && isSameCaller(one.caller, request.caller)).length
+  const waiting = rest.filter((one) => one.state === "pending" && isSameCaller(one.caller, request.caller)).length
   if (waiting >= waitingAtMost) return [{ _tag: "Full", waiting }, approvals]
   const filed: Approval = { ...request, at: now, until: now + life, state: "pending" }
   return [{ _tag: "Pending", approval: filed }, [...rest, filed]]
@@ -162,7 +163,11 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
 /** The answers that a request can get. A command is a session of its own, so `session` would mean nothing there. */
 export const answersOf = ({ asks, caller }: Approval): ReadonlyArray<ApprovalAnswer> => [
   "once",
-  ...(offersOf(asks).length === 0 ? [] : caller.surface === "cli" ? ["always" as const] : ["session", "always"] as const),
+  ...(offersOf(asks).length === 0
+    ? []
+    : caller.surface === "cli"
+    ? ["always" as const]
+    : ["session", "always"] as const),
   "no",
   "never"
 ]

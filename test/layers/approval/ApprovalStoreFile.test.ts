@@ -8,8 +8,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
-import { answerIt, contract, file } from "./ApprovalStore.contract.ts"
 import { agent, agreeTo, request, start } from "./approvalRequest.ts"
+import { answerIt, contract, file } from "./ApprovalStore.contract.ts"
 import { world } from "./approvalWorld.ts"
 
 contract("in a file", Effect.map(world, ({ storeOf }) => storeOf("one")))
@@ -67,14 +67,18 @@ describe("a file of approvals", () => {
       const outcomes = yield* Effect.all(
         Array.from({ length: 3 }, (_, at) =>
           Effect.callback<string>((resume) => {
-            execFile(process.execPath, [child, folder, `p${at}`], (_error, stdout, stderr) =>
-              resume(Effect.succeed(stdout === "" ? stderr : stdout)))
+            execFile(
+              process.execPath,
+              [child, folder, `p${at}`],
+              (_error, stdout, stderr) => resume(Effect.succeed(stdout === "" ? stderr : stdout))
+            )
           })),
         { concurrency: "unbounded" }
       )
-      assert.deepStrictEqual(outcomes.toSorted(), ["ApprovalPending", "Approved"].flatMap((tag, at) =>
-        Array.from({ length: at === 0 ? 2 : 1 }, () => tag)
-      ))
+      assert.deepStrictEqual(
+        outcomes.toSorted(),
+        ["ApprovalPending", "Approved"].flatMap((tag, at) => Array.from({ length: at === 0 ? 2 : 1 }, () => tag))
+      )
       const [spent, waiting] = yield* store.list
       assert.include([0, 1, 2].map((at) => `p${at}`), spent?.spent?.call)
       assert.strictEqual(waiting?.state, "pending")
@@ -95,11 +99,18 @@ describe("a file of approvals", () => {
     ["half of it", (path) => fs.writeFileSync(path, fs.readFileSync(path, "utf8").slice(0, -40))],
     ["an empty file", (path) => fs.writeFileSync(path, "")],
     ["zeros", (path) => fs.writeFileSync(path, Buffer.alloc(4_096))],
-    ["another version of it", (path) =>
-      fs.writeFileSync(path, fs.readFileSync(path, "utf8").replace(`"v":1`, `"v":2`))],
-    ["a state that does not exist", (path) =>
-      fs.writeFileSync(path, fs.readFileSync(path, "utf8").replace(`"approved"`, `"granted"`))],
-    ["a list of something else", (path) => fs.writeFileSync(path, `{"v":1,"approvals":[{"digest":"${"d".repeat(64)}"}]}`)],
+    [
+      "another version of it",
+      (path) => fs.writeFileSync(path, fs.readFileSync(path, "utf8").replace(`"v":1`, `"v":2`))
+    ],
+    [
+      "a state that does not exist",
+      (path) => fs.writeFileSync(path, fs.readFileSync(path, "utf8").replace(`"approved"`, `"granted"`))
+    ],
+    [
+      "a list of something else",
+      (path) => fs.writeFileSync(path, `{"v":1,"approvals":[{"digest":"${"d".repeat(64)}"}]}`)
+    ],
     ["a folder", (path) => {
       fs.rmSync(path)
       fs.mkdirSync(path)

@@ -12,8 +12,10 @@ type World = Effect.Success<typeof askingKernel>
 
 const test = (
   title: string,
-  body: (world: World, cli: (args: ReadonlyArray<string>, options?: CliOptions) => ReturnType<typeof runCli>) =>
-    Effect.Effect<unknown, unknown, Scope.Scope>
+  body: (
+    world: World,
+    cli: (args: ReadonlyArray<string>, options?: CliOptions) => ReturnType<typeof runCli>
+  ) => Effect.Effect<unknown, unknown, Scope.Scope>
 ) =>
   it.effect(title, () =>
     Effect.gen(function*() {
@@ -36,31 +38,34 @@ const waiting = (cli: (args: ReadonlyArray<string>) => ReturnType<typeof runCli>
 
 describe("kiwi run at a terminal", () => {
   for (const answer of ["once", "o", "always", "a", " Once "]) {
-    test(`shows the call and its answers, and goes on for "${answer}"`, ({ asking, audit }, cli) =>
-      Effect.gen(function*() {
-        const { code, shown, stdout } = yield* cli(run, atTerminal(answer))
-        assert.deepStrictEqual([code, asking.ran, stdout], [0, 1, "edited src/a.ts\n"])
-        for (
-          const text of [
-            "run tool edit",
-            "Tool: project:tools/edit.yaml, version 1.0.0, signed by you",
-            "Isolation: standard",
-            "fs.write(src/a.ts): changes files of this project (rule: default: changes ask)",
-            `"path": "src/a.ts"`,
-            "Would run:",
-            `"edit"`,
-            "always: this call, and always in this project: allow: fs.write(src/**)",
-            "never: no, and always in this project: deny: fs.write(src/**)"
-          ]
-        ) assert.include(shown, text)
-        assert.notInclude(shown, "session:")
-        const results = (yield* audit).filter((entry) => entry.kind === "result")
-        assert.deepStrictEqual(results.map(({ outcome }) => outcome), ["asked", "success"])
-        const [asked, done] = results
-        assert.strictEqual(asked?.approval?.id, done?.approval?.id)
-        assert.strictEqual(done?.approval?.by, "answered at /dev/pts/7")
-        assert.match(done?.rule ?? "", /^approved (once|always)$/)
-      }))
+    test(
+      `shows the call and its answers, and goes on for "${answer}"`,
+      ({ asking, audit }, cli) =>
+        Effect.gen(function*() {
+          const { code, shown, stdout } = yield* cli(run, atTerminal(answer))
+          assert.deepStrictEqual([code, asking.ran, stdout], [0, 1, "edited src/a.ts\n"])
+          for (
+            const text of [
+              "run tool edit",
+              "Tool: project:tools/edit.yaml, version 1.0.0, signed by you",
+              "Isolation: standard",
+              "fs.write(src/a.ts): changes files of this project (rule: default: changes ask)",
+              `"path": "src/a.ts"`,
+              "Would run:",
+              `"edit"`,
+              "always: this call, and always in this project: allow: fs.write(src/**)",
+              "never: no, and always in this project: deny: fs.write(src/**)"
+            ]
+          ) assert.include(shown, text)
+          assert.notInclude(shown, "session:")
+          const results = (yield* audit).filter((entry) => entry.kind === "result")
+          assert.deepStrictEqual(results.map(({ outcome }) => outcome), ["asked", "success"])
+          const [asked, done] = results
+          assert.strictEqual(asked?.approval?.id, done?.approval?.id)
+          assert.strictEqual(done?.approval?.by, "answered at /dev/pts/7")
+          assert.match(done?.rule ?? "", /^approved (once|always)$/)
+        })
+    )
   }
 
   test("runs nothing for no, and says so to whoever repeats it", ({ asking }, cli) =>
@@ -164,24 +169,29 @@ describe("kiwi approve", () => {
       assert.strictEqual((yield* cli(["approve", id, "--once", "--always"], atTerminal("y"))).code, 2)
     }))
 
-  test("refuses one that changed while the person read, and the call asks anew", ({ asking, change, files }, cli) =>
-    Effect.gen(function*() {
-      const id = yield* waiting(cli)
-      yield* cli(["approve", id, "--once", "--yes"], atTerminal())
-      const others = [
-        ["run", "tool", "edit", "--params", `{"path": "src/b.ts"}`],
-        ["run", "tool", "edit", "--params", `{"path": "src/a.ts", "text": ""}`]
-      ]
-      for (const other of others) assert.notStrictEqual(yield* waiting(cli, other), id)
-      const before = files.get("tools/edit.yaml")!
-      change()
-      assert.notStrictEqual(yield* waiting(cli), id)
-      files.set("tools/edit.yaml", before)
-      const asks = asking.asks
-      asking.asks = (accesses) => [...asks(accesses), { ...asks(accesses)[0]!, rule: "project: ask: fs.write(src/a.ts)" }]
-      assert.notStrictEqual(yield* waiting(cli), id)
-      assert.strictEqual(asking.ran, 0)
-    }))
+  test(
+    "refuses one that changed while the person read, and the call asks anew",
+    ({ asking, change, files }, cli) =>
+      Effect.gen(function*() {
+        const id = yield* waiting(cli)
+        yield* cli(["approve", id, "--once", "--yes"], atTerminal())
+        const others = [
+          ["run", "tool", "edit", "--params", `{"path": "src/b.ts"}`],
+          ["run", "tool", "edit", "--params", `{"path": "src/a.ts", "text": ""}`]
+        ]
+        for (const other of others) assert.notStrictEqual(yield* waiting(cli, other), id)
+        const before = files.get("tools/edit.yaml")!
+        change()
+        assert.notStrictEqual(yield* waiting(cli), id)
+        files.set("tools/edit.yaml", before)
+        const asks = asking.asks
+        asking.asks = (
+          accesses
+        ) => [...asks(accesses), { ...asks(accesses)[0]!, rule: "project: ask: fs.write(src/a.ts)" }]
+        assert.notStrictEqual(yield* waiting(cli), id)
+        assert.strictEqual(asking.ran, 0)
+      })
+  )
 })
 
 describe("kiwi reject", () => {
@@ -197,31 +207,40 @@ describe("kiwi reject", () => {
 })
 
 describe("kiwi inbox and kiwi status", () => {
-  test("show what waits as one where one answer settles it, and what was answered", (_world, cli) =>
-    Effect.gen(function*() {
-      assert.include((yield* cli(["inbox"])).stdout, "Nothing waits for you.")
-      const id = yield* waiting(cli)
-      const { stdout } = yield* cli(["inbox"])
-      for (const text of [id, "run tool edit", "tester by cli", "fs.write(src/a.ts)", "allow: fs.write(src/**)"]) {
-        assert.include(stdout, text)
-      }
-      const { waiting: list } = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
-      assert.deepStrictEqual(list.map((one: { readonly id: string }) => one.id), [id])
-      yield* cli(["reject", id], atTerminal())
-      assert.include((yield* cli(["status"])).stdout, "rejected (no)")
-      const one = (yield* cli(["status", id])).stdout
-      for (const text of ["rejected", "Parameters:", "Would run:", "src/a.ts"]) assert.include(one, text)
-      const { refused } = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
-      assert.deepStrictEqual(refused, [])
-      yield* cli(run)
-      const after = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
-      assert.deepInclude(after.refused[0], { code: "APPROVAL_REJECTED", item: "edit", rule: "default: changes ask" })
-    }))
+  test(
+    "show what waits as one where one answer settles it, and what was answered",
+    (_world, cli) =>
+      Effect.gen(function*() {
+        assert.include((yield* cli(["inbox"])).stdout, "Nothing waits for you.")
+        const id = yield* waiting(cli)
+        const { stdout } = yield* cli(["inbox"])
+        for (const text of [id, "run tool edit", "tester by cli", "fs.write(src/a.ts)", "allow: fs.write(src/**)"]) {
+          assert.include(stdout, text)
+        }
+        const { waiting: list } = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
+        assert.deepStrictEqual(list.map((one: { readonly id: string }) => one.id), [id])
+        yield* cli(["reject", id], atTerminal())
+        assert.include((yield* cli(["status"])).stdout, "rejected (no)")
+        const one = (yield* cli(["status", id])).stdout
+        for (const text of ["rejected", "Parameters:", "Would run:", "src/a.ts"]) assert.include(one, text)
+        const { refused } = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
+        assert.deepStrictEqual(refused, [])
+        yield* cli(run)
+        const after = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
+        assert.deepInclude(after.refused[0], { code: "APPROVAL_REJECTED", item: "edit", rule: "default: changes ask" })
+      })
+  )
 
   test("escape what the caller wrote, and hide nothing of it", (_world, cli) =>
     Effect.gen(function*() {
       const path = "src/\u202etxt.a\u001b[2K\nAnswers:\n- once: nothing"
-      const id = yield* waiting(cli, ["run", "tool", "edit", "--params", JSON.stringify({ path, text: "x".repeat(3_000) + "END" })])
+      const id = yield* waiting(cli, [
+        "run",
+        "tool",
+        "edit",
+        "--params",
+        JSON.stringify({ path, text: "x".repeat(3_000) + "END" })
+      ])
       for (const args of [["inbox"], ["status", id]]) {
         const { stdout } = yield* cli(args, { terminal: true, env: { NO_COLOR: "1" } })
         assert.notMatch(stdout, /[\u202e\u001b]/)

@@ -22,15 +22,19 @@ const stateText = ({ answer, state }: InboxRequest, paint: Paint): string => {
 const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
   [
     `${paint.bold(one.id)}  ${safeLine(one.what)}${
-      one.settles === undefined ? "" : paint.dim(`, and ${plural(one.settles.length, "more")} that the same rule settles`)
+      one.settles === undefined
+        ? ""
+        : paint.dim(`, and ${plural(one.settles.length, "more")} that the same rule settles`)
     }`,
-    indented(definitions([
-      ["caller", safeLine(one.caller)],
-      ["would touch", safeLine(one.touches.join(", "), 400)],
-      ["asked since it", safeLine(one.reasons.join("; "), 400)],
-      ["expires", clock(one.expires_at)],
-      ...one.offers.map((offer) => ["rule offered", safeLine(offer, 400)] as const)
-    ], width - 2).split("\n"))
+    indented(
+      definitions([
+        ["caller", safeLine(one.caller)],
+        ["would touch", safeLine(one.touches.join(", "), 400)],
+        ["asked since it", safeLine(one.reasons.join("; "), 400)],
+        ["expires", clock(one.expires_at)],
+        ...one.offers.map((offer) => ["rule offered", safeLine(offer, 400)] as const)
+      ], width - 2).split("\n")
+    )
   ].join("\n")
 
 const refusedText = ({ refused }: Inbox, paint: Paint): string =>
@@ -64,7 +68,10 @@ export const inboxCommand = Command.make("inbox", {}, () =>
     ),
     Command.withShortDescription("What waits for your answer"),
     Command.withExamples([{ command: "kiwi inbox" }, { command: "kiwi inbox --json" }]),
-    withNext(["kiwi approve ID", "allow one"], ["kiwi reject ID", "refuse one"], ["kiwi status ID", "one with all details"])
+    withNext(["kiwi approve ID", "allow one"], ["kiwi reject ID", "refuse one"], [
+      "kiwi status ID",
+      "one with all details"
+    ])
   )
 
 const statusText = (found: Status, paint: Paint, width: number): string =>
@@ -91,12 +98,14 @@ const statusText = (found: Status, paint: Paint, width: number): string =>
 const requestText = (one: RequestStatus, paint: Paint, width: number): string =>
   [
     `${paint.bold(one.id)}  ${safeLine(one.what)}  ${stateText(one, paint)}`,
-    indented(definitions([
-      ["asked", clock(one.asked_at)],
-      ["expires", clock(one.expires_at)],
-      ...(one.answered_by === undefined ? [] : [["answered", safeLine(one.answered_by)] as const]),
-      ...(one.call === undefined ? [] : [["used by call", safeLine(one.call)] as const])
-    ], width - 2).split("\n")),
+    indented(
+      definitions([
+        ["asked", clock(one.asked_at)],
+        ["expires", clock(one.expires_at)],
+        ...(one.answered_by === undefined ? [] : [["answered", safeLine(one.answered_by)] as const]),
+        ...(one.call === undefined ? [] : [["used by call", safeLine(one.call)] as const])
+      ], width - 2).split("\n")
+    ),
     "",
     indented(exactText(one.details).split("\n"))
   ].join("\n")
