@@ -126,5 +126,5 @@ export const requestStatus = Effect.fnUntraced(function*(id: string) {
   const all = yield* store.list
   const found = all.filter((one) => one.id === id || one.caller.session === id)
   if (found.length === 0) return yield* new ApprovalNotFound({ id })
-  return found.toReversed().map((one): RequestStatus => ({ ...shown(one), details: one.details }))
+  return found.toReversed().map((one): RequestStatus => Object.assign(shown(one), { details: one.details }))
 })

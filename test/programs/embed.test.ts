@@ -298,6 +298,7 @@ describe("the library", () => {
     assert.deepStrictEqual(
       Object.keys(Embed).filter((name) => /^[a-z]/.test(name)).toSorted(),
       [
+        "answerApproval",
         "chain",
         "codeOf",
         "diffLock",
@@ -306,6 +307,7 @@ describe("the library", () => {
         "explain",
         "follow",
         "freezeLocks",
+        "inbox",
         "innermost",
         "isItemId",
         "listLocks",
@@ -318,6 +320,7 @@ describe("the library", () => {
         "runTool",
         "runToolAs",
         "search",
+        "showAccess",
         "showAction",
         "showLocation",
         "sign",
@@ -339,7 +342,14 @@ describe("the library", () => {
     const union = source.slice(source.indexOf("export type ChainReason ="), source.indexOf("/** Anything that goes"))
     const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
     assert.isAbove(names.length, 8)
-    const unions = new Set(["ChainError", "VerifyError", "TemplateError", "PrimitiveError", "LockProblem"])
+    const unions = new Set([
+      "ApprovalError",
+      "ChainError",
+      "VerifyError",
+      "TemplateError",
+      "PrimitiveError",
+      "LockProblem"
+    ])
     assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
   })
 

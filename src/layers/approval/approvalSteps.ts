@@ -36,7 +36,7 @@ const whose = (by: SignedBy | undefined): string => {
 
 const notAsked = { approval: undefined }
 
-export const approve = Effect.gen(function*() {
+export const requireApproval = Effect.gen(function*() {
   const approvals = yield* ApprovalStore
   const pin = yield* pinCopies
   const render = yield* renderConfig

@@ -1,13 +1,15 @@
 // What a person is shown of a call, as text of a fixed form. Foreign text is JSON on indented lines, so nothing in it
 // looks like a line of Kiwi's.
 import type { Schema } from "effect"
-import type { Secrets } from "../../layers/call/secrets.ts"
+import { Redacted } from "effect"
 import { unusualIn } from "../../services/approval/unusual.ts"
 import { redactParameters } from "../../services/audit/redaction.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
+import { isJsonArray, isJsonObject } from "../../services/schema/json.ts"
+import type { Secrets } from "../call/secrets.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface RequestText {
@@ -18,6 +20,18 @@ export interface RequestText {
 /** A value longer than this is not read by anybody: its ends, its size and its digest stand for it. In characters. */
 const readable = 64 * 1_024
 const endsShown = 1_000
+
+/** The texts that were redacted by the name of their parameter: a plan has them without the name. */
+const hiddenIn = (value: Schema.Json, shown: Schema.Json): Secrets => {
+  if (typeof value === "string") return shown === value ? [] : [Redacted.make(value)]
+  if (isJsonArray(value)) {
+    return value.flatMap((one, at) => hiddenIn(one, isJsonArray(shown) ? shown[at] ?? null : null))
+  }
+  if (!isJsonObject(value)) return []
+  // The names may be redacted too, but not their order.
+  const others = isJsonObject(shown) ? Object.values(shown) : []
+  return Object.values(value).flatMap((one, at) => hiddenIn(one, others[at] ?? null))
+}
 
 const line = (text: string): string => safeLine(text, 8_192)
 
@@ -57,7 +71,8 @@ export const requestText = (request: {
 }): RequestText => {
   const given = redactParameters(request.parameters, request.secrets)
   const parameters = show(given)
-  const plan = request.plan === undefined ? undefined : show(redactParameters(request.plan, request.secrets))
+  const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
+  const plan = request.plan === undefined ? undefined : show(redactParameters(request.plan, secrets))
   const details = [
     ...request.about.map(([name, text]) => `${name}: ${line(text)}`),
     `Caller: ${showCaller(request.caller)}`,

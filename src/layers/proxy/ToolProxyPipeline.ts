@@ -9,7 +9,7 @@ import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import { approve } from "../approval/approvalSteps.ts"
+import { requireApproval } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, Steps, take, takeAll } from "../call/Step.ts"
@@ -84,7 +84,7 @@ const steps = Steps.from
   .traced("checkLock", checkLock, "its lockfile does not refuse it")
   .traced("isolate", isolate, "nobody but its signer chooses what it runs")
   .traced("permitSecrets", permitSecrets)
-  .called("approve", approve)
+  .called("requireApproval", requireApproval)
   .called("resolveSecrets", resolveSecrets)
   .called("pinCopies", pinCopies)
   .called("renderConfig", renderConfig)

@@ -16,7 +16,7 @@ export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("Appr
     return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})`
   }
   get remediation() {
-    return `Ask the person to type: kiwi approve ${this.id}. Then repeat the same call`
+    return `Ask the person to type: kiwi approve ${this.id}; then repeat the same call`
   }
   get retryable() {
     return true
@@ -78,10 +78,10 @@ export class ApprovalsFull extends Schema.TaggedError<ApprovalsFull>()("Approval
   rule: Schema.String
 }) {
   override get message() {
-    return `A person would have to agree to this: ${this.what}, but ${waitingAtMost} requests of this caller wait already`
+    return `A person has to agree first, and ${waitingAtMost} requests of this caller wait already: ${this.what}`
   }
   get remediation() {
-    return "Wait until the person has answered some of them: kiwi inbox"
+    return "Ask the person to answer some of them: kiwi inbox"
   }
   get retryable() {
     return true

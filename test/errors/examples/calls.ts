@@ -204,6 +204,7 @@ export const examples: Examples = {
         call("report"),
         ToolProxyPipeline.layer.pipe(Layer.provide(Layer.mock(Primitives, {
           known: ["http_client", "builtin"],
+          accesses: () => Effect.succeed([]),
           run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client", "builtin"] }))
         })))
       ))

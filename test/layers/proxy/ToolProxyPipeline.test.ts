@@ -31,7 +31,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "checkLock",
       "isolate",
       "permitSecrets",
-      "approve",
+      "requireApproval",
       "resolveSecrets",
       "pinCopies",
       "renderConfig",

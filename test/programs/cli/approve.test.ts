@@ -2,6 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
+import { readFileSync } from "node:fs"
+import { ApprovalAnswer } from "../../../src/services/approval/Approval.ts"
+import { definitions } from "../../../src/services/settings/Settings.ts"
+import { commandsIn, isUnderstood } from "../../errors/remedies.ts"
 import { askingKernel } from "../askingKernel.ts"
 import type { CliOptions } from "./runCli.ts"
 import { runCli } from "./runCli.ts"
@@ -97,7 +101,7 @@ describe("kiwi run at a terminal", () => {
       Effect.gen(function*() {
         const { code, shown, stdout } = yield* cli([...run, "--json"], options)
         assert.deepStrictEqual([code, failure(stdout).code, asking.ran, shown], [1, "APPROVAL_PENDING", 0, ""])
-        assert.match(failure(stdout).remediation, /^Ask the person to type: kiwi approve [a-z0-9]{10}\. Then repeat/)
+        assert.match(failure(stdout).remediation, /^Ask the person to type: kiwi approve [a-z0-9]{10}; then repeat/)
       }))
 
     for (const command of ["approve", "reject"]) {
@@ -243,7 +247,7 @@ describe("kiwi inbox and kiwi status", () => {
       ])
       for (const args of [["inbox"], ["status", id]]) {
         const { stdout } = yield* cli(args, { terminal: true, env: { NO_COLOR: "1" } })
-        assert.notMatch(stdout, /[\u202e\u001b]/)
+        for (const hidden of ["\u202e", "\u001b"]) assert.notInclude(stdout, hidden)
         assert.notMatch(stdout, /^\s*- once: nothing/m)
       }
       const { stdout } = yield* cli(["status", id])
@@ -251,4 +255,22 @@ describe("kiwi inbox and kiwi status", () => {
       assert.include(stdout, "! path: characters that are not shown")
       assert.include(stdout, "! text: 3003 characters")
     }))
+})
+
+describe("docs/approvals.md", () => {
+  const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8")
+  const commands = [...page.matchAll(/^kiwi .*$/gm)].flatMap(([line]) => commandsIn(line))
+  for (const words of commands) {
+    it.effect(`names a command that exists: ${words.join(" ")}`, () =>
+      Effect.map(isUnderstood(words), (understood) => assert.isTrue(understood)))
+  }
+
+  it("names settings that exist, and every answer", () => {
+    for (const [, name] of page.matchAll(/`(approvals\.\w+)`/g)) {
+      assert.isTrue(Object.values(definitions).some(({ key }) => key === name), name)
+    }
+    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, answer]) => answer)
+    assert.deepStrictEqual(rows, [...ApprovalAnswer.literals])
+    assert.lengthOf(commands, 7)
+  })
 })

@@ -215,7 +215,7 @@ describe("a client that cannot ask", () => {
         assert.strictEqual(error?.code, "APPROVAL_PENDING")
         assert.strictEqual(
           error?.remediation,
-          `Ask the person to type: kiwi approve ${approval_id}. Then repeat the same call`
+          `Ask the person to type: kiwi approve ${approval_id}; then repeat the same call`
         )
       })
   )
