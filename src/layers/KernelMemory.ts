@@ -27,6 +27,7 @@ import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
@@ -80,6 +81,7 @@ import type { Answerer } from "./outbound/OutboundMemory.ts"
 import * as OutboundMemory from "./outbound/OutboundMemory.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
+import * as RememberedRulesMemory from "./permission/RememberedRulesMemory.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
 import * as PrimitivesMemory from "./primitive/PrimitivesMemory.ts"
@@ -167,6 +169,7 @@ const compose = <Replaced extends KernelServices, E>(
       choose(ApprovalStore, ApprovalStoreMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer)
     )),
+    Layer.provideMerge(choose(RememberedRules, RememberedRulesMemory.layer)),
     Layer.provideMerge(
       VerifierBySource.layerOver(
         choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)

@@ -19,6 +19,7 @@ import { Interventions } from "../services/limit/Interventions.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
@@ -28,7 +29,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
-import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
+import * as ApprovalStoreFile from "./approval/ApprovalStoreFile.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesFile from "./dependency/DependenciesFile.ts"
@@ -50,6 +51,7 @@ import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
+import * as RememberedRulesMemory from "./permission/RememberedRulesMemory.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
@@ -101,9 +103,10 @@ export const composeProject = <E = never>(
     )),
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, layerOutputs),
-      choose(ApprovalStore, ApprovalStoreMemory.layer),
+      choose(ApprovalStore, ApprovalStoreFile.layer),
       choose(PermissionGate, PermissionGateDefault.layer)
     )),
+    Layer.provideMerge(choose(RememberedRules, RememberedRulesMemory.layer)),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
       choose(ChainResolver, ChainResolverStore.layer),

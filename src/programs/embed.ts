@@ -22,6 +22,7 @@ export type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/
 export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
 export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/uses/diffLock.ts"
 export { diffLock } from "../layers/lockfile/uses/diffLock.ts"
+export { answerApproval } from "./approvals.ts"
 export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
 export { chain } from "./chain.ts"
 export type { ChangedFile, ChangedSince } from "./changedSince.ts"
@@ -32,6 +33,8 @@ export type { Explanation } from "./explain.ts"
 export { explain } from "./explain.ts"
 export type { Followed } from "./follow.ts"
 export { follow } from "./follow.ts"
+export type { Inbox, InboxRequest, Refused } from "./inbox.ts"
+export { inbox } from "./inbox.ts"
 export type { ItemState } from "./itemState.ts"
 export type { Loaded, LoadedContent } from "./load.ts"
 export { load } from "./load.ts"
@@ -56,13 +59,21 @@ export type { KiwiOptions } from "./makeKiwi.ts"
 export { makeKiwi } from "./makeKiwi.ts"
 
 // A call: the input and output of ToolProxy, and every error.
-export type { ApprovalAnswer, ApprovalError, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
+export type { ApprovalAnswer, ApprovalState } from "../services/approval/Approval.ts"
+export { Approval } from "../services/approval/Approval.ts"
+export type { ApprovalError } from "../services/approval/ApprovalErrors.ts"
 export {
+  AnswerRefused,
+  ApprovalClosed,
   ApprovalExpired,
+  ApprovalNotFound,
   ApprovalPending,
   ApprovalRejected,
-  ApprovalStore
-} from "../services/approval/ApprovalStore.ts"
+  ApprovalsFull,
+  ApprovalsUnavailable
+} from "../services/approval/ApprovalErrors.ts"
+export type { AnswerOptions, ApprovalQuestion, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
+export { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
@@ -85,8 +96,10 @@ export type { LoopPattern } from "../services/limit/LoopDetected.ts"
 export { LoopDetected } from "../services/limit/LoopDetected.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
+export { CheckRule } from "../services/permission/CheckRule.ts"
 export type { Ask, Decision } from "../services/permission/PermissionGate.ts"
 export { PermissionDenied, PermissionGate } from "../services/permission/PermissionGate.ts"
+export { RememberedRule, RememberedRules } from "../services/permission/RememberedRules.ts"
 export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {

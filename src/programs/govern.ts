@@ -2,6 +2,10 @@
 // gate is asked, and only then it is performed. ToolProxy does the same for running a tool.
 import { Clock, Effect, Exit, Predicate, Record as Rec } from "effect"
 import type { Schema } from "effect"
+import { requestText } from "../layers/approval/requestText.ts"
+import { sha256 } from "../layers/identity/sha256.ts"
+import type { ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
+import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { audited, resultLost } from "../services/audit/audited.ts"
 import type { AuditRead, AuditSubject } from "../services/audit/AuditEntry.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
@@ -12,6 +16,8 @@ import { outcomeOf } from "../services/call/callOutcome.ts"
 import { CallWarnings } from "../services/call/CallWarning.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import type { Action } from "../services/permission/Action.ts"
+import { showAction } from "../services/permission/Action.ts"
+import type { Ask } from "../services/permission/PermissionGate.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
 
 /** The subject that was found, and what performing the action needs. */
@@ -32,6 +38,33 @@ interface Governed {
   readonly lost: "warn" | "refuse"
 }
 
+/** The request of an action that a person is asked about. `subject`: what was found, with its digests. */
+const requestOf = (
+  { caller, callId, operation, parameters, subject }: {
+    readonly caller: Caller
+    readonly callId: string
+    readonly operation: string
+    readonly subject: Readonly<Record<string, Schema.Json | undefined>>
+    readonly parameters: Governed["parameters"]
+  },
+  action: Action,
+  asks: ReadonlyArray<Ask>
+): ApprovalRequest => {
+  const given = Rec.filter(parameters, Predicate.isNotUndefined)
+  const found = Rec.filter(subject, Predicate.isNotUndefined)
+  const about = Object.entries(found).map(([name, value]) =>
+    [`Of ${name}`, typeof value === "string" ? value : JSON.stringify(value)] as const
+  )
+  return {
+    callId,
+    caller,
+    what: showAction(action),
+    asks,
+    ...requestText({ caller, about: [["Action", operation], ...about], asks, parameters: given, secrets: [] }),
+    digest: sha256(JSON.stringify(["kiwi-action-1", operation, action._tag, found, given]))
+  }
+}
+
 /** `about` adds to the recorded subject of the result, even if the action fails later. */
 type About = (more: Partial<typeof AuditSubject.Type>) => void
 
@@ -46,21 +79,28 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
 ) {
   const audit = yield* AuditLog
   const gate = yield* PermissionGate
+  const approvals = yield* ApprovalStore
   const { warn } = yield* CallWarnings
   const { caller, lost, operation, parameters } = request
+  const callId = request.callId ?? (yield* newCallId)
   let subject = request.subject
   let rule: string | undefined
+  let approval: Approved | undefined
   return yield* audited(
     audit,
     {
-      call: request.callId ?? (yield* newCallId),
+      call: callId,
       caller,
       operation,
       subject,
       parameters: Rec.filter(parameters, Predicate.isNotUndefined)
     },
     {
-      ending: () => ({ subject, rule }),
+      ending: () => ({
+        subject,
+        rule,
+        ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } })
+      }),
       lost: (value: A, error): Effect.Effect<A, AuditUnavailable> =>
         lost === "refuse" ? Effect.fail(error) : Effect.as(warn(resultLost), value)
     },
@@ -68,7 +108,13 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       const found = yield* find((more) => {
         subject = { ...subject, ...more }
       })
-      rule = (yield* gate.decide(caller, found.action)).rule
+      const decision = yield* gate.decide(caller, found.action)
+      rule = decision.rule
+      if (decision.asks.length > 0) {
+        const asked = requestOf({ caller, callId, operation, subject, parameters }, found.action, decision.asks)
+        approval = yield* approvals.require(asked)
+        rule = approval.rule
+      }
       return yield* perform(found)
     })
   )
@@ -93,13 +139,21 @@ export const governRead = Effect.fnUntraced(
   ) {
     const audit = yield* AuditLog
     const gate = yield* PermissionGate
+    const approvals = yield* ApprovalStore
     const { warn } = yield* CallWarnings
     const call = yield* newCallId
     const startedAt = yield* Clock.currentTimeMillis
     let rule: string | undefined
+    let approval: Approved | undefined
     return yield* Effect.gen(function*() {
       const found = yield* find
-      rule = (yield* gate.decide(caller, found.action)).rule
+      const decision = yield* gate.decide(caller, found.action)
+      rule = decision.rule
+      if (decision.asks.length > 0) {
+        const asked = { caller, callId: call, operation, subject: { query }, parameters: filters ?? {} }
+        approval = yield* approvals.require(requestOf(asked, found.action, decision.asks))
+        rule = approval.rule
+      }
       return yield* perform(found)
     }).pipe(
       Effect.onExit(Effect.fnUntraced(function*(exit) {
@@ -113,6 +167,7 @@ export const governRead = Effect.fnUntraced(
           ...(filters === undefined ? {} : { filters: Rec.filter(filters, Predicate.isNotUndefined) }),
           shown: Exit.isSuccess(exit) ? shown(exit.value) : [],
           ...(rule === undefined ? {} : { rule }),
+          ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } }),
           ...outcome,
           ...(error === undefined ? {} : { error: { code: error.code } }),
           duration_ms: (yield* Clock.currentTimeMillis) - startedAt

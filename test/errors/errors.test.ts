@@ -63,6 +63,8 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   ApprovalPending: "denied",
   ApprovalRejected: "denied",
   ApprovalExpired: "denied",
+  ApprovalsFull: "denied",
+  ApprovalsUnavailable: "invalid",
   LockMissing: "denied",
   LockMismatch: "denied",
   LockInvalid: "denied",
@@ -123,7 +125,8 @@ const assertSays = (name: string, error: KiwiError) => {
   for (const one of [error, inner, inChain]) {
     const { error: recorded, outcome } = outcomeOf(Exit.fail(one))
     assert.strictEqual(recorded?.code, codeOf({ _tag: name }))
-    assert.strictEqual(outcome, expected === "invalid" || expected === "missing_command" ? "failure" : "denied")
+    if (inner.asked === true) assert.strictEqual(outcome, "asked")
+    else assert.strictEqual(outcome, expected === "invalid" || expected === "missing_command" ? "failure" : "denied")
     assert.strictEqual(stateOf(one), expected)
     assert.strictEqual(toErrorObject(one).retryable, toErrorObject(inner).retryable)
   }

@@ -67,7 +67,7 @@ const storeSecret = Effect.gen(function*() {
 const says = call("say")
 /** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
 const uses = {
-  ApprovalStore: [embed.ApprovalStore, says],
+  ApprovalStore: [embed.ApprovalStore, Effect.flatMap(embed.ApprovalStore, ({ list }) => list)],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
@@ -98,6 +98,7 @@ const uses = {
   Primitives: [embed.Primitives, says],
   ProcessLock: [embed.ProcessLock, sign({ id: "say" }, caller)],
   ProjectTrust: [embed.ProjectTrust, says],
+  RememberedRules: [embed.RememberedRules, Effect.flatMap(embed.RememberedRules, ({ current }) => current)],
   SafeFiles: [embed.SafeFiles, sign({ id: "say" }, caller)],
   SchemaValidator: [embed.SchemaValidator, says],
   SecretStore: [embed.SecretStore, call("secret")],

@@ -94,6 +94,8 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "RateLimited",
         "ConcurrencyLimited",
         "LoopDetected",
+        "ApprovalsFull",
+        "ApprovalsUnavailable",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)
@@ -305,6 +307,7 @@ describe("the library", () => {
     assert.deepStrictEqual(
       Object.keys(Embed).filter((name) => /^[a-z]/.test(name)).toSorted(),
       [
+        "answerApproval",
         "chain",
         "codeOf",
         "diffLock",
@@ -313,6 +316,7 @@ describe("the library", () => {
         "explain",
         "follow",
         "freezeLocks",
+        "inbox",
         "innermost",
         "isItemId",
         "listLocks",
@@ -348,12 +352,12 @@ describe("the library", () => {
     const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
     assert.isAbove(names.length, 8)
     const unions = new Set([
+      "ApprovalError",
       "ChainError",
       "VerifyError",
       "TemplateError",
       "PrimitiveError",
-      "LockProblem",
-      "ApprovalError"
+      "LockProblem"
     ])
     assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
   })

@@ -1,17 +1,22 @@
 // Requests in memory, for a process of its own and for tests.
-import { Clock, Effect, Layer } from "effect"
-import { ApprovalPending, ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { Effect, Layer, Semaphore } from "effect"
+import type { Approvals } from "../../services/approval/Approval.ts"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import * as Shared from "./makeApprovalStore.ts"
 
-/** In milliseconds. */
-const life = 60 * 60 * 1000
-
-export const make = Effect.sync(() =>
-  ApprovalStore.of({
-    require: Effect.fnUntraced(function*({ asks, digest, what }) {
-      const until = new Date((yield* Clock.currentTimeMillis) + life).toISOString()
-      return yield* new ApprovalPending({ id: digest.slice(0, 12), what, rule: asks[0]?.rule ?? "", until })
-    })
+export const make = Effect.suspend(() => {
+  let kept: Approvals = []
+  const turns = Semaphore.makeUnsafe(1)
+  return Shared.make({
+    read: Effect.sync(() => kept),
+    change: (change) =>
+      turns.withPermits(1)(
+        Effect.map(Effect.suspend(() => change(kept)), ([value, after]) => {
+          kept = after
+          return value
+        })
+      )
   })
-)
+})
 
 export const layer = Layer.effect(ApprovalStore, make)

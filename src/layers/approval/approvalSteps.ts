@@ -1,22 +1,91 @@
-// Asks a person last, over everything that the call would do. Free if nothing is asked.
+// Asks a person last, over everything that the call would do, as a dry run shows it. Free if nothing is asked.
 import { Effect } from "effect"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
-import type { Facts } from "../call/Step.ts"
+import { namesSecret } from "../../services/env/secretVariables.ts"
+import type { SignedBy } from "../../services/integrity/Verifier.ts"
+import { showLocation } from "../../services/item/Item.ts"
+import type { Facts, Prepared } from "../call/Step.ts"
+import { sha256 } from "../identity/sha256.ts"
+import { shownName } from "../identity/shownName.ts"
+import { pinCopies } from "../integrity/integritySteps.ts"
+import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
+import { runPrimitive } from "../primitive/steps/effectSteps.ts"
+import { requestText } from "./requestText.ts"
 
-export const approve = Effect.gen(function*() {
+type Asked = Facts<Exclude<keyof Prepared, "approval" | "toolFile" | "config" | "shownConfig" | "placed">>
+
+const whose = (by: SignedBy | undefined): string => {
+  switch (by?._tag) {
+    case undefined:
+      return "not signed"
+    case "System":
+      return "comes with Kiwi"
+    case "Source":
+      return `approved in the source "${shownName(by.name)}"`
+    case "Signer": {
+      const { kind, standing, time } = by
+      const who = standing._tag === "You"
+        ? "you"
+        : standing._tag === "Trusted"
+        ? `"${shownName(standing.signer.name)}"`
+        : "an unknown key"
+      return `signed by ${kind === "agent" ? `an agent of ${who}` : who} at ${time}`
+    }
+  }
+}
+
+const notAsked = { approval: undefined }
+
+export const requireApproval = Effect.gen(function*() {
   const approvals = yield* ApprovalStore
+  const pin = yield* pinCopies
+  const render = yield* renderConfig
+  const validate = yield* validateConfig
+  const run = yield* runPrimitive
 
-  return Effect.fnUntraced(function*({ asks, call, chain }: Facts<"asks" | "call" | "chain">) {
-    if (asks.length === 0 || call.dryRun) return
-    const { id } = chain.leaf.tool.location
-    const { rule } = yield* approvals.require({
+  /** The call as a dry run, before any secret is read. */
+  const planOf = Effect.fnUntraced(function*(facts: Asked) {
+    const dry = { ...facts, approval: undefined, call: { ...facts.call, dryRun: true } }
+    const pinned = { ...dry, ...(yield* pin(dry)) }
+    const rendered = { ...pinned, ...(yield* render(pinned)) }
+    // The secrets' values, which a schema would check, are not there yet.
+    const isSecret = facts.env.references !== undefined && facts.env.references.size > 0
+    const config = isSecret ? rendered.shownConfig ?? rendered.config : rendered.config
+    const whole = { ...rendered, config, ...(isSecret ? {} : yield* validate(rendered)) }
+    const { primitive } = yield* run(whole)
+    return { config: whole.shownConfig ?? whole.config, plan: primitive.data, secrets: whole.secrets }
+  })
+
+  return Effect.fnUntraced(function*(facts: Asked) {
+    const { asks, call, chain, env, isolation, parameters, verified } = facts
+    if (asks.length === 0 || call.dryRun) return notAsked
+    const { config, plan, secrets } = yield* planOf(facts)
+    const { location, version } = chain.leaf.tool
+    const named = [...env.declared.keys()].filter((name) => namesSecret(env, name))
+    const { details, unreadable } = requestText({
+      caller: call.caller,
+      about: [
+        ["Tool", `${showLocation(location)}, version ${version}, ${whose(verified[0]?.by)}`],
+        ...chain.links.slice(1).map(({ tool }, index) =>
+          ["Built on", `${tool.location.id} ${tool.version}, ${whose(verified[index + 1]?.by)}`] as const
+        ),
+        ["Isolation", isolation],
+        ...(named.length === 0 ? [] : [["Secrets", named.join(", ")] as const])
+      ],
+      asks,
+      parameters,
+      plan,
+      secrets
+    })
+    const { by, id, rule } = yield* approvals.require({
       callId: call.callId,
       caller: call.caller,
-      what: `run tool ${id}`,
+      what: `run tool ${location.id}`,
       asks,
-      details: "",
-      digest: chain.digest
+      details,
+      unreadable,
+      digest: sha256(JSON.stringify(["kiwi-call-1", chain.digest, parameters, config, isolation]))
     })
-    return { rule }
+    return { rule, approval: { id, by } }
   })
 })

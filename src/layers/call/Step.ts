@@ -79,6 +79,8 @@ export interface Prepared extends Resolved {
   readonly isolation: Isolation
   /** The call as the loop guard compares it. */
   readonly compared: ComparedCall
+  /** The answer that allowed it. Undefined if nobody was asked. */
+  readonly approval: { readonly id: string; readonly by: string } | undefined
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
   /** The config that a dry run may show: without secrets. */

@@ -9,7 +9,7 @@ import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import { approve } from "../approval/approvalSteps.ts"
+import { requireApproval } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
@@ -37,7 +37,7 @@ const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall)
   ...(dryRun ? { dry_run: true } : {})
 })
 
-const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
+const endingOf = ({ approval, call, chain, isolation, rule, secrets }: SoFar): Ending => {
   const subject = { type: "tool", item: call.item }
   if (chain === undefined) return { subject, secrets }
   const { digest, location, version } = chain.leaf.tool
@@ -51,6 +51,7 @@ const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
       chain_digest: chain.digest
     },
     rule,
+    approval,
     isolation,
     secrets
   }
@@ -88,7 +89,7 @@ const steps = Steps.from
   .traced("permitSecrets", permitSecrets)
   .called("limitRate", limitRate)
   .called("guardLoop", guardLoop)
-  .called("approve", approve)
+  .called("requireApproval", requireApproval)
   .called("resolveSecrets", resolveSecrets)
   .called("pinCopies", pinCopies)
   .called("renderConfig", renderConfig)

@@ -68,25 +68,54 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   /** With it, `init` asks once for its two acts. */
   let opened: { readonly seen: string; readonly passphrase: Redacted.Redacted<string> } | undefined
 
-  const agreed = ({ digest, kind }: HumanRequest, by: HumanAct["by"], seen: string): HumanAct => ({
+  const agreed = (
+    { digest, kind }: HumanRequest,
+    by: HumanAct["by"],
+    seen: string,
+    choice?: string | undefined
+  ): HumanAct => ({
     kind,
     digest,
     by,
-    seen
+    seen,
+    ...(choice === undefined ? {} : { choice })
   })
   const required = ({ command, kind, title }: HumanRequest, why: string, remedy?: string) =>
     new HumanRequired({ kind, title, command, why, ...(remedy === undefined ? {} : { remedy }) })
 
+  /** The choice that stands without asking. Nobody may guess one of several. */
+  const onlyChoice = (request: HumanRequest) => {
+    const { choices = [], command } = request
+    return choices.length < 2
+      ? Effect.succeed(choices[0]?.value)
+      : Effect.fail(required(request, "no answer was chosen", `Choose one, for example: ${command} --once`))
+  }
+
+  /** Every answer is typed as a word or as its first letter; of two with the same one, the first has it. */
+  const choose = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
+    const { choices = [] } = request
+    if (choices.length < 2) return choices[0]?.value
+    const words = choices.map(({ value }) => value).join(", ")
+    const typed = yield* terminal.readLine(`\n${paint.bold("Your answer?")} [${words}] `)
+    const word = (typed ?? "").trim().toLowerCase()
+    const chosen = choices.find(({ value }) => value === word) ??
+      (word.length === 1 ? choices.find(({ value }) => value.startsWith(word)) : undefined)
+    return chosen === undefined ? yield* declinedAt(terminal, request, "no") : chosen.value
+  })
+
   const askYes = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
     if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
+    const choice = yield* choose(request, terminal)
+    if ((request.choices ?? []).length > 1) return { choice, seen: `answered at ${terminal.name}` }
     const answer = yield* terminal.readLine(`\n${paint.bold("Go ahead?")} [y/N] `)
     return /^\s*y(es)?\s*$/i.test(answer ?? "")
-      ? `answered at ${terminal.name}`
+      ? { choice, seen: `answered at ${terminal.name}` }
       : yield* declinedAt(terminal, request, "no")
   })
 
   const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
     if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
+    const choice = yield* choose(request, terminal)
     yield* terminal.write("\nYour signing key has a passphrase: typing it is your yes.\n")
     for (let turn = 1; turn <= tries; turn++) {
       const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))
@@ -95,7 +124,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
       const passphrase = Redacted.make(typed)
       if ((yield* identity.opensWith(passphrase)) === true) {
         opened = { seen: `typed at ${terminal.name}`, passphrase }
-        return { ...agreed(request, "passphrase", opened.seen), passphrase }
+        return { ...agreed(request, "passphrase", opened.seen, choice), passphrase }
       }
       yield* terminal.write("That is not the passphrase.\n")
     }
@@ -144,10 +173,11 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         const terminal = yield* device.open
         if (opens === true) {
           const asksNothing = options.yes || options.asksItself === true
-          const asked = why === undefined && terminal !== undefined && !asksNothing
-            ? `, ${yield* askYes(request, terminal)}`
-            : ""
-          return agreed(request, "passphrase", `KIWI_PASSPHRASE${asked}`)
+          if (why !== undefined || terminal === undefined || asksNothing) {
+            return agreed(request, "passphrase", "KIWI_PASSPHRASE", yield* onlyChoice(request))
+          }
+          const { choice, seen } = yield* askYes(request, terminal)
+          return agreed(request, "passphrase", `KIWI_PASSPHRASE, ${seen}`, choice)
         }
         if (opens === false) {
           // What a person types below an agent passes through the agent.
@@ -166,15 +196,12 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
           const remedy = useless?.remedy ?? `A person types it at a terminal: ${request.command}`
           return yield* required(request, reasons.join("; "), agent === undefined ? remedy : undefined)
         }
-        return agreed(
-          request,
-          "terminal",
-          options.asksItself === true
-            ? `passphrase typed at ${terminal.name}`
-            : options.yes
-            ? `--yes at ${terminal.name}`
-            : yield* askYes(request, terminal)
-        )
+        if (options.asksItself === true) return agreed(request, "terminal", `passphrase typed at ${terminal.name}`)
+        if (options.yes) {
+          return agreed(request, "terminal", `--yes at ${terminal.name}`, yield* onlyChoice(request))
+        }
+        const { choice, seen } = yield* askYes(request, terminal)
+        return agreed(request, "terminal", seen, choice)
       },
       Effect.scoped
     )

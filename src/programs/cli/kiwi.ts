@@ -21,6 +21,7 @@ import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
+import { approveCommand, rejectCommand } from "./commands/approve.ts"
 import { auditAnchorCommand, auditPruneCommand, auditVerifyCommand } from "./commands/audit/check.ts"
 import { auditGroup, auditTailCommand, logsCommand } from "./commands/audit/logs.ts"
 import { auditExportCommand, auditShowCommand, auditStatsCommand } from "./commands/audit/show.ts"
@@ -38,6 +39,7 @@ import {
 } from "./commands/env.ts"
 import { envPruneCommand, envSyncCommand } from "./commands/envSync.ts"
 import { identityCommand, identityDecryptCommand, identityEncryptCommand } from "./commands/identity.ts"
+import { inboxCommand, statusCommand } from "./commands/inbox.ts"
 import { initCommand } from "./commands/init.ts"
 import {
   lockfileFreezeCommand,
@@ -145,6 +147,10 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
       {
         group: "Decide",
         commands: [
+          Command.provide(inboxCommand, kernel),
+          Command.provide(approveCommand, kernel),
+          Command.provide(rejectCommand, kernel),
+          Command.provide(statusCommand, kernel),
           Command.provide(signCommand, kernel),
           Command.provide(identityCommand, kernel).pipe(
             Command.withSubcommands([

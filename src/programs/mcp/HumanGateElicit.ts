@@ -8,7 +8,7 @@ import { createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto
 import { exactLine, mostColumns } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
-import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
+import type { HumanAct, HumanChoice, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { fullText, verdictLines } from "../question.ts"
 
 /** How much of a field's description a client shows: characters, and lines of 80 columns. */
@@ -41,6 +41,8 @@ interface Question {
   readonly message: string
   /** Everything that the person agrees to. */
   readonly description: string
+  /** The answers to choose from, in place of yes. */
+  readonly choices: ReadonlyArray<HumanChoice>
   /**
    * For a client that is known to cut: a number that only the end of the description shows. A yes without it does not
    * count.
@@ -64,6 +66,7 @@ const questionOf = (request: HumanRequest, client: string | undefined): Question
   const mark = number === undefined ? endMark() : endMark("…")
   return {
     message,
+    choices: (request.choices ?? []).map(({ title, value }) => ({ value, title: exactLine(title, longestLine) })),
     description: [`No "${mark}" below? ${elsewhere}`, "", text, endMark(number)].join("\n"),
     end: number === undefined ? undefined : { number, hint: `Not shown? ${elsewhere}` }
   }
@@ -84,17 +87,32 @@ const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, 
   return rows > room.lines ? `it has ${rows} lines, and this client shows about ${room.lines}` : undefined
 }
 
-const form = ({ description, end, message }: Question) => ({
-  message,
+const agreeField = ({ choices, description }: Question) =>
+  choices.length === 0
+    ? { type: "boolean" as const, title: "I have read this and agree", description, default: false }
+    : {
+      type: "string" as const,
+      title: "I have read this, and my answer is",
+      description,
+      enum: choices.map(({ value }) => value),
+      enumNames: choices.map(({ title }) => title)
+    }
+
+const form = (question: Question) => ({
+  message: question.message,
   requestedSchema: {
     type: "object",
     properties: {
-      [answerKey]: { type: "boolean", title: "I have read this and agree", description, default: false },
-      ...(end === undefined
-        ? {}
-        : { [endKey]: { type: "string" as const, title: "The number at the end of that text", description: end.hint } })
+      [answerKey]: agreeField(question),
+      ...(question.end === undefined ? {} : {
+        [endKey]: {
+          type: "string" as const,
+          title: "The number at the end of that text",
+          description: question.end.hint
+        }
+      })
     },
-    required: end === undefined ? [answerKey] : [answerKey, endKey]
+    required: question.end === undefined ? [answerKey] : [answerKey, endKey]
   }
 } as const)
 
@@ -117,10 +135,14 @@ const Answer = Schema.Struct({
 })
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 
-/** Only an explicit yes is a yes. */
-const agreed = (answer: typeof Answer.Type): boolean =>
-  answer.action === "accept" && answer.content !== undefined && Object.hasOwn(answer.content, answerKey) &&
-  answer.content[answerKey] === true
+/** Only an explicit yes is a yes; of several answers, one of those that were shown. */
+const agreedTo = ({ choices = [] }: HumanRequest, { action, content }: typeof Answer.Type) => {
+  if (action === "decline") return choices.find(({ value }) => value === "no")
+  const given = action === "accept" && content !== undefined && Object.hasOwn(content, answerKey)
+    ? content[answerKey]
+    : undefined
+  return choices.length === 0 ? given === true : choices.find(({ value }) => value === given)
+}
 
 /** Whether the person typed the number at the end of the text; `undefined` if they typed none. */
 type SawEnd = (typed: string | undefined) => boolean
@@ -198,9 +220,10 @@ const makeFor = (
   const label = clientInfo === undefined ? "a client" : safeLine(`${clientInfo.name} ${clientInfo.version}`, 80)
   const seen = `answered in ${label}${presence.agent === undefined ? "" : `, server started by ${presence.agent}`}`
 
-  const act = (request: HumanRequest): HumanAct => ({
+  const act = (request: HumanRequest, choice: HumanChoice | undefined): HumanAct => ({
     kind: request.kind,
     digest: request.digest,
+    ...(choice === undefined ? {} : { choice: choice.value }),
     by: "elicitation",
     seen,
     ...(presence.agent === undefined ? {} : { agent: presence.agent })
@@ -209,12 +232,13 @@ const makeFor = (
     new HumanRequired({ kind, title, command, why })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
     new HumanDeclined({ kind, title, command, answer: action, by: "elicitation", seen: `${action}, ${seen}` })
-  const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) =>
-    !agreed(answer)
-      ? Effect.fail(declined(request, answer))
-      : sawEnd(typedEnd(answer))
-      ? Effect.succeed(act(request))
+  const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) => {
+    const agreed = agreedTo(request, answer)
+    if (agreed === undefined || agreed === false) return Effect.fail(declined(request, answer))
+    return answer.action === "decline" || sawEnd(typedEnd(answer))
+      ? Effect.succeed(act(request, agreed === true ? undefined : agreed))
       : Effect.fail(required(request, "the answer does not have the number at the end of the text"))
+  }
 
   const askSession = Effect.fnUntraced(function*(
     { getClient }: McpServerClient["Service"],

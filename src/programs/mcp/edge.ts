@@ -1,6 +1,6 @@
 // The MCP edge: decodes arguments and encodes results. Every typed failure and every defect becomes one error object;
 // no failure becomes prose or ends the server.
-import { Cause, Context, Effect, Option, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { sha256 } from "../../layers/identity/sha256.ts"
@@ -14,8 +14,10 @@ import { whyUnattended } from "../../services/call/Clients.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
+import { withApproval } from "../approvals.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { signalHelp } from "../helpSignals.ts"
@@ -83,7 +85,11 @@ const toCallToolResult = (
   const { warnings = [] } = outcome
   const structured = {
     ...("error" in outcome
-      ? { status: "error", error: toAgentErrorObject(outcome.error, about) }
+      ? {
+        status: "error",
+        error: toAgentErrorObject(outcome.error, about),
+        approval_id: outcome.error.approval
+      }
       : { status: outcome.status, data: outcome.data, metadata: outcome.metadata }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
@@ -231,14 +237,24 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
-      const callId = yield* newCallId
-      const { project: path, run } = yield* handlers[tool](args, { caller, callId })
+      const handled = Effect.flatMap(newCallId, (callId) => handlers[tool](args, { caller, callId }))
+      const first = yield* handled
+      const path = first.project
       about = path
       const key = yield* project.resolve(path)
       if (key === project.own) about = undefined
       const runShortened = Effect.gen(function*() {
         shorten = yield* shortenNames(tool === "execute")
-        return yield* run
+        const settings = yield* Settings
+        const wait = Effect.map(settings.current, ({ approvalsWait }) => Duration.toMillis(approvalsWait))
+        let isFirst = true
+        // Repeated after an answer, as a call of its own.
+        const attempt = Effect.suspend(() => {
+          if (!isFirst) return Effect.flatMap(handled, ({ run }) => run)
+          isFirst = false
+          return first.run
+        })
+        return yield* withApproval(attempt, caller, wait)
       })
       const answer = yield* projects.use(key)(runShortened).pipe(
         Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),

@@ -20,6 +20,7 @@ const outputSchema = {
     status: text,
     data: {},
     error: { type: "object" },
+    approval_id: text,
     metadata: { type: "object" },
     warnings: { type: "array" }
   },

@@ -1,15 +1,19 @@
-// Requests that a person has to answer, kept until they are answered, spent or expired. A call never waits here: it
-// files its request and fails, and the same call, repeated after the answer, runs once.
-import { Context, type Effect, Schema } from "effect"
+// Requests that a person has to answer, kept until they are answered, spent or expired: shared by all processes, and
+// still there after a restart. A call never waits here: it files its request and fails, and the same call, repeated
+// after the answer, runs once.
+import { Context, type Effect } from "effect"
 import type { Caller } from "../call/Caller.ts"
+import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { Ask } from "../permission/PermissionGate.ts"
-
-/**
- * `once`: these arguments, one time. `session`: the offered rules until the session of the caller ends. `always`: the
- * offered rules in this project. `no`: not this time. `never`: no, and a rule that says so.
- */
-export const ApprovalAnswer = Schema.Literals(["once", "session", "always", "no", "never"])
-export type ApprovalAnswer = typeof ApprovalAnswer.Type
+import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
+import type { Approval, ApprovalAnswer } from "./Approval.ts"
+import type {
+  AnswerRefused,
+  ApprovalClosed,
+  ApprovalError,
+  ApprovalNotFound,
+  ApprovalsUnavailable
+} from "./ApprovalErrors.ts"
 
 /** What a call asks for. */
 export interface ApprovalRequest {
@@ -18,11 +22,13 @@ export interface ApprovalRequest {
   /** "run tool deploy" */
   readonly what: string
   readonly asks: ReadonlyArray<Ask>
-  /** Everything that the person needs to decide, as text: tool, version, signer, parameters, level. */
+  /** Everything that the person needs to decide, as text: tool, version, signer, parameters, level. No secrets. */
   readonly details: string
+  /** What `details` only names by size and digest. */
+  readonly unreadable?: ReadonlyArray<string>
   /**
-   * SHA-256, in hex, over caller, chain digest, parameters, config without secrets, isolation level and policy: an
-   * answer `once` is for exactly this.
+   * SHA-256, in hex, over everything that decides what the call does: chain digest, parameters, config without secrets,
+   * isolation level. An answer `once` is for exactly this, and for this caller.
    */
   readonly digest: string
 }
@@ -30,70 +36,41 @@ export interface ApprovalRequest {
 /** The answer that allowed a call. */
 export interface Approved {
   readonly id: string
-  /** "approved by Ada at /dev/pts/3" */
+  /** "answered at /dev/pts/3" */
+  readonly by: string
+  /** "approved once" */
   readonly rule: string
 }
 
-/** A person has been asked, and has not answered yet. */
-export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("ApprovalPending", {
-  id: Schema.String,
-  what: Schema.String,
-  /** The rule that asks. */
-  rule: Schema.String,
-  /** When the request expires, ISO 8601. */
-  until: Schema.String
-}) {
-  override get message() {
-    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})`
-  }
-  get remediation() {
-    return `Ask the person to type: kiwi approve ${this.id}. Then repeat the same call`
-  }
-  get retryable() {
-    return true
-  }
-  get asked() {
-    return true as const
-  }
+/** What may be answered, and the rules that `session`, `always` or `never` then make in place of the offered ones. */
+export interface AnswerOptions {
+  /** Default: all that the request can get. */
+  readonly answers?: ReadonlyArray<ApprovalAnswer> | undefined
+  readonly rules?: ReadonlyArray<string> | undefined
 }
 
-/** A person said no. */
-export class ApprovalRejected extends Schema.TaggedError<ApprovalRejected>()("ApprovalRejected", {
-  id: Schema.String,
-  what: Schema.String,
-  rule: Schema.String
-}) {
-  override get message() {
-    return `A person said no: ${this.what}`
-  }
-  get remediation() {
-    return "Do not repeat it. Ask the person how to go on"
-  }
-  get refusal() {
-    return "denied" as const
-  }
+/** A question to a person about one request. The choices of `question` are the answers. */
+export interface ApprovalQuestion {
+  readonly approval: Approval
+  readonly question: HumanRequest
 }
 
-/** Nobody answered in time. */
-export class ApprovalExpired extends Schema.TaggedError<ApprovalExpired>()("ApprovalExpired", {
-  id: Schema.String,
-  what: Schema.String,
-  rule: Schema.String
-}) {
-  override get message() {
-    return `Nobody answered in time: ${this.what}`
-  }
-  get remediation() {
-    return "Ask the person whether it is still wanted, and repeat the call: that asks anew"
-  }
-  get refusal() {
-    return "denied" as const
-  }
-}
-
-export type ApprovalError = ApprovalPending | ApprovalRejected | ApprovalExpired
+type AnswerError = ApprovalNotFound | ApprovalClosed | ApprovalsUnavailable | AnswerRefused
 
 export class ApprovalStore extends Context.Service<ApprovalStore, {
   /** Uses up an answer for exactly this request, or files the request and fails. Never waits. */
   readonly require: (request: ApprovalRequest) => Effect.Effect<Approved, ApprovalError>
+  /** Every request that waits, and what was finished in the last day. Oldest first, each as it is now. */
+  readonly list: Effect.Effect<ReadonlyArray<Approval>, ApprovalsUnavailable>
+  /** The question about a request that waits. `id`: its own, or that of a session with one waiting request. */
+  readonly propose: (id: string, options?: AnswerOptions) => Effect.Effect<ApprovalQuestion, AnswerError>
+  /**
+   * Records the choice of a person's act. The act must be for the question that `propose` gives for the same options
+   * now. The rules are written first: without them nothing is answered.
+   */
+  readonly answer: (
+    id: string,
+    act: HumanAct,
+    options?: AnswerOptions
+  ) => Effect.Effect<Approval, AnswerError | HumanRequired | WriteRefused>
 }>()("kiwi/services/approval/ApprovalStore") {}

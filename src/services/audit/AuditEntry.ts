@@ -97,8 +97,6 @@ export const AuditResult = Schema.Struct({
   outcome: Outcome,
   /** The rule or the person that allowed or denied the request. */
   rule: Schema.optionalKey(Schema.String),
-  /** Id of the approval by which a person allowed it. */
-  approval: Schema.optionalKey(Schema.String),
   /** What it cost. */
   cost: Schema.optionalKey(Schema.Struct({
     /** Millionths of a US dollar. */
@@ -106,6 +104,8 @@ export const AuditResult = Schema.Struct({
     input_tokens: Schema.optionalKey(Schema.Int),
     output_tokens: Schema.optionalKey(Schema.Int)
   })),
+  /** The request that a person was asked, and how they answered, if they have. */
+  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
   duration_ms: Schema.Finite
@@ -130,6 +130,7 @@ export const AuditRead = Schema.Struct({
   })),
   outcome: Outcome,
   rule: Schema.optionalKey(Schema.String),
+  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
   /** Only the error's code: a message may quote the item. */
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String })),
   duration_ms: Schema.Finite

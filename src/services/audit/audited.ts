@@ -16,6 +16,8 @@ export type Request = Omit<typeof AuditRequest.Type, Written>
 export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   /** The rule that allowed it. */
   readonly rule?: string | undefined
+  /** The person's answer that allowed it. */
+  readonly approval?: { readonly id: string; readonly by: string } | undefined
   readonly isolation?: string | undefined
   /** Values to redact in the entry. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>>
@@ -52,13 +54,14 @@ export const audited = <A, E extends KiwiError, R, E2 = never>(
     const ran = yield* Effect.exit(restore(body))
     const endedAt = yield* Clock.currentTimeMillis
     const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
-    const { isolation, rule, secrets, subject } = ending()
+    const { approval, isolation, rule, secrets, subject } = ending()
     const recorded = yield* Effect.result(audit.append({
       kind: "result",
       call: request.call,
       ...(request.operation === "run" ? {} : { operation: request.operation }),
       subject,
       ...(rule === undefined ? {} : { rule }),
+      ...(approval === undefined ? {} : { approval }),
       ...outcomeOf(exit),
       ...(isolation === undefined ? {} : { isolation }),
       duration_ms: endedAt - startedAt

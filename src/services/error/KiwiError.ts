@@ -28,6 +28,8 @@ export interface KiwiError {
   readonly refusal?: Refusal | undefined
   /** A person is being asked, and the same call will be repeated with the answer: the audit records `asked`. */
   readonly asked?: boolean | undefined
+  /** Id of the request that a person was asked, for the audit. */
+  readonly approval?: string | undefined
   /** Name of the rule that refuses, for the audit. */
   readonly rule?: string | undefined
   /** The state that search shows for an item with this error, unless it is refused. Default: `invalid`. */

@@ -1,6 +1,6 @@
 // The only way to run a tool, for every surface. Its steps are one ordered list of named functions.
 import { Context, type Effect, Schema } from "effect"
-import type { ApprovalError } from "../approval/ApprovalStore.ts"
+import type { ApprovalError } from "../approval/ApprovalErrors.ts"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { Caller } from "../call/Caller.ts"
 import type { CallWarning } from "../call/CallWarning.ts"

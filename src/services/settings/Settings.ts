@@ -33,6 +33,8 @@ export interface SettingsValues {
   /** From 0 to 1. */
   readonly loopThreshold: number
   readonly loopWindow: number
+  readonly approvalsTimeout: Duration.Duration
+  readonly approvalsWait: Duration.Duration
   readonly auditDurability: "os" | "full"
   /** Bytes. */
   readonly auditFile: number
@@ -214,6 +216,18 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
       "Among how many of a session's latest calls loops are looked for. Below 10 none is refused, below 5 there is no warning.",
     tighter: (a, b) => a >= b
   },
+  approvalsTimeout: {
+    key: "approvals.timeout",
+    ...duration("1m", "7d", "1h"),
+    doc: "How long a request waits for a person's answer, and an answer for its call.",
+    tighter: shorter
+  },
+  approvalsWait: {
+    key: "approvals.wait",
+    ...duration("0s", "10m", "40s"),
+    doc: "How long a call over MCP waits for the answer when its client cannot show the question.",
+    tighter: shorter
+  },
   auditDurability: {
     key: "audit.durability",
     written: "os",
@@ -282,6 +296,8 @@ export const defaults: SettingsValues = {
   limitsConcurrency: definitions.limitsConcurrency.default,
   loopThreshold: definitions.loopThreshold.default,
   loopWindow: definitions.loopWindow.default,
+  approvalsTimeout: definitions.approvalsTimeout.default,
+  approvalsWait: definitions.approvalsWait.default,
   auditDurability: definitions.auditDurability.default,
   auditFile: definitions.auditFile.default,
   auditKeep: definitions.auditKeep.default,

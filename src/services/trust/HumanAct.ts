@@ -10,7 +10,8 @@ export const HumanActKind = Schema.Literals([
   "identity",
   "loosen-lock",
   "secret",
-  "client"
+  "client",
+  "approve"
 ])
 export type HumanActKind = typeof HumanActKind.Type
 
@@ -34,12 +35,26 @@ export interface HumanRequest {
   readonly digest: string
   /** The command to type on a terminal instead: "kiwi sign tool add". */
   readonly command: string
+  /**
+   * The answers that the person chooses from, in place of yes. `details` says what each does. One alone is a yes; where
+   * nobody can choose (`--yes`), several are refused.
+   */
+  readonly choices?: ReadonlyArray<HumanChoice>
+}
+
+export interface HumanChoice {
+  /** "always" */
+  readonly value: string
+  /** "Always: allow: fs.write(src/**)" */
+  readonly title: string
 }
 
 /** Proof that a person agreed. Made only by a HumanGate. */
 export interface HumanAct {
   readonly kind: HumanActKind
   readonly digest: string
+  /** The `value` of the choice, if the request had choices. */
+  readonly choice?: string
   /** How the person was reached. `init`: nobody was asked, since the bytes came with Kiwi. */
   readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "init"
   /** Evidence of the person, for the audit: "answered at /dev/pts/3". */

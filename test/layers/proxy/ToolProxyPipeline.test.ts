@@ -34,7 +34,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "permitSecrets",
       "limitRate",
       "guardLoop",
-      "approve",
+      "requireApproval",
       "resolveSecrets",
       "pinCopies",
       "renderConfig",

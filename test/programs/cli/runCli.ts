@@ -18,6 +18,8 @@ export interface CliOptions {
   readonly columns?: number
   /** What a person answers on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
+  /** Whether stdin is a terminal too, as for a person who types. Default: no. */
+  readonly typed?: boolean
   readonly kernel?: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid>
 }
 
@@ -80,6 +82,7 @@ export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): E
     const shell = testShell({
       env: options.env ?? {},
       cwd: options.cwd ?? "/",
+      stdin: { isTerminal: options.typed ?? false },
       stdout: pipe("stdout"),
       stderr: pipe("stderr")
     })
@@ -117,6 +120,10 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["env", "secret", "remove"],
   ["env", "sync"],
   ["env", "prune"],
+  ["inbox"],
+  ["approve"],
+  ["reject"],
+  ["status"],
   ["sign"],
   ["identity"],
   ["identity", "encrypt"],

@@ -45,7 +45,14 @@ export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Varia
     if (answer !== true) {
       return yield* new HumanDeclined({ kind, title, by: "embedder", seen: "askPerson did not answer true" })
     }
-    return { kind, digest, by: "embedder", seen: "askPerson answered true" } satisfies HumanAct
+    const choice = request.choices?.[0]?.value
+    return {
+      kind,
+      digest,
+      ...(choice === undefined ? {} : { choice }),
+      by: "embedder",
+      seen: "askPerson answered true"
+    } satisfies HumanAct
   })
   return HumanGate.of({ ask })
 })

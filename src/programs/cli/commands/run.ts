@@ -14,11 +14,13 @@ import { ItemType } from "../../../services/item/ItemId.ts"
 import { LockMode } from "../../../services/lockfile/LockMode.ts"
 import { maxOutputRange, Outputs } from "../../../services/primitive/Outputs.ts"
 import { shellWord } from "../../../services/text/shellWord.ts"
+import { withApproval } from "../../approvals.ts"
 import { execute } from "../../execute.ts"
 import { checkWords, explain } from "../../explain.ts"
 import type { Explanation } from "../../explain.ts"
 import { renderError } from "../failure.ts"
 import { withNext } from "../help.ts"
+import { withGate } from "../HumanGateTerminal.ts"
 import { Output, printJson } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { Shell } from "../Shell.ts"
@@ -128,9 +130,8 @@ export const runCommand = Command.make("run", {
     const output = yield* Output
     const by = yield* caller
     const parameters = Option.getOrElse(input.params, () => ({}))
-    const callId = yield* newCallId
-    const done = yield* output.busy(`Running ${input.id}`, (progress) =>
-      inProject(() =>
+    const call = output.busy(`Running ${input.id}`, (progress) =>
+      Effect.flatMap(newCallId, (callId) =>
         execute({
           id: input.id,
           type: input.type,
@@ -139,12 +140,12 @@ export const runCommand = Command.make("run", {
           dryRun: input.dryRun,
           lockfileMode: Option.getOrUndefined(input.lockfileMode),
           callId
-        }, by).pipe(
+        }, by)).pipe(
           Effect.provideService(CallEvents, {
             emit: (event) => event._tag === "Progress" ? progress(event.message) : Effect.void
           })
-        )
-      ))
+        ))
+    const done = yield* inProject(() => withApproval(call, by, Effect.succeed(0))).pipe(withGate(false))
     const { data, metadata, status, warnings } = done
     const kept = "output" in metadata ? metadata.output : undefined
     const piped = kept !== undefined && typeof data === "string" && data !== kept.uri && !output.json &&

@@ -1,0 +1,54 @@
+// The question about a request, the same on every surface. Its digest is over everything that the person sees and every
+// rule that an answer would make, so an act for another question does not count.
+import type { Approval, ApprovalAnswer } from "../../services/approval/Approval.ts"
+import { denialsOf, offersOf } from "../../services/approval/Approval.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import type { HumanRequest } from "../../services/trust/HumanAct.ts"
+import { sha256 } from "../identity/sha256.ts"
+
+/** The rules that an answer makes. `given`: those that the person put in their place. */
+export const rulesOf = (
+  { asks }: Approval,
+  answer: ApprovalAnswer,
+  given: ReadonlyArray<string> | undefined
+): ReadonlyArray<string> => {
+  if (answer === "session" || answer === "always") return given ?? offersOf(asks)
+  return answer === "never" ? given ?? denialsOf(asks) : []
+}
+
+const says: Readonly<Record<ApprovalAnswer, string>> = {
+  once: "this call, as it is above, one time",
+  session: "this call, and until this session ends: ",
+  always: "this call, and always in this project: ",
+  no: "not this time",
+  never: "no, and always in this project: "
+}
+
+const sentenceOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
+  `${says[answer]}${rules.map((rule) => safeLine(rule, 8_192)).join("; ")}`
+
+export const questionOf = (
+  approval: Approval,
+  answers: ReadonlyArray<ApprovalAnswer>,
+  given: ReadonlyArray<string> | undefined
+): HumanRequest => {
+  const { asks, details, digest, id, unreadable, what } = approval
+  const choices = answers.map((answer) => ({
+    value: answer,
+    title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`
+  }))
+  const shown = [details, "", "Answers:", ...choices.map(({ title }) => `- ${title}`)].join("\n")
+  const only = answers.length === 1 ? answers[0] : undefined
+  const verb = only === "no" || only === "never" ? "Refuse" : "Allow"
+  const reasons = [...new Set(asks.map(({ reason }) => reason))].join("; ")
+  return {
+    kind: "approve",
+    title: `${verb} ${id}: ${what}`,
+    verdict: [safeLine(`Would: ${asks.map(({ access }) => access).join(", ")}`), safeLine(`Asked since it ${reasons}`)],
+    details: shown,
+    ...(unreadable.length === 0 ? {} : { unreadable }),
+    digest: sha256(JSON.stringify(["kiwi-approval-1", id, digest, what, shown, answers])),
+    command: `kiwi approve ${id}`,
+    choices
+  }
+}

@@ -1,0 +1,186 @@
+// What every ApprovalStore shares, above a backend that changes the list of requests atomically.
+import { Clock, Duration, Effect } from "effect"
+import { randomInt } from "node:crypto"
+import type { Approval, ApprovalAnswer, Approvals } from "../../services/approval/Approval.ts"
+import { answersOf, claim, offersOf, record, settle } from "../../services/approval/Approval.ts"
+import type { ApprovalsUnavailable } from "../../services/approval/ApprovalErrors.ts"
+import {
+  AnswerRefused,
+  ApprovalClosed,
+  ApprovalExpired,
+  ApprovalNotFound,
+  ApprovalPending,
+  ApprovalRejected,
+  ApprovalsFull
+} from "../../services/approval/ApprovalErrors.ts"
+import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { showAccess } from "../../services/capability/Access.ts"
+import { CheckRule } from "../../services/permission/CheckRule.ts"
+import { RememberedRules } from "../../services/permission/RememberedRules.ts"
+import { Settings } from "../../services/settings/Settings.ts"
+import type { HumanAct } from "../../services/trust/HumanAct.ts"
+import { requireAct } from "../../services/trust/HumanAct.ts"
+import { questionOf, rulesOf } from "./approvalQuestion.ts"
+
+export interface ApprovalBackend {
+  /**
+   * Changes the list while no other process does. A list that comes back as the same is not written. A list that cannot
+   * be believed is an empty one: what it allowed is asked anew.
+   */
+  readonly change: <A, E>(
+    change: (approvals: Approvals) => Effect.Effect<readonly [A, Approvals], E>
+  ) => Effect.Effect<A, E | ApprovalsUnavailable>
+  readonly read: Effect.Effect<Approvals, ApprovalsUnavailable>
+}
+
+/** Without letters and digits that look alike. */
+const letters = "abcdefghjkmnpqrstuvwxyz23456789"
+
+const newId = Effect.sync(() => Array.from({ length: 10 }, () => letters[randomInt(letters.length)]).join(""))
+
+/** How the person was reached, for the audit and the remembered rules: "answered at /dev/pts/3". */
+const byOf = ({ agent, by, seen }: HumanAct): string =>
+  `${seen ?? by}${agent === undefined || seen?.includes(agent) === true ? "" : ` (${agent})`}`
+
+export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBackend) {
+  const settings = yield* Settings
+  const remembered = yield* RememberedRules
+
+  const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
+
+  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
+    const named = approvals.find((one) => one.id === id)
+    const waiting = approvals.filter(({ caller, state }) => state === "pending" && caller.session === id)
+    const found = named ?? (waiting.length === 1 ? waiting[0] : undefined)
+    if (found === undefined) {
+      return yield* new ApprovalNotFound({
+        id,
+        ...(waiting.length === 0 ? {} : { several: waiting.map((one) => one.id) })
+      })
+    }
+    if (found.state !== "pending") {
+      return yield* new ApprovalClosed({ id: found.id, what: found.what, state: found.state })
+    }
+    return found
+  })
+
+  const checkRules = Effect.fnUntraced(function*(
+    approval: Approval,
+    answers: ReadonlyArray<ApprovalAnswer>,
+    rules: ReadonlyArray<string>
+  ) {
+    const check = yield* CheckRule
+    const { id } = approval
+    const refuse = (issue: string, hint: string) => new AnswerRefused({ id, issue, hint })
+    const makes = answers.every((answer) => answer === "session" || answer === "always")
+      ? "allow: "
+      : answers.every((answer) => answer === "never")
+      ? "deny: "
+      : undefined
+    if (makes === undefined || rules.length === 0) {
+      return yield* refuse(
+        "only the answers session, always and never make a rule",
+        `Say which: kiwi approve ${id} --always --rule 'RULE'`
+      )
+    }
+    const offers = offersOf(approval.asks)
+    for (const rule of rules) {
+      const issue = rule.startsWith(makes)
+        ? yield* check(rule, offers)
+        : `a rule of this answer begins with "${makes}"`
+      if (issue !== undefined) {
+        return yield* refuse(`the rule "${rule}" cannot be made: ${issue}`, `Give one like: ${offers[0] ?? "deny: …"}`)
+      }
+    }
+  })
+
+  const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
+    const possible = answersOf(approval)
+    const offered = answers ?? possible
+    const other = offered.find((answer) => !possible.includes(answer))
+    if (other !== undefined || offered.length === 0) {
+      return yield* new AnswerRefused({
+        id: approval.id,
+        issue: `${other ?? "nothing"} is no answer to it`,
+        hint: `It can be answered with: ${possible.join(", ")}`
+      })
+    }
+    if (rules !== undefined) yield* checkRules(approval, offered, rules)
+    return { approval, question: questionOf(approval, offered, rules) }
+  })
+
+  const settled = (approvals: Approvals) => Effect.map(Clock.currentTimeMillis, (now) => settle(approvals, now))
+
+  return ApprovalStore.of({
+    require: Effect.fnUntraced(function*({ asks, callId, caller, details, digest, unreadable = [], what }) {
+      const request = {
+        id: yield* newId,
+        call: callId,
+        caller,
+        what,
+        asks: asks.map(({ access, offer, reason, rule }) => ({
+          access: showAccess(access),
+          rule,
+          reason,
+          ...(offer === undefined ? {} : { offer })
+        })),
+        details,
+        unreadable,
+        digest
+      }
+      const lasts = yield* life
+      const claimed = yield* change((approvals) =>
+        Effect.map(Clock.currentTimeMillis, (now) => claim(settle(approvals, now), request, now, lasts))
+      )
+      const rule = asks[0]?.rule ?? ""
+      if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
+      const { answered, id, until } = claimed.approval
+      switch (claimed._tag) {
+        case "Approved":
+          return { id, by: answered?.by ?? "", rule: `approved ${answered?.answer ?? ""}` }
+        case "Pending":
+          return yield* new ApprovalPending({ id, what, rule, until: new Date(until).toISOString() })
+        case "Rejected":
+          return yield* new ApprovalRejected({ id, what, rule })
+        case "Expired":
+          return yield* new ApprovalExpired({ id, what, rule })
+      }
+    }),
+    list: Effect.flatMap(read, settled),
+    propose: Effect.fnUntraced(function*(id, options = {}) {
+      return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
+    }),
+    answer: Effect.fnUntraced(function*(id, act, options = {}) {
+      const lasts = yield* life
+      return yield* change(Effect.fnUntraced(function*(approvals) {
+        const now = yield* Clock.currentTimeMillis
+        const current = settle(approvals, now)
+        const { approval, question } = yield* ask(yield* find(current, id), options)
+        yield* requireAct(question, act)
+        const answer = answersOf(approval).find((one) => one === act.choice)
+        if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
+          return yield* new AnswerRefused({
+            id: approval.id,
+            issue: `"${act.choice ?? ""}" was not among the answers`,
+            hint: "Choose one of the answers that are shown"
+          })
+        }
+        const rules = rulesOf(approval, answer, options.rules)
+        const by = byOf(act)
+        const { client, session } = approval.caller
+        yield* remembered.add(rules.map((rule, index) => ({
+          id: index === 0 ? approval.id : `${approval.id}-${index + 1}`,
+          rule,
+          client,
+          ...(answer === "session" ? { session } : {}),
+          at: new Date(now).toISOString(),
+          by,
+          approval: approval.id
+        })))
+        const after = record(current, approval, { answer, rules, by, at: now }, lasts)
+        return [after.find((one) => one.id === approval.id) ?? approval, after] as const
+      }))
+    })
+  })
+})

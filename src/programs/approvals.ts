@@ -1,0 +1,87 @@
+// Answering what waits for a person, and going on with a call once it is answered.
+import { Clock, Effect } from "effect"
+import type { ApprovalAnswer } from "../services/approval/Approval.ts"
+import type { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
+import type { AnswerOptions } from "../services/approval/ApprovalStore.ts"
+import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
+import type { Caller } from "../services/call/Caller.ts"
+import { CallEvents } from "../services/call/CallEvents.ts"
+import { asHuman } from "./humanAct.ts"
+
+/** A person answers one request. `id`: its own, or that of a session with one waiting request. */
+export const answerApproval = Effect.fnUntraced(function*(id: string, caller: Caller, options: AnswerOptions = {}) {
+  const store = yield* ApprovalStore
+  const { approval, question } = yield* store.propose(id, options)
+  return yield* asHuman(question, caller, (act) => store.answer(approval.id, act, options))
+})
+
+/** The answers of `kiwi approve`, and of `kiwi reject`. */
+export const approving: ReadonlyArray<ApprovalAnswer> = ["once", "session", "always"]
+export const rejecting: ReadonlyArray<ApprovalAnswer> = ["no", "never"]
+
+const isPending = (error: { readonly _tag: string }): error is ApprovalPending => error._tag === "ApprovalPending"
+
+/** A call can be asked about twice: where the rules change while a person reads. */
+const mostQuestions = 3
+
+/** How often a waiting call looks for an answer, and reports that it waits, in milliseconds. */
+const lookEvery = 500
+const reportEvery = 5_000
+
+/** Waits for another surface's answer. Returns whether there is one. */
+const awaitAnswer = Effect.fnUntraced(function*({ id }: ApprovalPending, wait: number) {
+  const store = yield* ApprovalStore
+  const { emit } = yield* CallEvents
+  const started = yield* Clock.currentTimeMillis
+  let reported = started
+  for (;;) {
+    const found = (yield* store.list).find((one) => one.id === id)
+    if (found?.state !== "pending") return true
+    const now = yield* Clock.currentTimeMillis
+    if (now - started >= wait) return false
+    if (now - reported >= reportEvery) {
+      reported = now
+      yield* emit({
+        _tag: "Progress",
+        message: `waits for a person to answer request ${id}, for ${Math.round((now - started) / 1_000)} s`
+      })
+    }
+    yield* Effect.sleep(Math.min(lookEvery, wait - (now - started)))
+  }
+})
+
+/**
+ * Runs a call. If a person has to agree, asks them on this surface and runs the call again. `wait`: how long to wait for
+ * another surface's answer where nobody can be asked on this one, in milliseconds. The call fails as `ApprovalPending`
+ * as long as there is no answer.
+ */
+export const withApproval = <A, E extends { readonly _tag: string }, R, R2 = never>(
+  call: Effect.Effect<A, E, R>,
+  caller: Caller,
+  wait: Effect.Effect<number, never, R2>
+) =>
+  Effect.gen(function*() {
+    for (let questions = 1;; questions++) {
+      const result = yield* Effect.result(call)
+      if (result._tag === "Success") return result.success
+      const error: E | ApprovalPending = result.failure
+      if (!isPending(error) || questions > mostQuestions) return yield* Effect.fail(error)
+      const answered = yield* answerApproval(error.id, caller).pipe(
+        Effect.as(true),
+        Effect.catchTags({
+          // It was answered on another surface, or is asked anew.
+          ApprovalClosed: () => Effect.succeed(true),
+          ApprovalNotFound: () => Effect.succeed(true),
+          HumanDeclined: () => Effect.succeed(false),
+          HumanRequired: (required) =>
+            required.asked === true
+              ? Effect.fail(required)
+              : Effect.flatMap(
+                wait,
+                (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
+              )
+        })
+      )
+      if (!answered) return yield* error
+    }
+  })

@@ -1,0 +1,139 @@
+// inbox and status: what waits for a person, and how things stand.
+import { Effect, Option } from "effect"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import { exactText } from "../../../services/error/exactText.ts"
+import { safeLine } from "../../../services/error/safeText.ts"
+import type { Inbox, InboxRequest, RequestStatus, Status } from "../../inbox.ts"
+import { inbox, requestStatus, status } from "../../inbox.ts"
+import { withNext } from "../help.ts"
+import { Output } from "../Output.ts"
+import { inProject } from "../root.ts"
+import { definitions, indented, plural, table } from "../text.ts"
+import type { Paint } from "../text.ts"
+
+const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`
+
+const stateText = ({ answer, state }: InboxRequest, paint: Paint): string => {
+  const text = answer === undefined ? state : `${state} (${answer})`
+  return state === "pending" ? paint.yellow("waits") : state === "rejected" ? paint.red(text) : text
+}
+
+const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
+  [
+    `${paint.bold(one.id)}  ${safeLine(one.what)}${
+      one.settles === undefined
+        ? ""
+        : paint.dim(`, and ${plural(one.settles.length, "more")} that the same rule settles`)
+    }`,
+    indented(
+      definitions([
+        ["caller", safeLine(one.caller)],
+        ["would touch", safeLine(one.touches.join(", "), 400)],
+        ["asked since it", safeLine(one.reasons.join("; "), 400)],
+        ["expires", clock(one.expires_at)],
+        ...one.offers.map((offer) => ["rule offered", safeLine(offer, 400)] as const)
+      ], width - 2).split("\n")
+    )
+  ].join("\n")
+
+const refusedText = ({ refused }: Inbox, paint: Paint): string =>
+  table(refused.map((one) => [
+    paint.dim(clock(one.at)),
+    `${safeLine(one.operation)} ${paint.bold(safeLine(one.item))}`,
+    safeLine(one.message, 300)
+  ]))
+
+const inboxText = (found: Inbox, paint: Paint, width: number): string =>
+  [
+    found.waiting.length === 0
+      ? "Nothing waits for you."
+      : found.waiting.map((one) => waitingText(one, paint, width)).join("\n\n"),
+    ...(found.waiting.length === 0 ? [] : [paint.dim("Answer one: kiwi approve ID, or kiwi reject ID")]),
+    ...(found.refused.length === 0 ? [] : [
+      `${paint.bold("Refused lately")}\n${refusedText(found, paint)}`,
+      paint.dim("What would allow one: kiwi explain ID")
+    ])
+  ].join("\n\n")
+
+export const inboxCommand = Command.make("inbox", {}, () =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    const found = yield* inProject(() => inbox)
+    yield* output.answer(found, (paint) => inboxText(found, paint, output.width))
+  })).pipe(
+    Command.withDescription(
+      "What waits for you in this project: each call that a rule asks about, what it would touch, and the rule that an " +
+        "answer can make. Calls that one answer settles are one. Below it, what was refused lately."
+    ),
+    Command.withShortDescription("What waits for your answer"),
+    Command.withExamples([{ command: "kiwi inbox" }, { command: "kiwi inbox --json" }]),
+    withNext(["kiwi approve ID", "allow one"], ["kiwi reject ID", "refuse one"], [
+      "kiwi status ID",
+      "one with all details"
+    ])
+  )
+
+const statusText = (found: Status, paint: Paint, width: number): string =>
+  [
+    definitions([
+      ["project", found.project === null ? "none here" : safeLine(found.project, 400)],
+      ["trust", found.reason === undefined ? found.trust : `${found.trust}: ${safeLine(found.reason)}`],
+      ["waiting", plural(found.waiting.length, "request")]
+    ], width),
+    ...(found.finished.length === 0 ? [] : [
+      `${paint.bold("Answered lately")}\n${
+        table(found.finished.map((one) => [
+          paint.dim(clock(one.asked_at)),
+          one.id,
+          stateText(one, paint),
+          safeLine(one.what),
+          paint.dim(safeLine(one.answered_by ?? ""))
+        ]))
+      }`
+    ]),
+    inboxText(found, paint, width)
+  ].join("\n\n")
+
+const requestText = (one: RequestStatus, paint: Paint, width: number): string =>
+  [
+    `${paint.bold(one.id)}  ${safeLine(one.what)}  ${stateText(one, paint)}`,
+    indented(
+      definitions([
+        ["asked", clock(one.asked_at)],
+        ["expires", clock(one.expires_at)],
+        ...(one.answered_by === undefined ? [] : [["answered", safeLine(one.answered_by)] as const]),
+        ...(one.call === undefined ? [] : [["used by call", safeLine(one.call)] as const])
+      ], width - 2).split("\n")
+    ),
+    "",
+    indented(exactText(one.details).split("\n"))
+  ].join("\n")
+
+export const statusCommand = Command.make("status", {
+  id: Argument.String("id").pipe(
+    Argument.withDescription("A request's id, or a session's"),
+    Argument.optional
+  )
+}, (input) =>
+  Effect.gen(function*() {
+    const output = yield* Output
+    if (Option.isSome(input.id)) {
+      const id = input.id.value
+      const found = yield* inProject(() => requestStatus(id))
+      return yield* output.answer(
+        found,
+        (paint) => found.map((one) => requestText(one, paint, output.width)).join("\n\n")
+      )
+    }
+    const found = yield* inProject(() => status)
+    yield* output.answer(found, (paint) => statusText(found, paint, output.width))
+  })).pipe(
+    Command.withDescription(
+      "How this project stands in one screen: whether it is trusted, what waits for you, what was answered within a day " +
+        "and what was refused. With an id: that request with everything that was shown about it."
+    ),
+    Command.withShortDescription("How things stand, or one request with all details"),
+    Command.withExamples([{ command: "kiwi status" }, { command: "kiwi status k7f3m2qa9x" }]),
+    withNext(["kiwi inbox", "only what waits"], ["kiwi logs", "what has run"])
+  )

@@ -1,0 +1,130 @@
+// What waits for a person in a project, what they answered lately, and what was refused.
+import { Effect, Option } from "effect"
+import type { Approval } from "../services/approval/Approval.ts"
+import { answersOf, offersOf, together } from "../services/approval/Approval.ts"
+import { ApprovalNotFound } from "../services/approval/ApprovalErrors.ts"
+import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
+import type { AuditEntry } from "../services/audit/AuditEntry.ts"
+import { AuditLog } from "../services/audit/AuditLog.ts"
+import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
+
+export interface InboxRequest {
+  readonly id: string
+  readonly state: Approval["state"]
+  readonly what: string
+  /** "ada by mcp" */
+  readonly caller: string
+  readonly session: string
+  readonly touches: ReadonlyArray<string>
+  readonly reasons: ReadonlyArray<string>
+  readonly rules: ReadonlyArray<string>
+  /** The rules that `session` and `always` make. */
+  readonly offers: ReadonlyArray<string>
+  readonly answers: ReadonlyArray<string>
+  readonly asked_at: string
+  readonly expires_at: string
+  /** Others that the same answer settles. */
+  readonly settles?: ReadonlyArray<string>
+  readonly answer?: string
+  readonly answered_by?: string
+  /** The call that used the answer. */
+  readonly call?: string
+}
+
+export interface Refused {
+  readonly at: string
+  readonly operation: string
+  readonly item: string
+  readonly rule?: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface Inbox {
+  readonly waiting: ReadonlyArray<InboxRequest>
+  readonly refused: ReadonlyArray<Refused>
+}
+
+const refusalsShown = 10
+
+const time = (at: number): string => new Date(at).toISOString()
+
+export const shown = (approval: Approval, others: ReadonlyArray<Approval> = []): InboxRequest => {
+  const { answered, asks, at, caller, id, spent, state, until, what } = approval
+  const unique = (texts: ReadonlyArray<string>) => [...new Set(texts)]
+  return {
+    id,
+    state,
+    what,
+    caller: `${caller.client} by ${caller.surface}`,
+    session: caller.session,
+    touches: unique(asks.map(({ access }) => access)),
+    reasons: unique(asks.map(({ reason }) => reason)),
+    rules: unique(asks.map(({ rule }) => rule)),
+    offers: offersOf(asks),
+    answers: state === "pending" ? answersOf(approval) : [],
+    asked_at: time(at),
+    expires_at: time(until),
+    ...(others.length === 0 ? {} : { settles: others.map((one) => one.id) }),
+    ...(answered === undefined ? {} : { answer: answered.answer, answered_by: answered.by }),
+    ...(spent === undefined ? {} : { call: spent.call })
+  }
+}
+
+/** A refusal that only a person's answer, or nobody's, explains is not one that a rule would have prevented. */
+const refusalOf = (entry: AuditEntry): ReadonlyArray<Refused> =>
+  entry.kind !== "result" || entry.outcome !== "denied" || entry.error === undefined ? [] : [{
+    at: entry.at,
+    operation: entry.operation ?? "run",
+    item: entry.subject.item,
+    ...(entry.rule === undefined ? {} : { rule: entry.rule }),
+    code: entry.error.code,
+    message: entry.error.message
+  }]
+
+export const inbox = Effect.gen(function*() {
+  const store = yield* ApprovalStore
+  const audit = yield* AuditLog
+  const waiting = (yield* store.list).filter(({ state }) => state === "pending")
+  const denied = yield* audit.read({ limit: refusalsShown, outcome: "denied" })
+  return {
+    waiting: together(waiting).map(([first, ...others]) => shown(first, others)),
+    refused: denied.flatMap(refusalOf).toReversed()
+  } satisfies Inbox as Inbox
+})
+
+export interface Status extends Inbox {
+  readonly project: string | null
+  readonly trust: "trusted" | "restricted" | "no project"
+  readonly reason?: string
+  /** Answered or expired within a day, newest first. */
+  readonly finished: ReadonlyArray<InboxRequest>
+}
+
+export const status = Effect.gen(function*() {
+  const store = yield* ApprovalStore
+  const { project } = yield* Workspace
+  const state = yield* Effect.flatMap(ProjectTrust, (trust) => trust.state)
+  const finished = (yield* store.list).filter((one) => one.state !== "pending")
+  return {
+    project: Option.getOrNull(Option.map(project, ({ root }) => root)),
+    trust: state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project",
+    ...(state._tag === "Restricted" ? { reason: state.reason } : {}),
+    ...(yield* inbox),
+    finished: finished.toReversed().slice(0, refusalsShown).map((one) => shown(one))
+  } satisfies Status as Status
+})
+
+export interface RequestStatus extends InboxRequest {
+  readonly details: string
+}
+
+/** One request, or those of a session, newest first. */
+export const requestStatus = Effect.fnUntraced(function*(id: string) {
+  const store = yield* ApprovalStore
+  const all = yield* store.list
+  const found = all.filter((one) => one.id === id || one.caller.session === id)
+  if (found.length === 0) return yield* new ApprovalNotFound({ id })
+  return found.toReversed().map((one): RequestStatus => Object.assign(shown(one), { details: one.details }))
+})

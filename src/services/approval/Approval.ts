@@ -1,0 +1,214 @@
+// A request that a person has to answer, and what it becomes: pure functions over the list of a project's requests.
+// Which backend keeps the list makes no difference to them.
+import { Schema } from "effect"
+import { Caller } from "../call/Caller.ts"
+
+/**
+ * `once`: this call with these arguments, one time. `session`: the offered rules until the caller's session ends.
+ * `always`: the offered rules in this project. `no`: not this time. `never`: no, and a rule that says so.
+ */
+export const ApprovalAnswer = Schema.Literals(["once", "session", "always", "no", "never"])
+export type ApprovalAnswer = typeof ApprovalAnswer.Type
+
+/** `expired`: nobody answered in time, or the answer was not used in time. `spent`: the call that it allowed has run. */
+export const ApprovalState = Schema.Literals(["pending", "approved", "rejected", "expired", "spent"])
+export type ApprovalState = typeof ApprovalState.Type
+
+/** A question of the permission gate, as it is kept: what would be touched as text, never with parameters. */
+export const AskedAccess = Schema.Struct({
+  /** "fs.write(src/a.ts)" */
+  access: Schema.String,
+  rule: Schema.String,
+  reason: Schema.String,
+  /** "allow: fs.write(src/**)" */
+  offer: Schema.optionalKey(Schema.String)
+})
+export type AskedAccess = typeof AskedAccess.Type
+
+export const Approval = Schema.Struct({
+  /** Ten letters and digits, for people to type. Knowing it gives no right. */
+  id: Schema.String,
+  /** The call that asked. */
+  call: Schema.String,
+  caller: Caller,
+  /** "run tool deploy" */
+  what: Schema.String,
+  asks: Schema.Array(AskedAccess),
+  details: Schema.String,
+  /** What `details` only names by size and digest. A person can agree to it only at a terminal. */
+  unreadable: Schema.Array(Schema.String),
+  /** What an answer `once` is for; see `ApprovalRequest`. */
+  digest: Schema.String,
+  /** When it was asked, in milliseconds. */
+  at: Schema.Int,
+  /** When it expires: unanswered, or answered and unused. */
+  until: Schema.Int,
+  state: ApprovalState,
+  answered: Schema.optionalKey(Schema.Struct({
+    answer: ApprovalAnswer,
+    /** The rules that the answer made. */
+    rules: Schema.Array(Schema.String),
+    /** "answered at /dev/pts/3" */
+    by: Schema.String,
+    at: Schema.Int
+  })),
+  /** The call that used the answer. */
+  spent: Schema.optionalKey(Schema.Struct({ call: Schema.String, at: Schema.Int })),
+  /** The caller has been told that it expired. */
+  told: Schema.optionalKey(Schema.Literal(true))
+})
+export type Approval = typeof Approval.Type
+
+/** A project's requests, oldest first. */
+export type Approvals = ReadonlyArray<Approval>
+
+/** A request without what the store adds. */
+export type NewApproval = Pick<
+  Approval,
+  "id" | "call" | "caller" | "what" | "asks" | "details" | "unreadable" | "digest"
+>
+
+/** How many requests of one caller wait at most. */
+export const waitingAtMost = 20
+
+/** How long a finished request is shown, in milliseconds, and how many of them. */
+const shownFor = 24 * 60 * 60 * 1000
+const shownAtMost = 200
+
+/** A clock may be set back by this much, in milliseconds, before what was asked "later" counts as expired. */
+const clockStep = 60_000
+
+const isOpen = ({ state }: Approval): boolean => state === "pending" || state === "approved"
+
+/** A clock that was set back makes no answer live longer. */
+const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
+  now < until && now >= (answered?.at ?? at) - clockStep
+
+/** Whose request it is. A label is the caller's own claim, and a server's session ends with a restart. */
+const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
+  a.surface === b.surface && a.client === b.client
+
+const askKey = ({ access, rule }: AskedAccess): string => JSON.stringify([access, rule])
+
+/** Whether everything that is asked now was shown then. If the rules changed since, the person is asked anew. */
+const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {
+  const keys = new Set(shown.asks.map(askKey))
+  return asks.every((ask) => keys.has(askKey(ask)))
+}
+
+/** Marks what has expired, and drops what is finished and old. The same list if nothing changes. */
+export const settle = (approvals: Approvals, now: number): Approvals => {
+  const marked = approvals.map((one): Approval =>
+    isOpen(one) && !isInTime(one, now) ? { ...one, state: "expired" } : one
+  )
+  const finished = marked.filter((one) => !isOpen(one))
+  const old = new Set(
+    finished.filter((one, index) => one.until < now - shownFor || index < finished.length - shownAtMost)
+  )
+  const isSame = old.size === 0 && marked.every((one, index) => one === approvals[index])
+  return isSame ? approvals : marked.filter((one) => !old.has(one))
+}
+
+export type Claim =
+  | { readonly _tag: "Approved" | "Pending" | "Rejected" | "Expired"; readonly approval: Approval }
+  | { readonly _tag: "Full"; readonly waiting: number }
+
+/**
+ * Uses up an answer for exactly this request, or files it. The same request while one waits is that one. `approvals`
+ * are settled, `life` is in milliseconds.
+ */
+export const claim = (
+  approvals: Approvals,
+  request: NewApproval,
+  now: number,
+  life: number
+): readonly [Claim, Approvals] => {
+  const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
+  const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
+  const approved = mine.find((one) => one.state === "approved" && covers(one, request.asks))
+  if (approved !== undefined) {
+    const spent: Approval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
+    return [{ _tag: "Approved", approval: spent }, replace(approved, spent)]
+  }
+  const pending = mine.find(({ state }) => state === "pending")
+  if (pending !== undefined && covers(pending, request.asks)) {
+    return [{ _tag: "Pending", approval: pending }, approvals]
+  }
+  const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))
+  if (rejected !== undefined) return [{ _tag: "Rejected", approval: rejected }, approvals]
+  const expired = mine.findLast(({ state }) => state === "expired")
+  if (pending === undefined && expired !== undefined && expired.told !== true) {
+    return [{ _tag: "Expired", approval: expired }, replace(expired, { ...expired, told: true })]
+  }
+  // What was shown is not what is asked now.
+  const rest = approvals.filter((one) => one !== pending)
+  const waiting = rest.filter((one) => one.state === "pending" && isSameCaller(one.caller, request.caller)).length
+  if (waiting >= waitingAtMost) return [{ _tag: "Full", waiting }, approvals]
+  const filed: Approval = { ...request, at: now, until: now + life, state: "pending" }
+  return [{ _tag: "Pending", approval: filed }, [...rest, filed]]
+}
+
+const grants = (answer: ApprovalAnswer): boolean => answer !== "no" && answer !== "never"
+
+/** The rules that `session` and `always` make, unless the person changes them. */
+export const offersOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string> => [
+  ...new Set(asks.flatMap(({ offer }) => offer ?? []))
+]
+
+/** The rules that `never` makes. */
+export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string> => [
+  ...new Set(asks.map(({ access, offer }) => offer?.replace(/^allow:/, "deny:") ?? `deny: ${access}`))
+]
+
+/** The answers that a request can get. A command is a session of its own, so `session` would mean nothing there. */
+export const answersOf = ({ asks, caller }: Approval): ReadonlyArray<ApprovalAnswer> => [
+  "once",
+  ...(offersOf(asks).length === 0
+    ? []
+    : caller.surface === "cli"
+    ? ["always" as const]
+    : ["session", "always"] as const),
+  "no",
+  "never"
+]
+
+export type Answered = NonNullable<Approval["answered"]>
+
+/** Whether an answer to `answered` settles `other` as well: everything that it asks is in the rules that were made. */
+const settles = (of: Approval, { answer, rules }: Answered, other: Approval): boolean => {
+  if (other.state !== "pending" || other.caller.client !== of.caller.client) return false
+  const made = new Set(rules)
+  if (answer === "never") return other.asks.some((ask) => denialsOf([ask]).some((rule) => made.has(rule)))
+  if (answer !== "always" && (answer !== "session" || other.caller.session !== of.caller.session)) return false
+  return other.asks.every(({ offer }) => offer !== undefined && made.has(offer))
+}
+
+/** Records an answer to a request that waits, and to the others that it settles. */
+export const record = (
+  approvals: Approvals,
+  approval: Approval,
+  answered: Answered,
+  life: number
+): Approvals => {
+  const state: ApprovalState = grants(answered.answer) ? "approved" : "rejected"
+  return approvals.map((one) =>
+    one.id === approval.id || settles(approval, answered, one)
+      ? { ...one, state, answered, until: answered.at + life }
+      : one
+  )
+}
+
+/** Requests that one answer settles, together: the first stands for all. */
+export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {
+  const groups = new Map<string, [Approval, ...Array<Approval>]>()
+  for (const one of approvals) {
+    const offers = one.asks.map(({ offer }) => offer)
+    const isAlone = one.state !== "pending" || offers.some((offer) => offer === undefined)
+    const { client, session, surface } = one.caller
+    const key = isAlone ? one.id : JSON.stringify([surface, client, session, [...new Set(offers)].toSorted()])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [one])
+    else group.push(one)
+  }
+  return [...groups.values()]
+}

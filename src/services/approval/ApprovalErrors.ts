@@ -1,0 +1,164 @@
+// Why a call that a person has to agree to does not go on, and why an answer does not count.
+import { Schema } from "effect"
+import { isKiwiError, Underlying } from "../error/KiwiError.ts"
+import { waitingAtMost } from "./Approval.ts"
+
+/** A person has been asked, and has not answered yet. */
+export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("ApprovalPending", {
+  id: Schema.String,
+  what: Schema.String,
+  /** The rule that asks. */
+  rule: Schema.String,
+  /** When the request expires, ISO 8601. */
+  until: Schema.String
+}) {
+  override get message() {
+    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})`
+  }
+  get remediation() {
+    return `Ask the person to type: kiwi approve ${this.id}; then repeat the same call`
+  }
+  get retryable() {
+    return true
+  }
+  get asked() {
+    return true as const
+  }
+  get refusal() {
+    return "denied" as const
+  }
+  get approval() {
+    return this.id
+  }
+}
+
+/** A person said no. */
+export class ApprovalRejected extends Schema.TaggedError<ApprovalRejected>()("ApprovalRejected", {
+  id: Schema.String,
+  what: Schema.String,
+  rule: Schema.String
+}) {
+  override get message() {
+    return `A person said no: ${this.what}`
+  }
+  get remediation() {
+    return "Do not repeat it. Ask the person how to go on"
+  }
+  get refusal() {
+    return "denied" as const
+  }
+  get approval() {
+    return this.id
+  }
+}
+
+/** Nobody answered in time, or the answer was not used in time. */
+export class ApprovalExpired extends Schema.TaggedError<ApprovalExpired>()("ApprovalExpired", {
+  id: Schema.String,
+  what: Schema.String,
+  rule: Schema.String
+}) {
+  override get message() {
+    return `The request for a person's agreement has expired: ${this.what}`
+  }
+  get remediation() {
+    return "Ask the person whether it is still wanted, and repeat the call: that asks anew"
+  }
+  get refusal() {
+    return "denied" as const
+  }
+  get approval() {
+    return this.id
+  }
+}
+
+/** Too many requests of this caller wait for an answer. Nothing was filed. */
+export class ApprovalsFull extends Schema.TaggedError<ApprovalsFull>()("ApprovalsFull", {
+  what: Schema.String,
+  rule: Schema.String
+}) {
+  override get message() {
+    return `A person has to agree first, and ${waitingAtMost} requests of this caller wait already: ${this.what}`
+  }
+  get remediation() {
+    return "Ask the person to answer some of them: kiwi inbox"
+  }
+  get retryable() {
+    return true
+  }
+  get refusal() {
+    return "denied" as const
+  }
+}
+
+/** The list of requests cannot be read or written. What needs a person's agreement is not done. */
+export class ApprovalsUnavailable
+  extends Schema.TaggedError<ApprovalsUnavailable>()("ApprovalsUnavailable", { cause: Underlying })
+{
+  override get message() {
+    return `The requests that wait for a person could not be kept: ${this.cause.message}`
+  }
+  get remediation() {
+    return this.cause.remediation ?? "Check the disk that $KIWI_HOME is on; `kiwi doctor` checks the usual causes"
+  }
+  get retryable() {
+    return isKiwiError(this.cause) && this.cause.retryable === true
+  }
+}
+
+/** There is no request with this id, and no session with one waiting request. */
+export class ApprovalNotFound extends Schema.TaggedError<ApprovalNotFound>()("ApprovalNotFound", {
+  id: Schema.String,
+  /** Ids of the requests of that session, if it is a session with more than one. */
+  several: Schema.optionalKey(Schema.Array(Schema.String))
+}) {
+  override get message() {
+    return this.several === undefined
+      ? `No request ${this.id} is known in this project`
+      : `${this.several.length} requests of ${this.id} wait: ${this.several.join(", ")}`
+  }
+  get remediation() {
+    return this.several === undefined ? "See which requests wait: kiwi inbox" : "Name one of them"
+  }
+}
+
+/** The request was answered already, has expired, or is not what was shown any more. The answer does not count. */
+export class ApprovalClosed extends Schema.TaggedError<ApprovalClosed>()("ApprovalClosed", {
+  id: Schema.String,
+  what: Schema.String,
+  state: Schema.Literals(["approved", "rejected", "expired", "spent"])
+}) {
+  override get message() {
+    return {
+      approved: `Request ${this.id} has been approved already: ${this.what}`,
+      rejected: `Request ${this.id} has been rejected already: ${this.what}`,
+      expired: `Request ${this.id} has expired: ${this.what}`,
+      spent: `Request ${this.id} was approved, and the call has run: ${this.what}`
+    }[this.state]
+  }
+  get remediation() {
+    return "Nothing was changed. If it is still wanted, the call has to be repeated: that asks anew"
+  }
+}
+
+/** The request cannot get this answer, or the rule may not be made. Nothing was changed. */
+export class AnswerRefused extends Schema.TaggedError<AnswerRefused>()("AnswerRefused", {
+  id: Schema.String,
+  issue: Schema.String,
+  hint: Schema.String
+}) {
+  override get message() {
+    return `The answer to request ${this.id} does not count: ${this.issue}`
+  }
+  get remediation() {
+    return this.hint
+  }
+}
+
+/** Why a call does not go on. */
+export type ApprovalError =
+  | ApprovalPending
+  | ApprovalRejected
+  | ApprovalExpired
+  | ApprovalsFull
+  | ApprovalsUnavailable

@@ -1,0 +1,310 @@
+// What every ApprovalStore does.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import type { Layer, Scope } from "effect"
+import * as TestClock from "effect/testing/TestClock"
+import type { ApprovalAnswer } from "../../../src/services/approval/Approval.ts"
+import type { AnswerOptions, ApprovalRequest } from "../../../src/services/approval/ApprovalStore.ts"
+import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
+import { RememberedRules } from "../../../src/services/permission/RememberedRules.ts"
+import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
+import { agent, agreeTo, request, start, writes } from "./approvalRequest.ts"
+
+type Store = ApprovalStore["Service"]
+
+export const answerIt = Effect.fnUntraced(function*(
+  store: Store,
+  id: string,
+  answer: ApprovalAnswer,
+  options?: AnswerOptions
+) {
+  const { question } = yield* store.propose(id, options)
+  return yield* store.answer(id, agreeTo(question, answer), options)
+})
+
+/** The id under which a request waits. */
+export const file = Effect.fnUntraced(function*(store: Store, one: ApprovalRequest = request()) {
+  const error = yield* Effect.flip(store.require(one))
+  if (error._tag !== "ApprovalPending") return assert.fail(error.message)
+  return error.id
+})
+
+const tagOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
+  Effect.map(Effect.result(effect), (result) => Result.isSuccess(result) ? "Approved" : result.failure._tag)
+
+/** `make` gives an empty store. */
+export const contract = (
+  name: string,
+  make: Effect.Effect<Layer.Layer<ApprovalStore | RememberedRules>, never, Scope.Scope>
+) => {
+  const test = <A, E>(title: string, body: (store: Store) => Effect.Effect<A, E, RememberedRules>) =>
+    it.effect(title, () =>
+      Effect.gen(function*() {
+        yield* TestClock.setTime(start)
+        return yield* Effect.provide(Effect.flatMap(ApprovalStore, body), yield* make)
+      }))
+
+  describe(`${name}:`, () => {
+    test("a call that was approved once runs once", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        assert.strictEqual((yield* answerIt(store, id, "once")).state, "approved")
+        const approved = yield* store.require(request({ callId: "c2" }))
+        assert.deepStrictEqual(approved, { id, by: "answered at /dev/pts/3", rule: "approved once" })
+        const [spent] = yield* store.list
+        assert.deepInclude(spent, { state: "spent", spent: { call: "c2", at: start } })
+        assert.notStrictEqual(yield* file(store, request({ callId: "c3" })), id)
+      }))
+
+    test("ten calls at once use one answer once", (store) =>
+      Effect.gen(function*() {
+        yield* answerIt(store, yield* file(store), "once")
+        const calls = Array.from({ length: 10 }, (_, at) => tagOf(store.require(request({ callId: `c${at}` }))))
+        const outcomes = yield* Effect.all(calls, { concurrency: "unbounded" })
+        assert.deepStrictEqual(outcomes.filter((tag) => tag === "Approved").length, 1)
+        assert.deepStrictEqual(new Set(outcomes), new Set(["Approved", "ApprovalPending"]))
+        assert.strictEqual((yield* store.list).filter(({ state }) => state === "pending").length, 1)
+      }))
+
+    test("the same request while it waits is that one, whoever of the same client's sessions repeats it", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        assert.strictEqual(yield* file(store, request({ callId: "c2" })), id)
+        assert.strictEqual(yield* file(store, request({ caller: { ...agent, session: "s2", label: "2.0" } })), id)
+        assert.strictEqual((yield* store.list).length, 1)
+      }))
+
+    const others: ReadonlyArray<readonly [string, Partial<ApprovalRequest>]> = [
+      ["other arguments, config or another chain or level", { digest: "e".repeat(64) }],
+      ["another client", { caller: { ...agent, client: "eve" } }],
+      ["another surface of the same name", { caller: { ...agent, surface: "embed" } }],
+      ["a client whose name is a label", { caller: { ...agent, client: "eve", label: "ada" } }],
+      ["a further access", { asks: [writes("src/a.ts"), writes("infra/b.ts")] }],
+      ["another access", { asks: [writes("src/b.ts")] }],
+      ["another rule that asks", { asks: [{ ...writes("src/a.ts"), rule: "project: ask: fs.write(**)" }] }]
+    ]
+    for (const [what, more] of others) {
+      test(`an answer is not for ${what}`, (store) =>
+        Effect.gen(function*() {
+          const id = yield* file(store)
+          yield* answerIt(store, id, "once")
+          assert.notStrictEqual(yield* file(store, request(more)), id)
+          assert.strictEqual(yield* tagOf(store.require(request())), "Approved")
+        }))
+    }
+
+    test("what was approved covers what is asked less since", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store, request({ asks: [writes("src/a.ts"), writes("src/b.ts")] }))
+        yield* answerIt(store, id, "once")
+        assert.strictEqual(yield* tagOf(store.require(request())), "Approved")
+      }))
+
+    test("a no holds for the same call until it expires, and asks anew then", (store) =>
+      Effect.gen(function*() {
+        yield* answerIt(store, yield* file(store), "no")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalRejected")
+        yield* TestClock.adjust("59 minutes")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalRejected")
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalPending")
+      }))
+
+    test("a request that nobody answers expires, is told once and can be asked anew", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual((yield* store.list)[0]?.state, "expired")
+        assert.strictEqual((yield* Effect.flip(store.propose(id)))._tag, "ApprovalClosed")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalExpired")
+        assert.notStrictEqual(yield* file(store), id)
+      }))
+
+    test("an answer that is not used expires", (store) =>
+      Effect.gen(function*() {
+        yield* TestClock.adjust("10 minutes")
+        const id = yield* file(store)
+        yield* TestClock.adjust("59 minutes")
+        yield* answerIt(store, id, "once")
+        yield* TestClock.adjust("59 minutes")
+        assert.strictEqual((yield* store.list)[0]?.state, "approved")
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalExpired")
+      }))
+
+    test("a clock that goes back makes no answer live longer", (store) =>
+      Effect.gen(function*() {
+        yield* TestClock.adjust("2 hours")
+        yield* answerIt(store, yield* file(store), "once")
+        yield* TestClock.setTime(start)
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalExpired")
+        yield* TestClock.adjust("2 hours")
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalPending")
+      }))
+
+    test("an answer needs an act of a person for exactly this question", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        const other = yield* file(store, request({ digest: "e".repeat(64) }))
+        const { question } = yield* store.propose(id)
+        const act = agreeTo(question, "once")
+        const attempts: ReadonlyArray<readonly [string, string, HumanAct, AnswerOptions?]> = [
+          ["another request", other, act],
+          ["another kind", id, { ...act, kind: "sign" }],
+          ["another digest", id, { ...act, digest: "0".repeat(64) }],
+          ["no digest", id, { ...act, digest: "" }],
+          ["another rule", id, act, { answers: ["always"], rules: ["allow: fs.write(src/a/**)"] }],
+          ["fewer answers", id, act, { answers: ["once"] }]
+        ]
+        for (const [what, which, given, options] of attempts) {
+          assert.strictEqual(yield* tagOf(store.answer(which, given, options)), "HumanRequired", what)
+        }
+        for (const choice of ["", "yes", "Once", "once ", "approved"]) {
+          assert.strictEqual(yield* tagOf(store.answer(id, { ...act, choice })), "AnswerRefused", choice)
+        }
+        const { choice: _, ...none } = act
+        assert.strictEqual(yield* tagOf(store.answer(id, none)), "AnswerRefused")
+        assert.deepStrictEqual((yield* store.list).map(({ state }) => state), ["pending", "pending"])
+      }))
+
+    test("an answer counts once, and not for a request that was replaced", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        const { question } = yield* store.propose(id)
+        yield* store.answer(id, agreeTo(question, "no"))
+        assert.strictEqual(yield* tagOf(store.answer(id, agreeTo(question, "once"))), "ApprovalClosed")
+        assert.strictEqual((yield* store.list)[0]?.state, "rejected")
+        const changed = yield* file(store, request({ digest: "e".repeat(64) }))
+        const shown = yield* store.propose(changed)
+        yield* file(store, request({ digest: "e".repeat(64), asks: [writes("/etc/passwd")] }))
+        assert.strictEqual(yield* tagOf(store.answer(changed, agreeTo(shown.question, "once"))), "ApprovalNotFound")
+      }))
+
+    test("always makes the offered rules, settles what they cover, and leaves the rest", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        const alike = yield* file(store, request({ digest: "e".repeat(64), asks: [writes("src/b.ts")] }))
+        const elsewhere = request({ digest: "f".repeat(64), asks: [writes("infra/b.ts", "allow: fs.write(infra/**)")] })
+        yield* file(store, elsewhere)
+        yield* file(store, request({ digest: "1".repeat(64), caller: { ...agent, client: "eve" } }))
+        yield* file(store, request({ digest: "2".repeat(64), asks: [writes("src/c.ts"), writes("/x", "")] }))
+        yield* answerIt(store, id, "always")
+        const remembered = yield* RememberedRules
+        assert.deepStrictEqual(yield* remembered.current, [{
+          id,
+          rule: "allow: fs.write(src/**)",
+          client: "ada",
+          at: "2026-11-22T10:00:00.000Z",
+          by: "answered at /dev/pts/3",
+          approval: id
+        }])
+        const states = (yield* store.list).map((one) => [one.id === id || one.id === alike, one.state])
+        assert.deepStrictEqual(states, [
+          [true, "approved"],
+          [true, "approved"],
+          [false, "pending"],
+          [false, "pending"],
+          [false, "pending"]
+        ])
+      }))
+
+    test("session makes a rule of that session, never a denial, once and no make none", (store) =>
+      Effect.gen(function*() {
+        const remembered = yield* RememberedRules
+        const answers = ["once", "no", "session", "never"] as const
+        for (const [at, answer] of answers.entries()) {
+          const more = { digest: `${at}`.repeat(64), asks: [writes(`d${at}/x`, `allow: fs.write(d${at}/**)`)] }
+          yield* answerIt(store, yield* file(store, request(more)), answer)
+        }
+        assert.deepStrictEqual(
+          (yield* remembered.current).map(({ rule, session }) => [rule, session]),
+          [["allow: fs.write(d2/**)", "s1"], ["deny: fs.write(d3/**)", undefined]]
+        )
+      }))
+
+    test("a person may change the rule, but not to one that is too wide or about something else", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        const narrower = { answers: ["always"], rules: ["allow: fs.write(src/a.ts)"] } as const
+        for (
+          const rules of [
+            [],
+            ["allow: fs.write"],
+            ["allow: fs.write(**)"],
+            ["allow: fs.write(/**)"],
+            ["allow: fs.write(*)"],
+            ["allow: process.exec(npm test)"],
+            ["allow: kiwi.all"],
+            ["allow: *"],
+            ["ask: fs.write(src/**)"],
+            ["deny: fs.write(src/**)"],
+            ["fs.write(src/**)"],
+            ["allow: fs.write(src/**)\nallow: kiwi.all"],
+            ["allow: fs.write(src/**)", "allow: kiwi.all"],
+            [""]
+          ]
+        ) {
+          assert.strictEqual(
+            yield* tagOf(store.propose(id, { answers: ["always"], rules })),
+            "AnswerRefused",
+            JSON.stringify(rules)
+          )
+        }
+        assert.strictEqual(yield* tagOf(store.propose(id, { ...narrower, answers: ["once"] })), "AnswerRefused")
+        const { question } = yield* store.propose(id, narrower)
+        assert.include(question.details, "always in this project: allow: fs.write(src/a.ts)")
+        yield* answerIt(store, id, "always", narrower)
+        assert.deepStrictEqual(
+          (yield* (yield* RememberedRules).current).map(({ rule }) => rule),
+          ["allow: fs.write(src/a.ts)"]
+        )
+      }))
+
+    test("what can be allowed one time only gets no rule that allows", (store) =>
+      Effect.gen(function*() {
+        const { offer: _, ...ask } = writes("src/a.ts")
+        const alone = yield* file(store, request({ digest: "9".repeat(64), asks: [ask] }))
+        const { question } = yield* store.propose(alone)
+        assert.deepStrictEqual(question.choices?.map(({ value }) => value), ["once", "no", "never"])
+        assert.strictEqual(yield* tagOf(store.propose(alone, { answers: ["always"] })), "AnswerRefused")
+      }))
+
+    test("at most twenty of one caller wait; another's are not kept out, and ten thousand more leave nothing", (store) =>
+      Effect.gen(function*() {
+        const digest = (at: number) => at.toString(16).padStart(64, "0")
+        for (let at = 0; at < 20; at++) yield* file(store, request({ digest: digest(at) }))
+        for (let at = 20; at < 10_020; at++) {
+          if (at < 40 || at % 1_000 === 0) {
+            assert.strictEqual(yield* tagOf(store.require(request({ digest: digest(at) }))), "ApprovalsFull")
+          }
+        }
+        assert.strictEqual((yield* store.list).length, 20)
+        yield* file(store, request({ digest: digest(1), caller: { ...agent, client: "eve" } }))
+        assert.strictEqual(yield* tagOf(store.require(request({ digest: digest(3) }))), "ApprovalPending")
+        yield* answerIt(store, yield* file(store, request({ digest: digest(3) })), "once")
+        yield* file(store, request({ digest: digest(77) }))
+      }))
+
+    test("a session's id is enough where one of its requests waits", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        assert.strictEqual((yield* store.propose("s1")).approval.id, id)
+        yield* file(store, request({ digest: "e".repeat(64) }))
+        const error = yield* Effect.flip(store.propose("s1"))
+        assert.strictEqual(error._tag === "ApprovalNotFound" && error.several?.length, 2)
+        for (const unknown of ["", "s", "s2", id.slice(0, 9), `${id} `, "../..", "*"]) {
+          assert.strictEqual(yield* tagOf(store.propose(unknown)), "ApprovalNotFound", unknown)
+        }
+      }))
+
+    test("what was finished is kept for a day", (store) =>
+      Effect.gen(function*() {
+        yield* answerIt(store, yield* file(store), "once")
+        yield* store.require(request())
+        yield* TestClock.adjust("24 hours")
+        assert.strictEqual((yield* store.list).length, 1)
+        yield* TestClock.adjust("2 hours")
+        assert.strictEqual((yield* store.list).length, 0)
+      }))
+  })
+}
