@@ -16,6 +16,8 @@ import { ItemStore } from "../services/item/ItemStore.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { PermissionRules } from "../services/permission/PermissionRules.ts"
+import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
@@ -43,7 +45,9 @@ import * as ItemStoreFile from "./item/ItemStoreFile.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
-import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
+import * as PermissionGateRules from "./permission/PermissionGateRules.ts"
+import * as PermissionRulesFile from "./permission/PermissionRulesFile.ts"
+import * as RememberedRulesFile from "./permission/RememberedRulesFile.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
@@ -88,13 +92,12 @@ export const composeProject = <E = never>(
       choose(AuditLog, AuditLogFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
       choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
-      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
     )),
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, layerOutputs),
       choose(ApprovalStore, ApprovalStoreMemory.layer),
-      choose(PermissionGate, PermissionGateDefault.layer)
+      choose(PermissionGate, PermissionGateRules.layer)
     )),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
@@ -103,7 +106,12 @@ export const composeProject = <E = never>(
       choose(EnvResolver, EnvResolverNode.layer),
       choose(LockfileStore, LockfileStoreFile.layer)
     )),
-    Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      choose(ItemHistory, ItemHistoryFile.layer),
+      choose(PermissionRules, PermissionRulesFile.layer),
+      choose(RememberedRules, RememberedRulesFile.layer),
+      choose(SchemaValidator, SchemaValidatorByOrigin.layer)
+    )),
     Layer.provideMerge(VerifierBySource.layerOver(choose(Verifier, VerifierEd25519.layer))),
     Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),
     Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layer)),

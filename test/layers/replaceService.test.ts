@@ -90,6 +90,7 @@ const uses = {
   Outbound: [embed.Outbound, call("fetch")],
   Outputs: [embed.Outputs, call("much")],
   PermissionGate: [embed.PermissionGate, says],
+  PermissionRules: [embed.PermissionRules, says],
   Primitives: [embed.Primitives, says],
   ProcessLock: [embed.ProcessLock, sign({ id: "say" }, caller)],
   ProjectTrust: [embed.ProjectTrust, says],

@@ -1,6 +1,7 @@
 // The level of isolation that a call needs, and whether this kernel has it.
 import { Effect } from "effect"
 import type { Chain } from "../../../services/chain/Chain.ts"
+import { isYours } from "../../../services/integrity/Verifier.ts"
 import { callerChoice } from "../../../services/primitive/callerChoice.ts"
 import { ChildProcesses } from "../../../services/process/ChildProcesses.ts"
 import type { Isolation } from "../../../services/sandbox/Isolation.ts"
@@ -10,7 +11,11 @@ import { blame } from "../../call/blame.ts"
 import type { Facts } from "../../call/Step.ts"
 
 const levelOf = ({ verified }: Facts<"verified">, field: string | undefined): Isolation =>
-  field !== undefined ? "sandboxed" : verified.every(({ by }) => by._tag === "System") ? "trusted" : "standard"
+  field !== undefined || verified.some(({ by }) => by._tag === "Signer" && !isYours(by))
+    ? "sandboxed"
+    : verified.every(({ by }) => by._tag === "System")
+    ? "trusted"
+    : "standard"
 
 export const isolate = Effect.gen(function*() {
   const children = yield* ChildProcesses
@@ -31,7 +36,7 @@ export const isolate = Effect.gen(function*() {
     const level = levelOf(facts, field)
     // Only programs have engines. A request whose address the caller chooses would need grants of hosts, which do not
     // exist yet.
-    const isThere = primitive.tool.location.id === "subprocess" ? children.levels.has(level) : field === undefined
+    const isThere = primitive.tool.location.id === "subprocess" ? children.levels.has(level) : level !== "sandboxed"
     if (isThere) return { isolation: level }
     const tool = leaf.tool.location.id
     return yield* blame(

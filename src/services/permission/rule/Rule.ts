@@ -136,7 +136,7 @@ const splitList = (text: string): ReadonlyArray<string> | undefined => {
     const found = /^\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*|)\s*(?:,|$)/su.exec(rest)
     if (found === null) return undefined
     const [whole, part = ""] = found
-    const unquoted = part.startsWith('"')
+    const unquoted = part.startsWith("\"")
       ? Result.getOrUndefined(Result.try((): unknown => JSON.parse(part)))
       : part.trimEnd()
     if (typeof unquoted !== "string") return undefined
@@ -353,7 +353,10 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     const wide = tooWide(outcome, target)
     if (wide !== undefined) return yield* Result.fail({ key: outcome, issue: wide })
     const { parameters } = entry
-    if (parameters !== undefined && (target.tool === undefined || target.capability !== undefined || target.scopes !== undefined)) {
+    if (
+      parameters !== undefined &&
+      (target.tool === undefined || target.capability !== undefined || target.scopes !== undefined)
+    ) {
       return yield* Result.fail({ key: "parameters", issue: "must be in a rule about a tool itself" })
     }
     return {

@@ -36,7 +36,9 @@ const keysOfKind = ({ scopes }: Rule, kind: ScopedKind): ReadonlyArray<string> =
     case "Command":
       return scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? []
     case "Host":
-      return scopes.Host?.map(({ host, match }) => match === "any" ? "H*" : `H${match === "below" ? "." : ":"}${host}`) ??
+      return scopes.Host?.map(({ host, match }) =>
+        match === "any" ? "H*" : `H${match === "below" ? "." : ":"}${host}`
+      ) ??
         []
     case "Secret":
       return scopes.Secret?.map((name) => named("S", foldName(name))) ?? []
@@ -105,7 +107,9 @@ export class RuleIndex {
       case "Host": {
         const host = access.host.toLowerCase().replace(/\.$/, "")
         keys.push("Host", "H*", `H:${host}`)
-        for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) keys.push(`H.${host.slice(dot + 1)}`)
+        for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
+          keys.push(`H.${host.slice(dot + 1)}`)
+        }
         break
       }
       case "Secret":

@@ -45,7 +45,8 @@ const isDefaultPort = (port: number): boolean => port === 80 || port === 443
 /** `strict`: for a rule that restricts. */
 export const matchesHost = (pattern: HostPattern, given: string, port: number, strict: boolean): boolean => {
   const host = given.toLowerCase().replace(/\.$/, "")
-  const portFits = pattern.port === "any" || (pattern.port === undefined ? strict || isDefaultPort(port) : pattern.port === port)
+  const portFits = pattern.port === "any" ||
+    (pattern.port === undefined ? strict || isDefaultPort(port) : pattern.port === port)
   if (!portFits) return false
   switch (pattern.match) {
     case "any":
