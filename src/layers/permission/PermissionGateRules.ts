@@ -84,6 +84,14 @@ const unusableRules = (action: Action, { file, unusable }: RuleSource) =>
     hint: unusable?.hint ?? "kiwi permissions check"
   })
 
+const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
+
+/** What one source says about an access. */
+interface Spoken {
+  readonly narrows: boolean
+  readonly found: ReadonlyArray<FoundRule>
+}
+
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
   const remembered = yield* RememberedRules
@@ -127,25 +135,35 @@ export const make = Effect.gen(function*() {
   ): Verdict | Effect.Effect<Verdict> => {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
-    const all: Array<ReadonlyArray<FoundRule>> = []
+    const all: Array<Spoken> = []
     let conditional = false
-    for (const { rules } of sources) {
+    for (const { narrows, rules } of sources) {
       const found = rules.find(query, access)
       if (found.length === 0) continue
-      all.push(found)
+      all.push({ narrows, found })
       conditional ||= found.some(({ rule }) => rule.parameters !== undefined)
     }
-    const decideOn = (spoken: ReadonlyArray<ReadonlyArray<FoundRule>>): Verdict => {
+    const decideOn = (spoken: ReadonlyArray<Spoken>): Verdict => {
       let best: FoundRule | undefined
-      for (const found of spoken) {
+      let byAccepted = false
+      for (const { found, narrows } of spoken) {
         const one = strictest(found)
-        if (one !== undefined && (best === undefined || strictness(one) > strictness(best))) best = one
+        if (one === undefined) continue
+        byAccepted ||= !narrows
+        if (best === undefined || strictness(one) > strictness(best)) best = one
       }
-      return best === undefined ? shippedDefault(action, access, around) : verdictOf(best, access)
+      const own = byAccepted ? undefined : shippedDefault(action, access, around)
+      if (best === undefined) return own ?? shippedDefault(action, access, around)
+      const verdict = verdictOf(best, access)
+      return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
     }
     return conditional
       ? Effect.map(
-        Effect.forEach(all, (found) => Effect.filter(found, (one) => fits(one, access))),
+        Effect.forEach(
+          all,
+          ({ found, narrows }) =>
+            Effect.map(Effect.filter(found, (one) => fits(one, access)), (fitting) => ({ narrows, found: fitting }))
+        ),
         decideOn
       )
       : decideOn(all)

@@ -18,6 +18,7 @@ const none = new RuleIndex([])
 const unusable = (file: string, line: number, issue: string, hint: string): RuleSource => ({
   file,
   rules: none,
+  narrows: false,
   ignored: 0,
   unusable: { line, issue, hint }
 })
@@ -44,6 +45,7 @@ export const makeReadSource = (context: RuleContext) => {
     return {
       file,
       rules: new RuleIndex(held.map(({ line, rule }) => ({ rule, line, file }))),
+      narrows: narrow,
       ignored: parsed.success.length - held.length,
       unusable: undefined
     }

@@ -14,6 +14,8 @@ export interface RuleSource {
   /** "user:config/permissions.yaml" or "project:config/permissions.yaml". */
   readonly file: string
   readonly rules: RuleIndex
+  /** Nobody has accepted it as it is: it makes things stricter, also than what holds without rules. */
+  readonly narrows: boolean
   /** How many of its rules do not count, since they allow and nobody has accepted the file as it is. */
   readonly ignored: number
   readonly unusable: RulesUnusable | undefined

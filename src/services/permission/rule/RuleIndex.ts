@@ -1,11 +1,11 @@
 // Finds the rules that speak about an access without looking at all of them. Each rule is kept under keys, and an access
 // looks under every key whose rules could match it: a path under its folders, a host under its domains, a command under
 // its words.
-import type { Access } from "../../capability/Access.ts"
+import type { Access, PathAccess } from "../../capability/Access.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
-import { foldName, literalPrefix, segmentsOf } from "./pathPattern.ts"
-import type { Rule, ScopedKind } from "./Rule.ts"
+import { foldName, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
+import type { Outcome, Rule, ScopedKind } from "./Rule.ts"
 
 /** A rule, and the place that it is from. */
 export interface PlacedRule {
@@ -28,11 +28,20 @@ const programName = (word: string): string => word.slice(word.lastIndexOf("/") +
 
 const named = (letter: string, name: string): string => isWild(name) ? `${letter}*` : `${letter}:${name}`
 
-const keysOfKind = ({ scopes }: Rule, kind: ScopedKind): ReadonlyArray<string> => {
+/** A rule that restricts is also found by the deletion of a folder around what it is about. */
+const keysOfPath = (pattern: PathPattern, outcome: Outcome): ReadonlyArray<string> => {
+  const letter = pattern.absolute ? "A" : "P"
+  const prefix = literalPrefix(pattern)
+  const own = `${letter}:${prefix.join("/")}`
+  if (outcome === "allow") return [own]
+  return [own, ...Array.from({ length: prefix.length + 1 }, (_, i) => `${letter}-:${prefix.slice(0, i).join("/")}`)]
+}
+
+const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<string> => {
   if (scopes === undefined) return [kind]
   switch (kind) {
     case "Path":
-      return scopes.Path?.map((pattern) => `${pattern.absolute ? "A" : "P"}:${literalPrefix(pattern).join("/")}`) ?? []
+      return scopes.Path?.flatMap((pattern) => keysOfPath(pattern, outcome)) ?? []
     case "Command":
       return scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? []
     case "Host":
@@ -56,13 +65,15 @@ const keysOfRule = (rule: Rule): ReadonlyArray<string> => {
 }
 
 /** "", "src", "src/lib", … */
-const pushFolders = (keys: Array<string>, letter: string, path: string): void => {
+const pushFolders = (keys: Array<string>, letter: string, { capability, path }: PathAccess): void => {
+  const segments = segmentsOf(path).map(foldName)
   let key = `${letter}:`
   keys.push(key)
-  for (const [index, segment] of segmentsOf(path).entries()) {
-    key += index === 0 ? foldName(segment) : `/${foldName(segment)}`
+  for (const [index, segment] of segments.entries()) {
+    key += index === 0 ? segment : `/${segment}`
     keys.push(key)
   }
+  if (capability === "fs.delete") keys.push(`${letter}-:${segments.join("/")}`)
 }
 
 const words = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
@@ -101,8 +112,8 @@ export class RuleIndex {
         break
       case "Path":
         keys.push("Path")
-        if (!access.path.startsWith("/")) pushFolders(keys, "P", access.path)
-        if (this.#hasAbsolute) pushFolders(keys, "A", absoluteOf(access.path, root))
+        if (!access.path.startsWith("/")) pushFolders(keys, "P", access)
+        if (this.#hasAbsolute) pushFolders(keys, "A", { ...access, path: absoluteOf(access.path, root) })
         break
       case "Host": {
         const host = access.host.toLowerCase().replace(/\.$/, "")

@@ -6,7 +6,7 @@ import type { Tier } from "../../item/ItemId.ts"
 import { matchesCommand, reachesCommand } from "../command/CommandPattern.ts"
 import type { SimpleCommand } from "../command/SimpleCommand.ts"
 import { matchesHost } from "./hostPattern.ts"
-import { foldName, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
+import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { ActionName, Rule, ScopedKind } from "./Rule.ts"
 import { kindOfCapability, scopedKinds, speaksAbout } from "./Rule.ts"
 
@@ -83,10 +83,21 @@ const holdsFor = (rule: Rule, query: RuleQuery): boolean => {
 export const absoluteOf = (path: string, root: string): string =>
   path.startsWith("/") ? path : path === "." ? root : `${root}/${path}`
 
-const matchesPath = (pattern: PathPattern, { path }: PathAccess, root: string, allows: boolean): boolean => {
+const matchesPath = (
+  pattern: PathPattern,
+  { capability, path }: PathAccess,
+  root: string,
+  allows: boolean
+): boolean => {
   if (!pattern.absolute && path.startsWith("/")) return false
   const segments = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path)
-  return allows ? matchesSegments(pattern.segments, segments) : matchesSegments(pattern.folded, segments.map(foldName))
+  if (allows) return matchesSegments(pattern.segments, segments)
+  const folded = segments.map(foldName)
+  if (matchesSegments(pattern.folded, folded)) return true
+  // Deleting a folder deletes what is below it.
+  const prefix = literalPrefix(pattern)
+  return capability === "fs.delete" && prefix.length >= folded.length &&
+    folded.every((name, index) => name === prefix[index])
 }
 
 /** Only for an access whose words are known. */
