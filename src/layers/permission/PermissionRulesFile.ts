@@ -1,7 +1,8 @@
 // The rules of `config/permissions.yaml` in the user space and of `.ai/config/permissions.yaml` in the project. The user's
 // file may be a link, as dotfiles often are; the project's is read only through ProjectTrust. A changed file counts from
 // the next call; a project that was trusted or restricted meanwhile, within a second.
-import { Clock, Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
+import type { BigIntStats } from "node:fs"
 import { join } from "node:path"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
@@ -9,7 +10,7 @@ import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { Readings, statOf } from "../files/believe.ts"
+import { isSameState, isSettled, statOf } from "../files/believe.ts"
 import { readRegular, type Unread } from "../files/readRegular.ts"
 import {
   makeReadSource,
@@ -29,12 +30,20 @@ const wrong: Record<Exclude<Unread, "absent">, string> = {
   unreadable: "it cannot be read"
 }
 
-interface Project {
+/** What was read, and the files' states before. */
+interface Known {
   readonly sources: ReadonlyArray<RuleSource>
-  /** The file's state, as a value of its own. */
-  readonly state: object | undefined
+  readonly user: BigIntStats | undefined
+  readonly project: BigIntStats | undefined
+  /** In milliseconds. */
   readonly at: number
 }
+
+/** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
+const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
+  known === undefined || now === undefined
+    ? known === now
+    : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()
 
 export const make = Effect.gen(function*() {
   const { userHome, userSpace } = yield* KiwiHome
@@ -42,46 +51,37 @@ export const make = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   const read = makeReadSource({ home: userHome })
   const userFile = join(userSpace, userRulesPath)
-  const projectFile = Option.map(project, ({ root }) => join(root, projectRulesPath))
-  const users = new Readings<RuleSource | undefined>({ follow: true })
-  const states = new Readings<object>()
-  let known: Project | undefined
-  let together: ReadonlyArray<RuleSource> = []
+  const projectFile = Option.getOrUndefined(Option.map(project, ({ root }) => join(root, projectRulesPath)))
+  let known: Known | undefined
 
-  const readUser = Effect.suspend(() => {
-    const bytes = readRegular(userFile, { maxBytes: maxControlBytes, follow: true, own: true })
-    return Result.isSuccess(bytes)
-      ? read("user", bytes.success, userRulesFile, false)
-      : Effect.succeed(bytes.failure === "absent" ? undefined : unreadable(userRulesFile, wrong[bytes.failure]))
-  })
+  const readUser = (stat: BigIntStats | undefined) =>
+    Effect.suspend((): Effect.Effect<RuleSource | undefined> => {
+      const bytes = readRegular(userFile, { maxBytes: maxControlBytes, follow: true, own: true })
+      if (Result.isSuccess(bytes)) return read("user", bytes.success, userRulesFile, false)
+      if (bytes.failure !== "absent") return Effect.succeed(unreadable(userRulesFile, wrong[bytes.failure]))
+      return Effect.succeed(
+        stat === undefined ? undefined : unreadable(userRulesFile, "it is a link that leads nowhere")
+      )
+    })
 
-  const userSource = Effect.map(
-    users.getEffect(userFile, readUser),
-    (source) =>
-      source === undefined && statOf(userFile) !== undefined
-        ? unreadable(userRulesFile, "it is a link that leads nowhere")
-        : source
+  const load = Effect.fnUntraced(
+    function*(at: number, userStat: BigIntStats | undefined, projectStat: BigIntStats | undefined) {
+      const user = yield* readUser(userStat)
+      const ofProject = projectFile === undefined ? [] : yield* readProjectRules(trust, read)
+      const sources = user === undefined ? ofProject : [user, ...ofProject]
+      known = { sources, user: userStat, project: projectStat, at }
+      return sources
+    }
   )
 
-  const projectSources = Effect.fnUntraced(function*(file: string) {
-    const at = yield* Clock.currentTimeMillis
-    const state = states.get(file, at, () => ({}))
-    if (known !== undefined && known.state === state && at - known.at < trustedFor && at >= known.at) {
-      return known.sources
-    }
-    const sources = yield* readProjectRules(trust, read)
-    known = { sources, state, at }
-    return sources
-  })
-
-  const current = Effect.gen(function*() {
-    const user = yield* userSource
-    const ofProject = Option.isNone(projectFile) ? [] : yield* projectSources(projectFile.value)
-    const changed = together.length !== ofProject.length + (user === undefined ? 0 : 1) ||
-      (user !== undefined && together[0] !== user) ||
-      ofProject.some((source, index) => source !== together[index + (user === undefined ? 0 : 1)])
-    if (changed) together = user === undefined ? ofProject : [user, ...ofProject]
-    return together
+  const current = Effect.clockWith((clock) => {
+    const now = clock.currentTimeMillisUnsafe()
+    const user = statOf(userFile)
+    const ofProject = projectFile === undefined ? undefined : statOf(projectFile)
+    return known !== undefined && now >= known.at && now - known.at < trustedFor &&
+        isUnchanged(known.user, user, known.at) && isUnchanged(known.project, ofProject, known.at)
+      ? Effect.succeed(known.sources)
+      : load(now, user, ofProject)
   })
 
   return PermissionRules.of({ current })

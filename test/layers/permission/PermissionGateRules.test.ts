@@ -285,7 +285,7 @@ describe("for every set of rules", () => {
         const other = yield* decideIn({ user: textOf(rules.toReversed()) }, action)
         assert.strictEqual(one.outcome, other.outcome)
       }),
-    { arbitrary: { numRuns: 150 } }
+    { arbitrary: { runs: 150 } }
   )
 
   it.effect.prop("a rule more that asks or denies never loosens", [Lines, Lines, Accesses, Tools], ([
@@ -303,7 +303,7 @@ describe("for every set of rules", () => {
       if (before.outcome === "deny" && before.rule.endsWith("-files")) return
       if (before.rule === "outside-the-project") return
       assert.isAtLeast(order[after.outcome], order[before.outcome])
-    }), { arbitrary: { numRuns: 150 } })
+    }), { arbitrary: { runs: 150 } })
 
   it.effect.prop("the outcome is never looser than a source that speaks", [Lines, Lines, Accesses, Tools], ([
     user,
@@ -324,5 +324,5 @@ describe("for every set of rules", () => {
         const alone = yield* decideIn({ user: textOf(user) }, action)
         assert.isAtLeast(order[untrusted.outcome], order[alone.outcome])
       }
-    }), { arbitrary: { numRuns: 100 } })
+    }), { arbitrary: { runs: 100 } })
 })

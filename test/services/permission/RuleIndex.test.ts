@@ -89,7 +89,7 @@ describe("the index", () => {
       const found = index.find(query, access).map(({ line, match }) => `${line} ${match}`)
       assert.deepStrictEqual(found.toSorted(), naive.toSorted(), JSON.stringify(access))
     }
-  }, { arbitrary: { numRuns: 300 } })
+  }, { arbitrary: { runs: 300 } })
 
   it("finds something of each kind", () => {
     const found = (line: string, access: Access) => {

@@ -60,17 +60,21 @@ export const parsePathPattern = (text: string, home?: string): Result.Result<Pat
   })
 }
 
+/** How many units the character at `index` has. */
+const widthAt = (text: string, index: number): number => text.codePointAt(index)! > 0xffff ? 2 : 1
+
 /** `*`: any characters. `?`: one character. */
 export const matchesName = (pattern: string, name: string): boolean => {
   if (pattern === name || pattern === "*") return true
-  if (!pattern.includes("*") && !pattern.includes("?")) return false
-  const [wanted, given] = [Array.from(pattern), Array.from(name)]
   let [p, n, star, mark] = [0, 0, -1, 0]
-  while (n < given.length) {
-    if (wanted[p] === "*") {
+  while (n < name.length) {
+    if (pattern[p] === "*") {
       star = p++
       mark = n
-    } else if (p < wanted.length && (wanted[p] === "?" || wanted[p] === given[n])) {
+    } else if (pattern[p] === "?") {
+      n += widthAt(name, n)
+      p++
+    } else if (p < pattern.length && pattern[p] === name[n]) {
       p++
       n++
     } else if (star >= 0) {
@@ -80,8 +84,8 @@ export const matchesName = (pattern: string, name: string): boolean => {
       return false
     }
   }
-  while (wanted[p] === "*") p++
-  return p === wanted.length
+  while (pattern[p] === "*") p++
+  return p === pattern.length
 }
 
 /** `src/**` matches `src` too. */
