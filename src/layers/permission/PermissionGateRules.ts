@@ -92,19 +92,17 @@ interface Spoken {
   readonly found: ReadonlyArray<FoundRule>
 }
 
-export const make = Effect.gen(function*() {
-  const { current } = yield* PermissionRules
-  const remembered = yield* RememberedRules
+/** Decides one access by the rules of all sources, and by the default. */
+export const makeJudge = Effect.gen(function*() {
   const { levels } = yield* ChildProcesses
   const { validate } = yield* SchemaValidator
-  const { home, userHome, verified } = yield* KiwiHome
+  const { home, verified } = yield* KiwiHome
   const { cwd } = yield* Workspace
   const around: Surroundings = {
     root: cwd,
     closed: cwd.startsWith(`${home}/`) ? [verified] : [home],
     sandboxed: levels.has("sandboxed")
   }
-  const settle = makeSettle({ home: userHome })
 
   /** Whether the call's parameters are as the rule says. What cannot be checked restricts, and allows nothing. */
   const fits = Effect.fnUntraced(function*({ rule }: FoundRule, access: Access) {
@@ -127,7 +125,7 @@ export const make = Effect.gen(function*() {
     return true
   })
 
-  const decideAccess = (
+  const judge = (
     sources: ReadonlyArray<RuleSource>,
     query: RuleQuery,
     action: Action,
@@ -169,6 +167,16 @@ export const make = Effect.gen(function*() {
       : decideOn(all)
   }
 
+  return { around, judge }
+})
+
+export const make = Effect.gen(function*() {
+  const { current } = yield* PermissionRules
+  const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
+  const { around, judge } = yield* makeJudge
+  const settle = makeSettle({ home: userHome })
+
   const decide = Effect.fnUntraced(function*(caller: Caller, action: Action) {
     const sources = yield* current
     const unusable = sources.find((source) => source.unusable !== undefined)
@@ -178,7 +186,7 @@ export const make = Effect.gen(function*() {
     const rules = new Set<string>()
     const asks: Array<Ask> = []
     for (const access of accesses) {
-      const decided = decideAccess(sources, query, action, access)
+      const decided = judge(sources, query, action, access)
       const verdict = Effect.isEffect(decided) ? yield* decided : decided
       if (verdict._tag === "Deny") return yield* refused(action, verdict)
       rules.add(verdict.rule)

@@ -9,7 +9,8 @@ export const HumanActKind = Schema.Literals([
   "revoke-signer",
   "identity",
   "loosen-lock",
-  "secret"
+  "secret",
+  "permissions"
 ])
 export type HumanActKind = typeof HumanActKind.Type
 
