@@ -11,6 +11,7 @@ const run = (place: RealProject, args: ReadonlyArray<string>, answers: ReadonlyA
     cwd: place.project,
     kernel: kernelOfSurfaces(place),
     terminal: true,
+    terminalStdin: true,
     answers: [...answers]
   })
 
@@ -28,6 +29,7 @@ describe("kiwi permissions", () => {
     Effect.gen(function*() {
       const place = yield* project
       const first = yield* run(place, ["allow", "shell.run(npm test)", "--json"])
+      assert.strictEqual(first.code, 0, first.stdout)
       assert.deepInclude(JSON.parse(first.stdout).added, { rule: "allow: shell.run(npm test)", accepted: true })
       assert.strictEqual(fs.statSync(userFile(place)).mode & 0o777, 0o600)
       put(place, `${text(place)}  # by hand\n  - deny: fs.write(infra/**) # never\n`)
@@ -159,6 +161,7 @@ rules:
         cwd: place.project,
         kernel: kernelOfSurfaces(place),
         terminal: true,
+    terminalStdin: true,
         answers: ["y"]
       })
       const { stdout } = yield* run(place, ["ask", "fs.write(migrations/**)", "--tier", "project", "--json"])

@@ -15,6 +15,8 @@ export interface CliOptions {
   readonly stdin?: string
   /** Whether stdout and stderr are a terminal. */
   readonly terminal?: boolean
+  /** Whether stdin is one too, as a person's is. */
+  readonly terminalStdin?: boolean
   readonly columns?: number
   /** What a person answers on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
@@ -80,6 +82,7 @@ export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): E
     const shell = testShell({
       env: options.env ?? {},
       cwd: options.cwd ?? "/",
+      stdin: { isTerminal: options.terminalStdin ?? false },
       stdout: pipe("stdout"),
       stderr: pipe("stderr")
     })
@@ -117,6 +120,14 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["env", "secret", "remove"],
   ["env", "sync"],
   ["env", "prune"],
+  ["permissions"],
+  ["permissions", "list"],
+  ["permissions", "allow"],
+  ["permissions", "ask"],
+  ["permissions", "deny"],
+  ["permissions", "remove"],
+  ["permissions", "check"],
+  ["permissions", "explain"],
   ["sign"],
   ["identity"],
   ["identity", "encrypt"],
