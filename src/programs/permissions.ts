@@ -248,7 +248,7 @@ export const explainPermissions = Effect.fn("explainPermissions")(
     const sources = yield* (yield* PermissionRules).current
     const { around, judge } = yield* makeJudge
     const { blocked, resolved, verified } = yield* proxy.trace(caller, { item })
-    if (resolved === undefined || (blocked !== undefined && blocked.step !== "permit" && verified.length === 0)) {
+    if (resolved === undefined || verified.length === 0) {
       return yield* blocked?.error ?? new RuleRefused({ rule: safeLine(item), issue: "is no tool" })
     }
     const { chain } = resolved

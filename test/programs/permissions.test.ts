@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { kernelOfSurfaces } from "../errors/surfaces.ts"
-import { realProject, type RealProject } from "../support/realProject.ts"
+import { type RealProject, realProject } from "../support/realProject.ts"
 import { runCli } from "./cli/runCli.ts"
 
 const run = (place: RealProject, args: ReadonlyArray<string>, answers: ReadonlyArray<string> = ["y"]) =>
@@ -161,7 +161,7 @@ rules:
         cwd: place.project,
         kernel: kernelOfSurfaces(place),
         terminal: true,
-    terminalStdin: true,
+        terminalStdin: true,
         answers: ["y"]
       })
       const { stdout } = yield* run(place, ["ask", "fs.write(migrations/**)", "--tier", "project", "--json"])

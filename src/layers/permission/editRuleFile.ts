@@ -11,8 +11,10 @@ const head = "# What agents may do: docs/permissions.md. In each file deny beats
 
 /** The rules of a text, which has to be valid. */
 export const rulesOf = (file: string, before: Uint8Array | undefined, context: RuleContext) =>
-  before === undefined ? Effect.succeed([]) : Effect.mapError(parseRuleFile(before, context), ({ issues: [issue] }) =>
-    new RulesInvalid({ file, line: issue.line, issue: sentenceOf(issue) }))
+  before === undefined ?
+    Effect.succeed([]) :
+    Effect.mapError(parseRuleFile(before, context), ({ issues: [issue] }) =>
+      new RulesInvalid({ file, line: issue.line, issue: sentenceOf(issue) }))
 
 /** The new text. */
 export const addRule = Effect.fnUntraced(function*(
@@ -32,8 +34,9 @@ export const addRule = Effect.fnUntraced(function*(
   const document = parseDocument(new TextDecoder().decode(before))
   const list = document.get("rules")
   if (isSeq(list)) list.add(document.createNode(entry))
-  else if (document.contents === null) return new TextDecoder().decode(before) + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
-  else document.set("rules", [entry])
+  else if (document.contents === null) {
+    return new TextDecoder().decode(before) + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
+  } else document.set("rules", [entry])
   return document.toString({ lineWidth: 0 })
 })
 

@@ -12,7 +12,8 @@ export class RuleRefused extends Schema.TaggedError<RuleRefused>()("RuleRefused"
     return `${this.rule} ${this.issue}`
   }
   get remediation() {
-    return this.hint ?? "Rules look like fs.write(src/**), shell.run(npm test), net.http(api.github.com) or deploy: docs/permissions.md"
+    return this.hint ??
+      "Rules look like fs.write(src/**), shell.run(npm test), net.http(api.github.com) or deploy: docs/permissions.md"
   }
 }
 

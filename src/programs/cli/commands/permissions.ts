@@ -6,13 +6,7 @@ import * as Flag from "effect/cli/Flag"
 import { safeLine } from "../../../services/error/safeText.ts"
 import type { Outcome } from "../../../services/permission/rule/Rule.ts"
 import type { ListedRules, RuleProblem } from "../../permissions.ts"
-import {
-  addPermission,
-  checkPermissions,
-  explainPermissions,
-  listRules,
-  removePermission
-} from "../../permissions.ts"
+import { addPermission, checkPermissions, explainPermissions, listRules, removePermission } from "../../permissions.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
@@ -56,9 +50,12 @@ export const permissionsListCommand = Command.make("list", {}, () =>
     withNext(["kiwi permissions explain TOOL", "which rule decides"])
   )
 
-const about: Readonly<Record<Outcome, { readonly description: string; readonly short: string; readonly example: string }>> = {
+const about: Readonly<
+  Record<Outcome, { readonly description: string; readonly short: string; readonly example: string }>
+> = {
   allow: {
-    description: "Let agents do something without a question, where no rule asks or denies. You are shown the change of " +
+    description:
+      "Let agents do something without a question, where no rule asks or denies. You are shown the change of " +
       "the file first. What Kiwi protects stays denied: .git, .ai, start-up files of shells and settings of editors.",
     short: "Add a rule that allows",
     example: "kiwi permissions allow 'shell.run(npm test)'"
@@ -120,7 +117,9 @@ const makeAddCommand = (outcome: Outcome) =>
         (paint) => `${paint.green("added")} ${outcome}: ${safeLine(rule, 400)} in ${file}`
       )
       if (!output.json && !accepted) {
-        yield* output.say("The project's file is not accepted as it is, so that it only makes things stricter: kiwi trust project")
+        yield* output.say(
+          "The project's file is not accepted as it is, so that it only makes things stricter: kiwi trust project"
+        )
       }
     })).pipe(
       Command.withDescription(about[outcome].description),
@@ -187,8 +186,14 @@ export const permissionsExplainCommand = Command.make("explain", {
         `${colour(paint, outcome)} ${safeLine(access, 400)}: ${safeLine(rule)}`,
         ...(reason === undefined ? [] : [`  ${safeLine(reason, 600)}`]),
         ...(hint === undefined ? [] : [`  ${safeLine(hint, 600)}`]),
-        ...speaks.filter(({ decides }) => !decides).map((one) =>
-          paint.dim(`  not ${safeLine(one.id)} "${safeLine(one.rule, 300)}": another rule is stricter, or its conditions do not hold`)
+        ...speaks.filter(({ decides }) =>
+          !decides
+        ).map((one) =>
+          paint.dim(
+            `  not ${safeLine(one.id)} "${
+              safeLine(one.rule, 300)
+            }": another rule is stricter, or its conditions do not hold`
+          )
         )
       ]).join("\n"))
   })).pipe(

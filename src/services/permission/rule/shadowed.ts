@@ -59,7 +59,8 @@ export const shadowed = (rules: ReadonlyArray<LinedRule>): ReadonlyArray<Shadowe
     const over = rules.find((other) =>
       other.line !== line &&
       (strictness[other.rule.outcome] > strictness[rule.outcome] ||
-        (other.rule.outcome === rule.outcome && other.line < line)) && covers(other.rule, rule)
+        (other.rule.outcome === rule.outcome && other.line < line)) &&
+      covers(other.rule, rule)
     )
     return over === undefined ? [] : [{
       line,
