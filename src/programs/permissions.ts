@@ -220,7 +220,9 @@ export const checkPermissions = Effect.fn("checkPermissions")(function*() {
       })))
       continue
     }
-    problems.push(...shadowed(parsed.success).map((one) => ({ file, fatal: false, ...one })))
+    problems.push(
+      ...shadowed(parsed.success).map(({ hint, issue, line }) => ({ file, line, issue, hint, fatal: false }))
+    )
   }
   const { problems: now } = yield* listRules()
   const known = new Set(problems.map(({ file, line }) => `${file}:${line}`))

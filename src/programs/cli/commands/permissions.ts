@@ -5,7 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine } from "../../../services/error/safeText.ts"
 import type { Outcome } from "../../../services/permission/rule/Rule.ts"
-import type { ListedRules, RuleProblem } from "../../permissions.ts"
+import type { ExplainedAccess, ListedRules, RuleProblem } from "../../permissions.ts"
 import { addPermission, checkPermissions, explainPermissions, listRules, removePermission } from "../../permissions.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
@@ -170,6 +170,23 @@ export const permissionsCheckCommand = Command.make("check", {}, () =>
     withNext(["kiwi permissions explain TOOL", "which rule decides about a call"])
   )
 
+const colours = { allow: "green", ask: "yellow", deny: "red" } as const
+
+const showExplained = ({ access, hint, outcome, reason, rule, speaks }: ExplainedAccess, paint: Paint): string => {
+  const others = speaks.filter(({ decides }) => !decides).map((one) =>
+    paint.dim(
+      `  not ${safeLine(one.id)} "${
+        safeLine(one.rule, 300)
+      }": another rule is stricter, or the parameters are not as it says`
+    )
+  )
+  const said = [reason, hint].filter((text) => text !== undefined).map((text) => `  ${safeLine(text, 600)}`)
+  return [`${paint[colours[outcome]](outcome)} ${safeLine(access, 400)}: ${safeLine(rule)}`, ...said.concat(others)]
+    .join(
+      "\n"
+    )
+}
+
 export const permissionsExplainCommand = Command.make("explain", {
   tool: Argument.String("tool").pipe(Argument.withDescription("The tool's id, or category/id")),
   params: paramsFlag
@@ -179,23 +196,10 @@ export const permissionsExplainCommand = Command.make("explain", {
     const by = yield* caller
     const parameters = Option.getOrElse(params, () => ({}))
     const explained = yield* inProject(() => explainPermissions(tool, parameters, by))
-    const colour = (paint: Paint, outcome: Outcome) =>
-      outcome === "allow" ? paint.green(outcome) : outcome === "ask" ? paint.yellow(outcome) : paint.red(outcome)
-    yield* output.answer({ tool, accesses: explained }, (paint) =>
-      explained.flatMap(({ access, hint, outcome, reason, rule, speaks }) => [
-        `${colour(paint, outcome)} ${safeLine(access, 400)}: ${safeLine(rule)}`,
-        ...(reason === undefined ? [] : [`  ${safeLine(reason, 600)}`]),
-        ...(hint === undefined ? [] : [`  ${safeLine(hint, 600)}`]),
-        ...speaks.filter(({ decides }) =>
-          !decides
-        ).map((one) =>
-          paint.dim(
-            `  not ${safeLine(one.id)} "${
-              safeLine(one.rule, 300)
-            }": another rule is stricter, or its conditions do not hold`
-          )
-        )
-      ]).join("\n"))
+    yield* output.answer(
+      { tool, accesses: explained },
+      (paint) => explained.map((one) => showExplained(one, paint)).join("\n")
+    )
   })).pipe(
     Command.withDescription(
       "Show what a call would touch, which rule decides about each of it, and which rules speak and do not decide. Nothing runs."

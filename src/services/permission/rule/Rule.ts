@@ -250,7 +250,7 @@ const withLists = (
   entry: RuleEntry,
   { home }: RuleContext
 ): Result.Result<Target, RuleIssue> => {
-  let scopes = target.scopes
+  const added: Array<Scopes> = []
   for (const key of ["paths", "commands", "hosts", "names"] as const) {
     const given = listOf(entry[key])
     if (given === undefined) continue
@@ -269,9 +269,9 @@ const withLists = (
       ? Result.map(parseEach(given, parseHostPattern), (Host) => ({ Host }))
       : Result.map(parseEach(given, parseName), (Secret) => ({ Secret }))
     if (Result.isFailure(parsed)) return Result.fail(at(parsed.failure))
-    scopes = { ...scopes, ...parsed.success }
+    added.push(parsed.success)
   }
-  return Result.succeed({ ...target, scopes })
+  return Result.succeed(added.length === 0 ? target : { ...target, scopes: Object.assign({}, ...added) })
 }
 
 /** `outcome` of the entry, and its line. */
