@@ -18,6 +18,7 @@ const starters: Readonly<Record<string, readonly [why: string, ...doors: Readonl
   "src/layers/identity/KeychainOs.ts": ["only finds where the library lies", "createRequire"],
   "src/layers/Kernel.ts": ["composes", "ChildProcesses"],
   "src/layers/KernelMemory.ts": ["composes", "ChildProcesses"],
+  "src/layers/permission/PermissionGateRules.ts": ["asks whether there is a sandbox", "ChildProcesses"],
   "src/layers/primitive/SubprocessNode.ts": ["runs tools", "ChildProcesses"],
   "src/layers/process/ChildProcessesMemory.ts": ["the service without processes", "ChildProcesses"],
   "src/layers/process/ChildProcessesNode.ts": ["the service", "ChildProcesses", "child_process"],

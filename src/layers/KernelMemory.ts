@@ -27,6 +27,7 @@ import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { PermissionRules } from "../services/permission/PermissionRules.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
@@ -80,7 +81,8 @@ import * as LockfileStoreMemory from "./lockfile/LockfileStoreMemory.ts"
 import type { Answerer } from "./outbound/OutboundMemory.ts"
 import * as OutboundMemory from "./outbound/OutboundMemory.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
-import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
+import * as PermissionGateRules from "./permission/PermissionGateRules.ts"
+import * as PermissionRulesMemory from "./permission/PermissionRulesMemory.ts"
 import * as RememberedRulesMemory from "./permission/RememberedRulesMemory.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
@@ -127,6 +129,8 @@ export interface KernelMemoryOptions<Replaced extends KernelServices = never, E 
   /** System items of your program, by path: `{ "tools/acme/greet.yaml": text }`. */
   readonly items?: SystemItems | undefined
   readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
+  /** The text of the user's `permissions.yaml`. The project's is one of `controlFiles`. */
+  readonly permissions?: string | undefined
   /** Values of `keychain:NAME`, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
   /** The packages of a registry, by name. Default: no package exists. */
@@ -150,7 +154,6 @@ const compose = <Replaced extends KernelServices, E>(
       choose(Interventions, InterventionsMemory.layer),
       choose(ItemIndex, ItemIndexMemory.layer),
       choose(Primitives, Layer.provide(PrimitivesMemory.layer, OwnBuiltins.layer)),
-      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
     Layer.provideMerge(choose(ItemCopies, ItemCopiesMemory.layerWith(tiers))),
@@ -167,9 +170,8 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, OutputsMemory.layer),
       choose(ApprovalStore, ApprovalStoreMemory.layer),
-      choose(PermissionGate, PermissionGateDefault.layer)
+      choose(PermissionGate, PermissionGateRules.layer)
     )),
-    Layer.provideMerge(choose(RememberedRules, RememberedRulesMemory.layer)),
     Layer.provideMerge(
       VerifierBySource.layerOver(
         choose(Verifier, options.signatures === "checked" ? VerifierEd25519.layer : VerifierMemory.layer)
@@ -177,7 +179,10 @@ const compose = <Replaced extends KernelServices, E>(
     ),
     Layer.provideMerge(Layer.mergeAll(
       choose(VerifiedCopies, VerifiedCopiesMemory.layer),
-      choose(ItemHistory, ItemHistoryMemory.layer)
+      choose(ItemHistory, ItemHistoryMemory.layer),
+      choose(PermissionRules, PermissionRulesMemory.layerWith(options.permissions)),
+      choose(RememberedRules, RememberedRulesMemory.layer),
+      choose(SchemaValidator, SchemaValidatorByOrigin.layer)
     )),
     Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layerNoProcess)),
     Layer.provideMerge(choose(ItemStore, ItemStoreMemory.layerWith(tiers))),

@@ -19,6 +19,7 @@ import { Interventions } from "../services/limit/Interventions.ts"
 import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
+import { PermissionRules } from "../services/permission/PermissionRules.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
@@ -50,8 +51,9 @@ import * as InterventionsFile from "./limit/InterventionsFile.ts"
 import * as LockfilesKernel from "./lockfile/LockfilesKernel.ts"
 import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
-import * as PermissionGateDefault from "./permission/PermissionGateDefault.ts"
-import * as RememberedRulesMemory from "./permission/RememberedRulesMemory.ts"
+import * as PermissionGateRules from "./permission/PermissionGateRules.ts"
+import * as PermissionRulesFile from "./permission/PermissionRulesFile.ts"
+import * as RememberedRulesFile from "./permission/RememberedRulesFile.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
 import * as ToolProxyPipeline from "./proxy/ToolProxyPipeline.ts"
@@ -98,15 +100,13 @@ export const composeProject = <E = never>(
       choose(Interventions, InterventionsFile.layer),
       choose(ItemIndex, ItemIndexSqlite.layer),
       choose(Primitives, Layer.provide(layerPrimitives, OwnBuiltins.layer)),
-      choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, Layer.provide(SignaturesFile.layer, GitTreeProcess.layer))
     )),
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, layerOutputs),
       choose(ApprovalStore, ApprovalStoreFile.layer),
-      choose(PermissionGate, PermissionGateDefault.layer)
+      choose(PermissionGate, PermissionGateRules.layer)
     )),
-    Layer.provideMerge(choose(RememberedRules, RememberedRulesMemory.layer)),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
       choose(ChainResolver, ChainResolverStore.layer),
@@ -115,7 +115,12 @@ export const composeProject = <E = never>(
       choose(LockfileStore, LockfileStoreFile.layer)
     )),
     Layer.provideMerge(choose(ItemCopies, ItemCopiesFile.layer)),
-    Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      choose(ItemHistory, ItemHistoryFile.layer),
+      choose(PermissionRules, PermissionRulesFile.layer),
+      choose(RememberedRules, RememberedRulesFile.layer),
+      choose(SchemaValidator, SchemaValidatorByOrigin.layer)
+    )),
     Layer.provideMerge(VerifierBySource.layerOver(choose(Verifier, VerifierEd25519.layer))),
     Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),
     Layer.provideMerge(choose(ItemParser, ItemParserBuiltin.layer)),

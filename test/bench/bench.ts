@@ -8,6 +8,7 @@ import { bigRows, openingRows, resolvingRows } from "./bigRows.ts"
 import { findingRows } from "./finding.ts"
 import { governedRows, mcpRows } from "./governed.ts"
 import { lockRows } from "./lockRows.ts"
+import { permissionRows } from "./permissionRows.ts"
 import type { Report, Row } from "./Report.ts"
 import { signRows } from "./signRows.ts"
 import { startRows } from "./start.ts"
@@ -31,6 +32,7 @@ const suites = {
   opening: openingRows,
   resolve: resolvingRows,
   search: bigRows,
+  permission: permissionRows,
   sign: signRows,
   finding: (quick: boolean) => findingRows(quick, values.data, values.held === true)
 }

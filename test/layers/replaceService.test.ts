@@ -36,6 +36,7 @@ const bash = (lines: string, meta = "") =>
 
 const files = {
   ".ai/tools/say.sh": bash("echo hello"),
+  ".ai/tools/asked.sh": bash("echo asked"),
   ".ai/tools/much.sh": bash("head -c 2000000 /dev/zero | tr '\\0' x"),
   ".env": "KEY=keychain:api\n",
   ".ai/tools/secret.sh": bash("echo \"${#KEY}\"", "#   requires: {environment: [KEY]}\n"),
@@ -49,6 +50,8 @@ const world = Effect.gen(function*() {
     fs.mkdirSync(file.slice(0, file.lastIndexOf("/")), { recursive: true })
     fs.writeFileSync(file, text)
   }
+  fs.mkdirSync(`${folder}/user/config`, { recursive: true })
+  fs.writeFileSync(`${folder}/user/config/permissions.yaml`, "rules:\n  - ask: asked\n", { mode: 0o600 })
   return { project: `${folder}/project`, home: `${folder}/home`, userSpace: `${folder}/user` }
 })
 
@@ -67,7 +70,7 @@ const storeSecret = Effect.gen(function*() {
 const says = call("say")
 /** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
 const uses = {
-  ApprovalStore: [embed.ApprovalStore, Effect.flatMap(embed.ApprovalStore, ({ list }) => list)],
+  ApprovalStore: [embed.ApprovalStore, call("asked")],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
@@ -95,10 +98,11 @@ const uses = {
   Outbound: [embed.Outbound, call("fetch")],
   Outputs: [embed.Outputs, call("much")],
   PermissionGate: [embed.PermissionGate, says],
+  PermissionRules: [embed.PermissionRules, says],
   Primitives: [embed.Primitives, says],
   ProcessLock: [embed.ProcessLock, sign({ id: "say" }, caller)],
   ProjectTrust: [embed.ProjectTrust, says],
-  RememberedRules: [embed.RememberedRules, Effect.flatMap(embed.RememberedRules, ({ current }) => current)],
+  RememberedRules: [embed.RememberedRules, call("asked")],
   SafeFiles: [embed.SafeFiles, sign({ id: "say" }, caller)],
   SchemaValidator: [embed.SchemaValidator, says],
   SecretStore: [embed.SecretStore, call("secret")],

@@ -1,23 +1,21 @@
-// Rules that answers made, in memory.
-import { Effect, Layer } from "effect"
+// Remembered rules for a process of its own, and for tests.
+import { Effect, Layer, Ref } from "effect"
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
+import { splitRemoved, withAdded } from "./rememberedList.ts"
 
-export const make = Effect.sync(() => {
-  let rules: ReadonlyArray<RememberedRule> = []
-  return RememberedRules.of({
-    current: Effect.sync(() => rules),
-    add: (more) =>
-      Effect.sync(() => {
-        rules = [...rules, ...more]
-      }),
-    remove: (ids) =>
-      Effect.sync(() => {
-        const removed = rules.filter(({ id }) => ids.includes(id))
-        rules = rules.filter((rule) => !removed.includes(rule))
-        return removed
-      })
-  })
-})
+export const make = (initial: ReadonlyArray<RememberedRule>) =>
+  Effect.map(Ref.make(initial), (rules) =>
+    RememberedRules.of({
+      current: Ref.get(rules),
+      add: (added) => Ref.update(rules, (known) => withAdded(known, added)),
+      remove: (ids) =>
+        Ref.modify(rules, (known) => {
+          const { kept, removed } = splitRemoved(known, ids)
+          return [removed, kept]
+        })
+    }))
 
-export const layer = Layer.effect(RememberedRules, make)
+export const layerWith = (initial: ReadonlyArray<RememberedRule>) => Layer.effect(RememberedRules, make(initial))
+
+export const layer = layerWith([])

@@ -54,6 +54,16 @@ import {
   lockfileValidateCommand,
   lockfileVerifyCommand
 } from "./commands/lockfileChecks.ts"
+import {
+  permissionsAllowCommand,
+  permissionsAskCommand,
+  permissionsCheckCommand,
+  permissionsDenyCommand,
+  permissionsExplainCommand,
+  permissionsGroup,
+  permissionsListCommand,
+  permissionsRemoveCommand
+} from "./commands/permissions.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { loadCommand, searchCommand } from "./commands/search.ts"
 import { serveCommand } from "./commands/serve.ts"
@@ -172,6 +182,17 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(clientAddCommand, kernel),
               Command.provide(clientListCommand, kernel),
               Command.provide(clientRemoveCommand, kernel)
+            ])
+          ),
+          permissionsGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(permissionsListCommand, kernel),
+              Command.provide(permissionsAllowCommand, kernel),
+              Command.provide(permissionsAskCommand, kernel),
+              Command.provide(permissionsDenyCommand, kernel),
+              Command.provide(permissionsRemoveCommand, kernel),
+              Command.provide(permissionsCheckCommand, kernel),
+              Command.provide(permissionsExplainCommand, kernel)
             ])
           ),
           lockfileGroup.pipe(

@@ -11,7 +11,8 @@ export const HumanActKind = Schema.Literals([
   "loosen-lock",
   "secret",
   "client",
-  "approve"
+  "approve",
+  "permissions"
 ])
 export type HumanActKind = typeof HumanActKind.Type
 

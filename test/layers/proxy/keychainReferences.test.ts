@@ -117,11 +117,23 @@ describe("who may have a secret", () => {
       assert.deepStrictEqual(yield* decide(by("You"), { _tag: "System" }), { rule: "secrets-for-your-own", asks: [] })
     }))
 
-  const refused: ReadonlyArray<readonly [string, ReadonlyArray<SignedBy>]> = [
+  const asked: ReadonlyArray<readonly [string, ReadonlyArray<SignedBy>]> = [
     ["another signer, however trusted", [by("Trusted"), { _tag: "System" }]],
+    ["another signer, below yours", [by("You"), by("Trusted")]]
+  ]
+  for (const [who, signers] of asked) {
+    it.effect(`only after a person agreed, one that has a link of ${who}`, () =>
+      Effect.gen(function*() {
+        const [ask, ...more] = (yield* decide(...signers)).asks
+        assert.strictEqual(ask?.reason, "gives the secret github to a tool that is signed by \"Grace\"")
+        assert.isUndefined(ask?.offer)
+        assert.lengthOf(more, 0)
+      }))
+  }
+
+  const refused: ReadonlyArray<readonly [string, ReadonlyArray<SignedBy>]> = [
     ["an agent with your key", [by("You", "agent"), { _tag: "System" }]],
     ["nobody you know", [by("Unknown"), { _tag: "System" }]],
-    ["another signer, below yours", [by("You"), by("Trusted")]],
     ["nobody has verified", [by("You")]]
   ]
   for (const [who, signers] of refused) {

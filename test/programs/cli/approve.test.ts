@@ -27,7 +27,7 @@ const test = (
       yield* body(world, (args, options = {}) => runCli(args, { kernel: world.layer, ...options }))
     }))
 
-const atTerminal = (...answers: ReadonlyArray<string>): CliOptions => ({ answers, typed: true, terminal: true })
+const atTerminal = (...answers: ReadonlyArray<string>): CliOptions => ({ answers, terminalStdin: true, terminal: true })
 
 const failure = (stdout: string): { readonly code: string; readonly message: string; readonly remediation: string } =>
   JSON.parse(stdout).error
@@ -92,9 +92,9 @@ describe("kiwi run at a terminal", () => {
   const agents: ReadonlyArray<readonly [string, CliOptions]> = [
     ["below a coding agent", { ...atTerminal("once"), env: { CLAUDECODE: "1" } }],
     ["in a tool's call", { ...atTerminal("once"), env: { KIWI_CALL: "c1" } }],
-    ["without a terminal", { typed: true, terminal: true }],
+    ["without a terminal", { terminalStdin: true, terminal: true }],
     ["from a pipe", { answers: ["once"], terminal: true }],
-    ["into a pipe", { answers: ["once"], typed: true }]
+    ["into a pipe", { answers: ["once"], terminalStdin: true }]
   ]
   for (const [where, options] of agents) {
     test(`asks nobody ${where}`, ({ asking }, cli) =>

@@ -15,11 +15,11 @@ export interface CliOptions {
   readonly stdin?: string
   /** Whether stdout and stderr are a terminal. */
   readonly terminal?: boolean
+  /** Whether stdin is one too, as a person's is. */
+  readonly terminalStdin?: boolean
   readonly columns?: number
   /** What a person answers on the controlling terminal; none without one. */
   readonly answers?: ReadonlyArray<string>
-  /** Whether stdin is a terminal too, as for a person who types. Default: no. */
-  readonly typed?: boolean
   readonly kernel?: Layer.Layer<KernelServices, HomeRefused | KernelOptionInvalid>
 }
 
@@ -82,7 +82,7 @@ export const runCli = (args: ReadonlyArray<string>, options: CliOptions = {}): E
     const shell = testShell({
       env: options.env ?? {},
       cwd: options.cwd ?? "/",
-      stdin: { isTerminal: options.typed ?? false },
+      stdin: { isTerminal: options.terminalStdin ?? false },
       stdout: pipe("stdout"),
       stderr: pipe("stderr")
     })
@@ -138,6 +138,14 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["client", "add"],
   ["client", "list"],
   ["client", "remove"],
+  ["permissions"],
+  ["permissions", "list"],
+  ["permissions", "allow"],
+  ["permissions", "ask"],
+  ["permissions", "deny"],
+  ["permissions", "remove"],
+  ["permissions", "check"],
+  ["permissions", "explain"],
   ["lockfile"],
   ["lockfile", "freeze"],
   ["lockfile", "validate"],

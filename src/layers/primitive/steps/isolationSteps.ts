@@ -20,8 +20,13 @@ interface Choice {
   readonly field: string | undefined
 }
 
+/** Others' code runs in a sandbox, whoever calls it. */
 const levelOf = ({ verified }: Facts<"verified">): Isolation =>
-  verified.every(({ by }) => by._tag === "System") ? "trusted" : "standard"
+  verified.some(({ by }) => by._tag === "Signer" && !isYours(by))
+    ? "sandboxed"
+    : verified.every(({ by }) => by._tag === "System")
+    ? "trusted"
+    : "standard"
 
 export const isolate = Effect.gen(function*() {
   const children = yield* ChildProcesses
@@ -57,7 +62,9 @@ export const isolate = Effect.gen(function*() {
     const isRequest = field !== undefined && primitive.tool.location.id !== "subprocess"
     if (needed === undefined) {
       const level = levelOf(facts)
-      if (primitive.tool.location.id !== "subprocess" || children.levels.has(level)) return { isolation: level }
+      // Only programs have engines, and a request of others' tools would need grants of hosts.
+      const isThere = primitive.tool.location.id === "subprocess" ? children.levels.has(level) : level !== "sandboxed"
+      if (isThere) return { isolation: level }
       return yield* blame(facts.chain, new SandboxUnavailable({ tool: leaf.tool.location.id, level }))
     }
     if (needed.by === "outbound") return { isolation: needed.level }

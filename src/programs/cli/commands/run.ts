@@ -58,7 +58,7 @@ const readParams = Effect.fnUntraced(function*(given: string) {
   return yield* invalid(text.trim(), `one JSON object, such as --params '{"a": 1, "b": 2}'`)
 })
 
-const paramsFlag = Flag.String("params").pipe(
+export const paramsFlag = Flag.String("params").pipe(
   Flag.withMetavar("JSON"),
   Flag.withDescription("The parameters as one JSON object; - reads it from stdin, @FILE from a file"),
   Flag.mapEffect(readParams),

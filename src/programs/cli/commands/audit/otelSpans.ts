@@ -112,7 +112,7 @@ export const makeSpans = () => {
         "kiwi.dry_run": dry_run === true ? "true" : undefined,
         "kiwi.outcome": result?.outcome ?? "unknown",
         "kiwi.rule": result?.rule,
-        "kiwi.approval": result?.approval,
+        "kiwi.approval": result?.approval?.id,
         "kiwi.isolation": result?.isolation,
         "kiwi.cost.micro_usd": result?.cost?.micro_usd,
         "error.type": result?.error?.code

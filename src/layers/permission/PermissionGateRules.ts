@@ -1,0 +1,214 @@
+// Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
+// decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
+// what is denied.
+import { Effect, Layer } from "effect"
+import type { Caller } from "../../services/call/Caller.ts"
+import type { Access } from "../../services/capability/Access.ts"
+import { showAccess } from "../../services/capability/Access.ts"
+import { safeLine } from "../../services/error/safeText.ts"
+import type { Action } from "../../services/permission/Action.ts"
+import { showAction } from "../../services/permission/Action.ts"
+import { offerFor } from "../../services/permission/offeredRule.ts"
+import type { Ask, Decision } from "../../services/permission/PermissionGate.ts"
+import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
+import type { RuleSource } from "../../services/permission/PermissionRules.ts"
+import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { RememberedRules } from "../../services/permission/RememberedRules.ts"
+import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
+import { showRule } from "../../services/permission/rule/Rule.ts"
+import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
+import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
+import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { accessesOf, queryOf } from "./ruleQuery.ts"
+import { makeSettle } from "./settleAsks.ts"
+import { askOf, neverAllowed, refused, shippedDefault, type Surroundings, type Verdict } from "./shippedDefault.ts"
+
+/** Possible while the rules cannot be read: it shows something, or a person confirms it. */
+const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign", "ChangeLocks"])
+
+/** "user:config/permissions.yaml:4" */
+export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefined ? `${file}:${line}` : `${file} ${id}`
+
+const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
+
+const strictness = ({ match, rule }: FoundRule): number =>
+  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
+
+/** The strictest rule, or undefined. Of equally strict ones, the first in the file. */
+export const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
+  let best: FoundRule | undefined
+  for (const one of found) {
+    const by = best === undefined ? 1 : strictness(one) - strictness(best)
+    if (by > 0 || (by === 0 && best !== undefined && one.line < best.line)) best = one
+  }
+  return best
+}
+
+/** What a rule says about an access. */
+export const verdictOf = (found: FoundRule, access: Access): Verdict => {
+  const { rule } = found
+  const name = nameOf(found)
+  const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
+  switch (strictness(found)) {
+    case 3:
+      return {
+        _tag: "Deny",
+        rule: name,
+        reason: `the rule "${shown(found)}" denies ${safeLine(showAccess(access))}${why}`,
+        hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
+      }
+    case 2: {
+      const offer = offerFor(access)
+      const unclear = found.match === "perhaps" ? `, and it cannot be told whether this is such a command` : ""
+      return {
+        _tag: "Ask",
+        rule: name,
+        reason: `the rule "${shown(found)}" is about it${unclear}${why}`,
+        ...(offer === undefined || found.match === "perhaps" ? {} : { offer: `allow: ${offer}` })
+      }
+    }
+    default:
+      return { _tag: "Allow", rule: name }
+  }
+}
+
+const unusableRules = (action: Action, { file, unusable }: RuleSource) =>
+  new PermissionDenied({
+    what: showAction(action),
+    rule: "unusable-rules",
+    reason: `the permission rules cannot be used, so nothing is allowed: ${file}, line ${unusable?.line ?? 1}: ${
+      safeLine(unusable?.issue ?? "", 300)
+    }`,
+    hint: unusable?.hint ?? "kiwi permissions check"
+  })
+
+const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
+
+/** What one source says about an access. */
+interface Spoken {
+  readonly narrows: boolean
+  readonly found: ReadonlyArray<FoundRule>
+}
+
+/** Decides one access by the rules of all sources, and by the default. */
+export const makeJudge = Effect.gen(function*() {
+  const { levels } = yield* ChildProcesses
+  const { validate } = yield* SchemaValidator
+  const { home, verified } = yield* KiwiHome
+  const { cwd } = yield* Workspace
+  const around: Surroundings = {
+    root: cwd,
+    closed: cwd.startsWith(`${home}/`) ? [verified] : [home],
+    sandboxed: levels.has("sandboxed")
+  }
+
+  /** Whether the call's parameters are as the rule says. What cannot be checked restricts, and allows nothing. */
+  const fits = Effect.fnUntraced(function*({ rule }: FoundRule, access: Access) {
+    if (rule.parameters === undefined) return true
+    const given = access._tag === "Tool" ? access.parameters : undefined
+    const restricts = rule.outcome !== "allow"
+    if (given === undefined) return false
+    for (const [name, schema] of Object.entries(rule.parameters)) {
+      const value = Object.hasOwn(given, name) ? given[name] : undefined
+      if (value === undefined) return false
+      const issues = yield* validate({
+        schema: { type: "object", properties: { [name]: schema } },
+        what: "parameters of a rule",
+        value: { [name]: value },
+        closed: false,
+        origin: { _tag: "foreign" }
+      }).pipe(Effect.map((checked) => checked.issues.length), Effect.orElseSucceed(() => restricts ? 0 : 1))
+      if (issues > 0) return false
+    }
+    return true
+  })
+
+  const judge = (
+    sources: ReadonlyArray<RuleSource>,
+    query: RuleQuery,
+    action: Action,
+    access: Access
+  ): Verdict | Effect.Effect<Verdict> => {
+    const never = neverAllowed(action, access, around)
+    if (never !== undefined) return never
+    const all: Array<Spoken> = []
+    let conditional = false
+    for (const { narrows, rules } of sources) {
+      const found = rules.find(query, access)
+      if (found.length === 0) continue
+      all.push({ narrows, found })
+      conditional ||= found.some(({ rule }) => rule.parameters !== undefined)
+    }
+    const decideOn = (spoken: ReadonlyArray<Spoken>): Verdict => {
+      let best: FoundRule | undefined
+      let byAccepted = false
+      for (const { found, narrows } of spoken) {
+        const one = strictest(found)
+        if (one === undefined) continue
+        byAccepted ||= !narrows
+        if (best === undefined || strictness(one) > strictness(best)) best = one
+      }
+      const own = byAccepted ? undefined : shippedDefault(action, access, around)
+      if (best === undefined) return own ?? shippedDefault(action, access, around)
+      const verdict = verdictOf(best, access)
+      return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
+    }
+    return conditional
+      ? Effect.map(
+        Effect.forEach(
+          all,
+          ({ found, narrows }) =>
+            Effect.map(Effect.filter(found, (one) => fits(one, access)), (fitting) => ({ narrows, found: fitting }))
+        ),
+        decideOn
+      )
+      : decideOn(all)
+  }
+
+  return { around, judge }
+})
+
+export const make = Effect.gen(function*() {
+  const { current } = yield* PermissionRules
+  const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
+  const { around, judge } = yield* makeJudge
+  const settle = makeSettle({ home: userHome })
+
+  const decide = Effect.fnUntraced(function*(caller: Caller, action: Action) {
+    const sources = yield* current
+    const unusable = sources.find((source) => source.unusable !== undefined)
+    if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
+    const accesses = accessesOf(action)
+    const query = queryOf(caller, action, accesses, around.root)
+    const rules = new Set<string>()
+    const asks: Array<Ask> = []
+    for (const access of accesses) {
+      const decided = judge(sources, query, action, access)
+      const verdict = Effect.isEffect(decided) ? yield* decided : decided
+      if (verdict._tag === "Deny") return yield* refused(action, verdict)
+      rules.add(verdict.rule)
+      if (verdict._tag === "Ask") asks.push(askOf(verdict, access))
+    }
+    const rule = [...rules].slice(0, 5).join(", ")
+    if (asks.length === 0) return { rule, asks } satisfies Decision as Decision
+    const settled = settle(yield* remembered.current, caller, query, asks)
+    const never = settled.never
+    if (never !== undefined) return yield* refused(action, verdictOfNever(never.rule, never.access))
+    const by = settled.by.map(nameOf)
+    return { rule: [rule, ...new Set(by)].join(", "), asks: settled.asks } satisfies Decision as Decision
+  })
+
+  return PermissionGate.of({ decide })
+})
+
+const verdictOfNever = (found: FoundRule, access: Access): Extract<Verdict, { readonly _tag: "Deny" }> => ({
+  _tag: "Deny",
+  rule: nameOf(found),
+  reason: `a person answered "never" to ${safeLine(showAccess(access))}`,
+  hint: `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id ?? ""}`
+})
+
+export const layer = Layer.effect(PermissionGate, make)

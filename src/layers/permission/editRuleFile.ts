@@ -1,0 +1,58 @@
+// Adds and removes rules in the text of a `permissions.yaml`. Everything else stays as it is, comments included.
+import { Effect, Result } from "effect"
+import { safeLine } from "../../services/error/safeText.ts"
+import { RuleRefused, RulesInvalid } from "../../services/permission/PermissionErrors.ts"
+import type { RuleContext, RuleEntry } from "../../services/permission/rule/Rule.ts"
+import { makeRule } from "../../services/permission/rule/Rule.ts"
+import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
+import { sentenceOf } from "../../services/workspace/controlYaml.ts"
+
+const head = "# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.\n"
+
+/** The rules of a text, which has to be valid. */
+export const rulesOf = (file: string, before: Uint8Array | undefined, context: RuleContext) =>
+  before === undefined ?
+    Effect.succeed([]) :
+    Effect.mapError(parseRuleFile(before, context), ({ issues: [issue] }) =>
+      new RulesInvalid({ file, line: issue.line, issue: sentenceOf(issue) }))
+
+/** The new text. */
+export const addRule = Effect.fnUntraced(function*(
+  file: string,
+  before: Uint8Array | undefined,
+  entry: RuleEntry,
+  context: RuleContext
+) {
+  const { Document, isSeq, parseDocument } = yield* Effect.promise(() => import("yaml"))
+  const rule = makeRule(entry, context)
+  if (Result.isFailure(rule)) {
+    const typed = entry.allow ?? entry.ask ?? entry.deny ?? ""
+    return yield* new RuleRefused({ rule: safeLine(JSON.stringify(typed), 300), issue: rule.failure.issue })
+  }
+  yield* rulesOf(file, before, context)
+  if (before === undefined) return head + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
+  const document = parseDocument(new TextDecoder().decode(before))
+  const list = document.get("rules")
+  if (isSeq(list)) list.add(document.createNode(entry))
+  else if (document.contents === null) {
+    return new TextDecoder().decode(before) + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
+  } else document.set("rules", [entry])
+  return document.toString({ lineWidth: 0 })
+})
+
+/** The new text without the rule that begins in this line. Undefined if none does. */
+export const removeRule = Effect.fnUntraced(function*(
+  file: string,
+  before: Uint8Array | undefined,
+  line: number,
+  context: RuleContext
+) {
+  const { isSeq, parseDocument } = yield* Effect.promise(() => import("yaml"))
+  const index = (yield* rulesOf(file, before, context)).findIndex((one) => one.line === line)
+  if (before === undefined || index < 0) return undefined
+  const document = parseDocument(new TextDecoder().decode(before))
+  const list = document.get("rules")
+  if (!isSeq(list)) return undefined
+  list.delete(index)
+  return document.toString({ lineWidth: 0 })
+})

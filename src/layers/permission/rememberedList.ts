@@ -1,0 +1,20 @@
+// How a list of remembered rules changes, in every backend.
+import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
+
+/** A rule with a known id replaces that one. */
+export const withAdded = (
+  known: ReadonlyArray<RememberedRule>,
+  added: ReadonlyArray<RememberedRule>
+): ReadonlyArray<RememberedRule> => {
+  const byId = new Map(known.map((rule) => [rule.id, rule]))
+  for (const rule of added) {
+    byId.delete(rule.id)
+    byId.set(rule.id, rule)
+  }
+  return [...byId.values()]
+}
+
+export const splitRemoved = (known: ReadonlyArray<RememberedRule>, ids: ReadonlyArray<string>) => {
+  const gone = new Set(ids)
+  return { kept: known.filter(({ id }) => !gone.has(id)), removed: known.filter(({ id }) => gone.has(id)) }
+}

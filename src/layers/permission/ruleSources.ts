@@ -1,0 +1,80 @@
+// Reads texts of rules as sources: shared by both backends of PermissionRules.
+import { Effect, Result } from "effect"
+import type { RuleSource } from "../../services/permission/PermissionRules.ts"
+import type { RuleContext } from "../../services/permission/rule/Rule.ts"
+import type { LinedRule } from "../../services/permission/rule/ruleFile.ts"
+import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
+import { RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
+import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { type ControlInvalid, sentenceOf } from "../../services/workspace/controlYaml.ts"
+
+export const projectRulesPath = ".ai/config/permissions.yaml"
+export const userRulesPath = "config/permissions.yaml"
+export const userRulesFile = `user:${userRulesPath}`
+export const projectRulesFile = `project:${userRulesPath}`
+
+const none = new RuleIndex([])
+
+const unusable = (file: string, line: number, issue: string, hint: string): RuleSource => ({
+  file,
+  rules: none,
+  narrows: false,
+  ignored: 0,
+  unusable: { line, issue, hint }
+})
+
+/** Where nothing can be read. */
+export const unreadable = (file: string, issue: string): RuleSource =>
+  unusable(file, 1, issue, "Make it a file that you can read, or remove it")
+
+export const makeReadSource = (context: RuleContext) => {
+  const last = new Map<string, { readonly bytes: Uint8Array; readonly source: RuleSource }>()
+
+  const sourceOf = (
+    file: string,
+    narrow: boolean,
+    parsed: Result.Result<ReadonlyArray<LinedRule>, ControlInvalid>
+  ): RuleSource => {
+    if (Result.isFailure(parsed)) {
+      const [issue] = parsed.failure.issues
+      // Nobody has accepted a text that only narrows, so no word of it is quoted.
+      const said = narrow ? "this line is no rule, and nobody has accepted this file as it is" : sentenceOf(issue)
+      return unusable(file, issue.line, said, "kiwi permissions check")
+    }
+    const held = narrow ? parsed.success.filter(({ rule }) => rule.outcome !== "allow") : parsed.success
+    return {
+      file,
+      rules: new RuleIndex(held.map(({ line, rule }) => ({ rule, line, file }))),
+      narrows: narrow,
+      ignored: parsed.success.length - held.length,
+      unusable: undefined
+    }
+  }
+
+  /** `narrow`: its rules that allow do not count. The last text of each slot is not parsed again. */
+  return Effect.fnUntraced(function*(slot: string, bytes: Uint8Array, file: string, narrow: boolean) {
+    const known = last.get(slot)
+    if (known !== undefined && Buffer.compare(known.bytes, bytes) === 0) return known.source
+    const source = sourceOf(file, narrow, yield* Effect.result(parseRuleFile(bytes, context)))
+    last.set(slot, { bytes, source })
+    return source
+  })
+}
+
+/** The project's file: as it was accepted, or what it narrows. */
+export const readProjectRules = Effect.fnUntraced(function*(
+  trust: ProjectTrust["Service"],
+  read: ReturnType<typeof makeReadSource>
+) {
+  const accepted = yield* trust.readControl(projectRulesPath)
+  if (accepted !== undefined) return [yield* read("project", accepted, projectRulesFile, false)]
+  const narrowing = yield* Effect.result(trust.readNarrowing(projectRulesPath))
+  if (Result.isFailure(narrowing)) {
+    const { reason, remediation } = narrowing.failure
+    return [unusable(projectRulesFile, 1, reason, remediation ?? "kiwi trust project")]
+  }
+  return yield* Effect.forEach(
+    narrowing.success,
+    (text, index) => read(`narrowing ${index}`, text, projectRulesFile, true)
+  )
+})

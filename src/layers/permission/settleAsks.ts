@@ -1,0 +1,58 @@
+// Which questions a person's earlier answers settle.
+import { Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import type { Caller } from "../../services/call/Caller.ts"
+import type { Access } from "../../services/capability/Access.ts"
+import type { Ask } from "../../services/permission/PermissionGate.ts"
+import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
+import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
+import { parseRuleLine, type Rule, type RuleContext } from "../../services/permission/rule/Rule.ts"
+import { type FoundRule, RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
+
+interface Settled {
+  /** What still has to be asked. */
+  readonly asks: ReadonlyArray<Ask>
+  /** The rules that settled the others. */
+  readonly by: ReadonlyArray<FoundRule>
+  /** An answer `never` that is about one of them. */
+  readonly never: { readonly rule: FoundRule; readonly access: Access } | undefined
+}
+
+const appliesTo = ({ client, session }: RememberedRule, caller: Caller): boolean =>
+  client === caller.client && (session === undefined || session === caller.session)
+
+export const makeSettle = (context: RuleContext) => {
+  const parsed = new BoundedMap<string, Rule | undefined>(10_000)
+  const parse = (line: string): Rule | undefined => {
+    const known = parsed.get(line)
+    if (known !== undefined) return known
+    const rule = Result.getOrUndefined(parseRuleLine(line, context))
+    parsed.set(line, rule)
+    return rule
+  }
+
+  return (
+    remembered: ReadonlyArray<RememberedRule>,
+    caller: Caller,
+    query: RuleQuery,
+    asks: ReadonlyArray<Ask>
+  ): Settled => {
+    const index = new RuleIndex(
+      remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
+        const rule = parse(line)
+        return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
+      })
+    )
+    const open: Array<Ask> = []
+    const by: Array<FoundRule> = []
+    for (const ask of asks) {
+      const found = index.find(query, ask.access)
+      const no = found.find(({ match, rule }) => rule.outcome === "deny" && match === "yes")
+      if (no !== undefined) return { asks, by, never: { rule: no, access: ask.access } }
+      const yes = found.find(({ rule }) => rule.outcome === "allow")
+      if (yes === undefined) open.push(ask)
+      else by.push(yes)
+    }
+    return { asks: open, by, never: undefined }
+  }
+}

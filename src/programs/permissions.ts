@@ -1,0 +1,288 @@
+// Permissions: what the rules are, changing them, and which of them decides. Changing is an act of a person, who sees the
+// difference first.
+import { Effect, Option, Predicate, Result, TextDiff } from "effect"
+import type { Schema } from "effect"
+import { sha256 } from "../layers/identity/sha256.ts"
+import { addRule, removeRule } from "../layers/permission/editRuleFile.ts"
+import { makeJudge, nameOf } from "../layers/permission/PermissionGateRules.ts"
+import { accessesOf, queryOf } from "../layers/permission/ruleQuery.ts"
+import { projectRulesFile, projectRulesPath, userRulesFile, userRulesPath } from "../layers/permission/ruleSources.ts"
+import type { Caller } from "../services/call/Caller.ts"
+import type { Access } from "../services/capability/Access.ts"
+import { showAccess } from "../services/capability/Access.ts"
+import { safeLine } from "../services/error/safeText.ts"
+import { ReadRefused, SafeFiles } from "../services/files/SafeFiles.ts"
+import { lineEdits } from "../services/integrity/SigningPlan.ts"
+import { RuleRefused } from "../services/permission/PermissionErrors.ts"
+import { PermissionRules } from "../services/permission/PermissionRules.ts"
+import type { RememberedRule } from "../services/permission/RememberedRules.ts"
+import { RememberedRules } from "../services/permission/RememberedRules.ts"
+import type { Outcome, RuleEntry } from "../services/permission/rule/Rule.ts"
+import { showRule } from "../services/permission/rule/Rule.ts"
+import { parseRuleFile } from "../services/permission/rule/ruleFile.ts"
+import { shadowed } from "../services/permission/rule/shadowed.ts"
+import { Primitives } from "../services/primitive/Primitive.ts"
+import { ToolProxy } from "../services/proxy/ToolProxy.ts"
+import { shellWord } from "../services/text/shellWord.ts"
+import type { HumanRequest } from "../services/trust/HumanAct.ts"
+import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
+import { maxControlBytes, sentenceOf } from "../services/workspace/controlYaml.ts"
+import { KiwiHome } from "../services/workspace/KiwiHome.ts"
+import { Workspace } from "../services/workspace/Workspace.ts"
+import { asHuman } from "./humanAct.ts"
+
+export type RuleTier = "user" | "project"
+
+export interface ListedRule {
+  /** What `kiwi permissions remove` takes: "user:4", "project:4", or a remembered rule's own. */
+  readonly id: string
+  readonly rule: string
+  readonly reason?: string
+}
+
+export interface ListedRules {
+  readonly rules: ReadonlyArray<ListedRule>
+  readonly remembered: ReadonlyArray<RememberedRule>
+  readonly problems: ReadonlyArray<RuleProblem>
+}
+
+export interface RuleProblem {
+  readonly file: string
+  readonly line: number
+  readonly issue: string
+  readonly hint: string
+  /** Nothing is allowed until it is fixed. */
+  readonly fatal: boolean
+}
+
+const ignoredProblem = (file: string, count: number): RuleProblem => ({
+  file,
+  line: 1,
+  issue: `${count} ${
+    count === 1 ? "rule that allows does" : "rules that allow do"
+  } not count, since nobody has accepted this file as it is`,
+  hint: "kiwi trust project",
+  fatal: false
+})
+
+export const listRules = Effect.fn("listRules")(function*() {
+  const sources = yield* (yield* PermissionRules).current
+  const remembered = yield* (yield* RememberedRules).current
+  const problems = sources.flatMap(({ file, ignored, unusable }): ReadonlyArray<RuleProblem> => [
+    ...(unusable === undefined ? [] : [{ file, ...unusable, fatal: true }]),
+    ...(ignored === 0 ? [] : [ignoredProblem(file, ignored)])
+  ])
+  const rules = sources.flatMap(({ file, rules: { rules: placed } }) =>
+    placed.map(({ line, rule }): ListedRule => ({
+      id: `${file === userRulesFile ? "user" : "project"}:${line}`,
+      rule: showRule(rule),
+      ...(rule.reason === undefined ? {} : { reason: rule.reason })
+    }))
+  )
+  return { rules, remembered, problems } satisfies ListedRules as ListedRules
+})
+
+const placeOf = Effect.fnUntraced(function*(tier: RuleTier) {
+  const { userSpace } = yield* KiwiHome
+  if (tier === "user") return { root: userSpace, path: userRulesPath, file: userRulesFile }
+  const { project } = yield* Workspace
+  const { root } = yield* Effect.fromOption(project).pipe(
+    Effect.mapError(() => new ProjectRestricted({ reason: noProject, remedy: "kiwi init" }))
+  )
+  return { root, path: projectRulesPath, file: projectRulesFile }
+})
+
+const readAt = Effect.fnUntraced(function*(root: string, path: string) {
+  const files = yield* SafeFiles
+  return yield* files.read(root, path, { maxBytes: maxControlBytes, own: true })
+})
+
+/** Shows the difference to a person, and writes the file if they agree. */
+const edit = Effect.fnUntraced(function*<E, R>(
+  { command, tier, title }: { readonly tier: RuleTier; readonly title: string; readonly command: string },
+  caller: Caller,
+  change: (file: string, before: Uint8Array | undefined) => Effect.Effect<string, E, R>
+) {
+  const files = yield* SafeFiles
+  const trust = yield* ProjectTrust
+  const { file, path, root } = yield* placeOf(tier)
+  const before = yield* readAt(root, path)
+  const text = yield* change(file, before)
+  const after = new TextEncoder().encode(text)
+  const request: HumanRequest = {
+    kind: "permissions",
+    title,
+    details: `${file}:\n\n${TextDiff.unified(lineEdits(new TextDecoder().decode(before), text)).trimEnd()}`,
+    digest: sha256(JSON.stringify([root, path, text])),
+    command
+  }
+  const accepted = yield* asHuman(request, caller, () =>
+    Effect.gen(function*() {
+      const now = yield* readAt(root, path)
+      if (Buffer.compare(now ?? new Uint8Array(), before ?? new Uint8Array()) !== 0) {
+        return yield* new ReadRefused({ path, issue: "io", detail: "it has changed since it was shown" })
+      }
+      yield* files.write(root, path, after, tier === "user" ? { mode: 0o600 } : {})
+      return tier === "user" || (yield* trust.renew(path, { before, after }))
+    }))
+  return { file, accepted }
+})
+
+export interface AddRuleInput {
+  readonly outcome: Outcome
+  /** "fs.write(src/**)" */
+  readonly rule: string
+  readonly tier: RuleTier
+  readonly conditions: Pick<RuleEntry, "caller" | "signer" | "reason">
+}
+
+const flags = ({ conditions, tier }: AddRuleInput): string =>
+  [
+    ...(tier === "project" ? ["--tier project"] : []),
+    ...Object.entries(conditions).flatMap(([name, value]) =>
+      typeof value === "string" ? [`--${name} ${shellWord(value)}`] : []
+    )
+  ].map((flag) => ` ${flag}`).join("")
+
+/** Adds a rule to the user's file or to the project's. */
+export const addPermission = Effect.fn("addPermission")(function*(input: AddRuleInput, caller: Caller) {
+  const { userHome } = yield* KiwiHome
+  const { conditions, outcome, rule, tier } = input
+  const entry: RuleEntry = { [outcome]: rule, ...conditions }
+  return yield* edit(
+    {
+      tier,
+      title: `Add the rule ${outcome}: ${safeLine(rule)}`,
+      command: `kiwi permissions ${outcome} ${shellWord(rule)}${flags(input)}`
+    },
+    caller,
+    (file, before) => addRule(file, before, entry, { home: userHome })
+  )
+})
+
+const unknownRule = (id: string) =>
+  new RuleRefused({
+    rule: safeLine(JSON.stringify(id), 120),
+    issue: "is not the id of a rule",
+    hint: "kiwi permissions list shows every rule with its id"
+  })
+
+/** Removes a rule of a file, or a remembered one. Returns the rule. */
+export const removePermission = Effect.fn("removePermission")(function*(id: string, caller: Caller) {
+  const { userHome } = yield* KiwiHome
+  const command = `kiwi permissions remove ${shellWord(id)}`
+  const inFile = /^(user|project):(\d{1,7})$/.exec(id)
+  if (inFile !== null) {
+    const tier = inFile[1] === "user" ? "user" : "project"
+    return yield* edit(
+      { tier, title: `Remove the rule ${id}`, command },
+      caller,
+      (file, before) =>
+        Effect.filterOrFail(
+          removeRule(file, before, Number(inFile[2]), { home: userHome }),
+          Predicate.isNotUndefined,
+          () => unknownRule(id)
+        )
+    )
+  }
+  const remembered = yield* RememberedRules
+  const known = (yield* remembered.current).find((one) => one.id === id)
+  if (known === undefined) return yield* unknownRule(id)
+  const request: HumanRequest = {
+    kind: "permissions",
+    title: `Forget the answer ${id}`,
+    details: `${known.rule}\nfor ${known.client}, ${known.by}, ${known.at}`,
+    digest: sha256(JSON.stringify(["forget", known])),
+    command
+  }
+  yield* asHuman(request, caller, () => remembered.remove([id]))
+  return { file: "remembered", accepted: true }
+})
+
+/** Everything that is wrong with both files, as they are. */
+export const checkPermissions = Effect.fn("checkPermissions")(function*() {
+  const { userHome } = yield* KiwiHome
+  const { project } = yield* Workspace
+  const problems: Array<RuleProblem> = []
+  for (const tier of ["user", "project"] as const) {
+    if (tier === "project" && Option.isNone(project)) continue
+    const { file, path, root } = yield* placeOf(tier)
+    const bytes = yield* readAt(root, path)
+    if (bytes === undefined) continue
+    const parsed = yield* Effect.result(parseRuleFile(bytes, { home: userHome }))
+    if (Result.isFailure(parsed)) {
+      problems.push(...parsed.failure.issues.map((issue) => ({
+        file,
+        line: issue.line,
+        issue: sentenceOf(issue),
+        hint: "Until it is corrected, nothing but looking is allowed",
+        fatal: true
+      })))
+      continue
+    }
+    problems.push(
+      ...shadowed(parsed.success).map(({ hint, issue, line }) => ({ file, line, issue, hint, fatal: false }))
+    )
+  }
+  const { problems: now } = yield* listRules()
+  const known = new Set(problems.map(({ file, line }) => `${file}:${line}`))
+  return [...problems, ...now.filter(({ file, line }) => !known.has(`${file}:${line}`))]
+})
+
+export interface ExplainedAccess {
+  readonly access: string
+  readonly outcome: "allow" | "ask" | "deny"
+  /** The rule that decides. */
+  readonly rule: string
+  readonly reason?: string
+  readonly hint?: string
+  /** The rules that speak about it. */
+  readonly speaks: ReadonlyArray<{ readonly id: string; readonly rule: string; readonly decides: boolean }>
+}
+
+const outcomeNames = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
+
+/** Which rule decides about each access of a call, and which others speak. Nothing runs. */
+export const explainPermissions = Effect.fn("explainPermissions")(
+  function*(item: string, parameters: Schema.JsonObject, caller: Caller) {
+    const proxy = yield* ToolProxy
+    const primitives = yield* Primitives
+    const sources = yield* (yield* PermissionRules).current
+    const { around, judge } = yield* makeJudge
+    const { blocked, resolved, verified } = yield* proxy.trace(caller, { item })
+    if (resolved === undefined || verified.length === 0) {
+      return yield* blocked?.error ?? new RuleRefused({ rule: safeLine(item), issue: "is no tool" })
+    }
+    const { chain } = resolved
+    const { id } = chain.leaf.tool.location
+    const touched = yield* primitives.accesses(chain.primitive.tool.location.id, {
+      tool: id,
+      caller,
+      config: chain.config,
+      parameters
+    })
+    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, parameters }
+    const action = { _tag: "Run", chain, verified, accesses: [own, ...touched] } as const
+    const query = queryOf(caller, action, action.accesses, around.root)
+    return yield* Effect.forEach(
+      accessesOf(action),
+      Effect.fnUntraced(function*(access) {
+        const judged = judge(sources, query, action, access)
+        const verdict = Effect.isEffect(judged) ? yield* judged : judged
+        const speaks = sources.flatMap(({ rules }) => rules.find(query, access)).map((found) => ({
+          id: nameOf(found),
+          rule: showRule(found.rule),
+          decides: nameOf(found) === verdict.rule
+        }))
+        return {
+          access: showAccess(access),
+          outcome: outcomeNames[verdict._tag],
+          rule: verdict.rule,
+          ...(verdict._tag === "Allow" ? {} : { reason: verdict.reason }),
+          ...(verdict._tag === "Deny" ? { hint: verdict.hint } : {}),
+          speaks
+        } satisfies ExplainedAccess as ExplainedAccess
+      })
+    )
+  }
+)

@@ -1,0 +1,84 @@
+// Names that no rule makes writable, since they decide what runs later or what Kiwi believes; and files of a project
+// that are readable only by a rule that names them. Compared folded, at any depth.
+import { foldName, matchesName, segmentsOf } from "./rule/pathPattern.ts"
+
+const unwritable = new Set([
+  ".ai",
+  ".git",
+  "git~1",
+  ".mcp.json",
+  ".claude",
+  ".cursor",
+  ".vscode",
+  ".envrc",
+  // Shell start-up files.
+  ".bash_aliases",
+  ".bash_login",
+  ".bash_logout",
+  ".bash_profile",
+  ".bashrc",
+  ".cshrc",
+  ".kshrc",
+  ".login",
+  ".logout",
+  ".mkshrc",
+  ".profile",
+  ".tcshrc",
+  ".zlogin",
+  ".zlogout",
+  ".zprofile",
+  ".zshenv",
+  ".zshrc",
+  "config.fish"
+])
+
+const foldedNames = (path: string): ReadonlyArray<string> => segmentsOf(path).map(foldName)
+
+/** The name in the path that makes it unwritable: ".git". */
+export const protectedName = (path: string): string | undefined => {
+  const names = foldedNames(path)
+  const found = names.find((name) => unwritable.has(name))
+  if (found !== undefined) return found
+  return names.some((name, index) => name === "fish" && names[index + 1] === "conf.d") ? "fish/conf.d" : undefined
+}
+
+const secretFiles = [
+  ".env*",
+  "*.pem",
+  "*.key",
+  "*.p8",
+  "*.p12",
+  "*.pfx",
+  "*.jks",
+  "*.keystore",
+  "*.kdbx",
+  "*.ppk",
+  "id_rsa",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
+  ".netrc",
+  "_netrc",
+  ".pgpass",
+  ".pypirc",
+  ".npmrc",
+  ".git-credentials",
+  ".htpasswd",
+  ".dockercfg"
+]
+const secretFolders = new Set([".ssh", ".gnupg", ".aws"])
+
+/** Why reading the file of a project needs a rule that allows it: "it may contain secrets". */
+export const guardedRead = (path: string): string | undefined => {
+  const names = foldedNames(path)
+  const last = names.at(-1) ?? ""
+  if (secretFiles.some((pattern) => matchesName(pattern, last)) || names.some((name) => secretFolders.has(name))) {
+    return "it may contain secrets"
+  }
+  const git = names.findIndex((name) => name === ".git" || name === "git~1")
+  if (git >= 0 && (last === "config" || last === "config.worktree" || last === "credentials")) {
+    return "git keeps credentials in it"
+  }
+  const ai = names.indexOf(".ai")
+  return ai >= 0 && names[ai + 1] === "logs" ? "it has the audit of other calls" : undefined
+}

@@ -1,0 +1,46 @@
+// The narrowest rule that a person may be offered for an access, as the line after "allow: ". Undefined if no rule can
+// name it, or if it would be too wide: an interpreter, a shell or a network client alone.
+import { Result } from "effect"
+import type { Access } from "../capability/Access.ts"
+import { showPattern } from "./command/CommandPattern.ts"
+import { suggestPattern } from "./command/suggestPattern.ts"
+import { hostAsPattern, parseHostPattern } from "./rule/hostPattern.ts"
+import { asCommand } from "./rule/matchRule.ts"
+import { asPattern } from "./rule/pathPattern.ts"
+
+/** A scope as a part of a list in a line. */
+const inList = (scope: string): string => /[,"]|^\s|\s$/.test(scope) ? JSON.stringify(scope) : scope
+
+/** A rule for exactly this. */
+export const ruleFor = (access: Access): string | undefined => {
+  switch (access._tag) {
+    case "Path": {
+      const pattern = access.path === "." ? "**" : asPattern(access.path)
+      return pattern === undefined ? undefined : `${access.capability}(${inList(pattern)})`
+    }
+    case "Command": {
+      const command = asCommand(access)
+      const pattern = command === undefined ? undefined : suggestPattern(command)
+      return pattern === undefined ? undefined : `process.exec(${showPattern(pattern)})`
+    }
+    case "Host": {
+      const pattern = hostAsPattern(access.host, access.port)
+      return Result.isFailure(parseHostPattern(pattern)) ? undefined : `net.http(${pattern})`
+    }
+    case "Secret":
+      return /^[A-Za-z0-9_.-]{1,128}$/.test(access.name) ? `secret.use(${access.name})` : undefined
+    case "Tool":
+      return access.id
+    case "Plain":
+      return access.capability
+  }
+}
+
+/** What an answer may make of an access that a rule asks about: a file's folder, or the file at the project's root. */
+export const offerFor = (access: Access): string | undefined => {
+  if (access._tag === "Tool" || access._tag === "Plain") return undefined
+  if (access._tag !== "Path") return ruleFor(access)
+  const folder = access.path.slice(0, access.path.lastIndexOf("/") + 1)
+  const inside = folder === "" || folder === "/" ? undefined : asPattern(folder)
+  return inside === undefined ? ruleFor(access) : `${access.capability}(${inList(`${inside}**`)})`
+}

@@ -1,0 +1,413 @@
+// One permission rule: whether it allows, asks or denies, what it is about, and for which calls it holds.
+import { Result, Schema } from "effect"
+import { nearest } from "../../schema/schemaIssues.ts"
+import { type CommandPattern, parsePattern, parsePatterns, whyNeverAllowed } from "../command/CommandPattern.ts"
+import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
+import { matchesName, parsePathPattern, type PathPattern } from "./pathPattern.ts"
+
+export const outcomes = ["allow", "ask", "deny"] as const
+export type Outcome = typeof outcomes[number]
+
+/** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
+export const scopedKinds = ["Command", "Host", "Path", "Secret"] as const
+export type ScopedKind = typeof scopedKinds[number]
+
+export interface Scopes {
+  readonly Command?: ReadonlyArray<CommandPattern>
+  readonly Host?: ReadonlyArray<HostPattern>
+  readonly Path?: ReadonlyArray<PathPattern>
+  /** Names, with `*`. */
+  readonly Secret?: ReadonlyArray<string>
+}
+
+export interface Rule {
+  readonly outcome: Outcome
+  /** What it is about, as one line: "fs.write(src/**)". Author's words: escape it for a person. */
+  readonly subject: string
+  /** "fs.write", "kiwi.search", "kiwi.*". Undefined: the tool itself or, with scopes, whatever it touches. */
+  readonly capability: string | undefined
+  /** The tool that is run, or through which the access is made: an id, or `category/id` or `source/id`; with `*`. */
+  readonly tool: string | undefined
+  /** Undefined: every scope. */
+  readonly scopes: Scopes | undefined
+  /** Names of callers, with `*`. */
+  readonly caller: ReadonlyArray<string> | undefined
+  readonly action: ReadonlyArray<ActionName> | undefined
+  /** JSON Schemas by the name of the parameter. */
+  readonly parameters: Readonly<Record<string, Schema.JsonObject>> | undefined
+  readonly tier: ReadonlyArray<"project" | "user" | "system"> | undefined
+  /** "you", a key id, or the name that you gave a signer. */
+  readonly signer: ReadonlyArray<string> | undefined
+  /** Digests of the tool or its chain. */
+  readonly digest: ReadonlyArray<string> | undefined
+  /** For the person who is asked, or whose agent is refused. */
+  readonly reason: string | undefined
+}
+
+/** The names by which rules call actions. */
+export const actionNames = [
+  "run",
+  "use-secret",
+  "copy",
+  "follow",
+  "search",
+  "load",
+  "read-output",
+  "help",
+  "sign",
+  "sync-packages",
+  "change-locks"
+] as const
+export type ActionName = typeof actionNames[number]
+
+const oneOrMany = <S extends Schema.ConstraintDecoder<string>>(item: S) =>
+  Schema.Union([item, Schema.NonEmptyArray(item)]).annotate({ message: "must be one or a list of them" })
+
+const Text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1_024))
+const Patterns = oneOrMany(Text)
+const Subject = Schema.Union([Text, Schema.Null]).annotate({
+  message: "must be a line such as fs.write(src/**), or empty where tool or capability says what it is about"
+})
+
+/** A rule as it is written. Exactly one of `allow`, `ask` and `deny` is set. */
+export const RuleEntry = Schema.Struct({
+  allow: Schema.optionalKey(Subject),
+  ask: Schema.optionalKey(Subject),
+  deny: Schema.optionalKey(Subject),
+  caller: Schema.optionalKey(Patterns),
+  action: Schema.optionalKey(oneOrMany(Schema.Literals(actionNames))),
+  tool: Schema.optionalKey(Text),
+  capability: Schema.optionalKey(Text),
+  paths: Schema.optionalKey(Patterns),
+  commands: Schema.optionalKey(Patterns),
+  hosts: Schema.optionalKey(Patterns),
+  names: Schema.optionalKey(Patterns),
+  parameters: Schema.optionalKey(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json))),
+  tier: Schema.optionalKey(oneOrMany(Schema.Literals(["project", "user", "system"]))),
+  signer: Schema.optionalKey(Patterns),
+  digest: Schema.optionalKey(oneOrMany(Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)))),
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(300)))
+})
+export type RuleEntry = typeof RuleEntry.Type
+
+/** What is wrong with a rule: the key of the entry, and the text after it: "must be …". Quotes nothing of the rule. */
+export interface RuleIssue {
+  readonly key: string
+  readonly issue: string
+}
+
+const fsCapabilities = ["fs.read", "fs.write", "fs.delete"]
+const kindOf: Readonly<Record<string, ScopedKind>> = {
+  "fs.read": "Path",
+  "fs.write": "Path",
+  "fs.delete": "Path",
+  "process.exec": "Command",
+  "net.http": "Host",
+  "secret.use": "Secret"
+}
+const plainCapabilities = [
+  "kiwi.search",
+  "kiwi.load",
+  "kiwi.output",
+  "kiwi.help",
+  "kiwi.follow",
+  "kiwi.sign",
+  "kiwi.sync",
+  "kiwi.lock",
+  "kiwi.execute",
+  "kiwi.write",
+  "kiwi.*",
+  "spawn.thread"
+]
+const capabilities = [...Object.keys(kindOf), ...plainCapabilities]
+
+/** First words of capabilities, which no tool is named by in a rule: a misspelt capability is not taken for a tool. */
+const reserved = /^(?:fs|process|net|secret|kiwi|spawn|mcp)\./
+
+export const kindOfCapability = (capability: string): ScopedKind | undefined =>
+  Object.hasOwn(kindOf, capability) ? kindOf[capability] : undefined
+
+const toolName = /^(?:[A-Za-z0-9_*][A-Za-z0-9_.*-]*\/)*[a-z0-9*_][a-z0-9_.*-]*$/
+const secretName = /^[A-Za-z0-9_.*-]{1,128}$/
+
+/** The parts of a list, separated by commas. A part that begins with `"` is JSON text, and may contain commas. */
+const splitList = (text: string): ReadonlyArray<string> | undefined => {
+  const parts: Array<string> = []
+  for (let rest = text;;) {
+    const found = /^\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*|)\s*(?:,|$)/su.exec(rest)
+    if (found === null) return undefined
+    const [whole, part = ""] = found
+    const unquoted = part.startsWith("\"")
+      ? Result.getOrUndefined(Result.try((): unknown => JSON.parse(part)))
+      : part.trimEnd()
+    if (typeof unquoted !== "string") return undefined
+    parts.push(unquoted)
+    if (!whole.endsWith(",")) return parts
+    rest = rest.slice(whole.length)
+  }
+}
+
+const parseEach = <A>(parts: ReadonlyArray<string>, parse: (text: string) => Result.Result<A, string>) =>
+  Result.all(parts.map(parse))
+
+const parseName = (text: string): Result.Result<string, string> =>
+  secretName.test(text) ? Result.succeed(text) : Result.fail("must be a name of letters, digits, _, . and -, or *")
+
+export interface RuleContext {
+  /** The person's home folder, for paths that begin with `~/`. */
+  readonly home?: string | undefined
+}
+
+/** The scopes of one kind in a line. */
+const parseScopes = (
+  kind: ScopedKind,
+  text: string,
+  { home }: RuleContext
+): Result.Result<Scopes, string> => {
+  if (kind === "Command") return Result.map(parsePatterns(text), (Command) => ({ Command }))
+  const parts = splitList(text)
+  if (parts === undefined) return Result.fail("must be a list with commas between; quote a part that has a comma")
+  switch (kind) {
+    case "Path":
+      return Result.map(parseEach(parts, (part) => parsePathPattern(part, home)), (Path) => ({ Path }))
+    case "Host":
+      return Result.map(parseEach(parts, parseHostPattern), (Host) => ({ Host }))
+    case "Secret":
+      return Result.map(parseEach(parts, parseName), (Secret) => ({ Secret }))
+  }
+}
+
+/** Scopes on a tool: which kind they are depends on what the tool touches, so they are read as each kind that fits. */
+const parseToolScopes = (text: string, context: RuleContext): Result.Result<Scopes, string> => {
+  const read = scopedKinds.map((kind) => parseScopes(kind, text, context))
+  const fits = read.filter(Result.isSuccess).map(({ success }) => success)
+  return fits.length > 0 ? Result.succeed(Object.assign({}, ...fits)) : Result.map(read[2]!, (scopes) => scopes)
+}
+
+interface Target {
+  readonly capability: string | undefined
+  readonly tool: string | undefined
+  readonly scopes: Scopes | undefined
+}
+
+const parseCapability = (name: string): Result.Result<string, string> => {
+  if (capabilities.includes(name)) return Result.succeed(name)
+  const meant = nearest(name, capabilities)
+  return Result.fail(
+    meant === undefined ? `must be one of ${capabilities.join(", ")}` : `is no capability; did you mean ${meant}?`
+  )
+}
+
+const parseTool = (name: string): Result.Result<string, string> =>
+  toolName.test(name) && name.length <= 256
+    ? Result.succeed(name)
+    : Result.fail("must name a tool, such as deploy, filesystem.* or github/*")
+
+/** Longer lines are refused: a person could not read them in a question. */
+const maxLine = 1_024
+
+/** Reads "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*", "kiwi.sign" or "*". */
+const parseSubject = (line: string, context: RuleContext): Result.Result<Target, string> => {
+  if (line.length > maxLine) return Result.fail(`is longer than ${maxLine} characters`)
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) return Result.fail("contains a control character")
+  const parts = /^\s*([^()\s]+?)\s*(?:\((.*)\))?\s*$/su.exec(line)
+  if (parts === null) return Result.fail("must be a name with what it is about in parentheses: fs.write(src/**)")
+  const [, name = "", inner] = parts
+  if (inner?.trim() === "") return Result.fail("must have something between its parentheses, or none")
+  if (name === "*" && inner === undefined) {
+    return Result.succeed({ capability: undefined, tool: undefined, scopes: undefined })
+  }
+  if (name.startsWith("tool.")) {
+    return inner === undefined
+      ? Result.map(parseTool(name.slice(5)), (tool) => ({ capability: undefined, tool, scopes: undefined }))
+      : Result.map(
+        Result.all([parseTool(name.slice(5)), parseToolScopes(inner, context)]),
+        ([tool, scopes]) => ({ capability: undefined, tool, scopes })
+      )
+  }
+  if (reserved.test(name)) {
+    return Result.flatMap(parseCapability(name), (capability): Result.Result<Target, string> => {
+      if (inner === undefined) return Result.succeed({ capability, tool: undefined, scopes: undefined })
+      const kind = kindOfCapability(capability)
+      return kind === undefined
+        ? Result.fail("must have nothing in parentheses: this capability has no scope")
+        : Result.map(parseScopes(kind, inner, context), (scopes) => ({ capability, tool: undefined, scopes }))
+    })
+  }
+  return Result.map(
+    Result.all([parseTool(name), inner === undefined ? Result.succeed(undefined) : parseToolScopes(inner, context)]),
+    ([tool, scopes]) => ({ capability: undefined, tool, scopes })
+  )
+}
+
+const listOf = <A>(value: A | ReadonlyArray<A> | undefined): ReadonlyArray<A> | undefined =>
+  value === undefined ? undefined : Array.isArray(value) ? value as ReadonlyArray<A> : [value as A]
+
+const listKeys = { paths: "Path", commands: "Command", hosts: "Host", names: "Secret" } as const
+
+/** Adds what the keys `paths`, `commands`, `hosts` and `names` say. */
+const withLists = (
+  target: Target,
+  entry: RuleEntry,
+  { home }: RuleContext
+): Result.Result<Target, RuleIssue> => {
+  const added: Array<Scopes> = []
+  for (const key of ["paths", "commands", "hosts", "names"] as const) {
+    const given = listOf(entry[key])
+    if (given === undefined) continue
+    const kind = listKeys[key]
+    const at = (issue: string): RuleIssue => ({ key, issue })
+    if (target.scopes !== undefined) return Result.fail(at("must not be beside a line that has parentheses"))
+    const about = target.capability === undefined ? undefined : kindOfCapability(target.capability)
+    if (target.capability !== undefined ? about !== kind : target.tool === undefined) {
+      return Result.fail(at("must be beside a capability or a tool that has such scopes"))
+    }
+    const parsed: Result.Result<Scopes, string> = kind === "Path"
+      ? Result.map(parseEach(given, (text) => parsePathPattern(text, home)), (Path) => ({ Path }))
+      : kind === "Command"
+      ? Result.map(parseEach(given, parsePattern), (Command) => ({ Command }))
+      : kind === "Host"
+      ? Result.map(parseEach(given, parseHostPattern), (Host) => ({ Host }))
+      : Result.map(parseEach(given, parseName), (Secret) => ({ Secret }))
+    if (Result.isFailure(parsed)) return Result.fail(at(parsed.failure))
+    added.push(parsed.success)
+  }
+  return Result.succeed(added.length === 0 ? target : { ...target, scopes: Object.assign({}, ...added) })
+}
+
+/** `outcome` of the entry, and its line. */
+const outcomeOf = (entry: RuleEntry): Result.Result<readonly [Outcome, string | null], RuleIssue> => {
+  const given = outcomes.filter((outcome) => entry[outcome] !== undefined)
+  const [outcome] = given
+  return outcome === undefined || given.length > 1
+    ? Result.fail({ key: "", issue: "must have exactly one of allow, ask and deny" })
+    : Result.succeed([outcome, entry[outcome] ?? null])
+}
+
+const targetOf = (
+  outcome: Outcome,
+  line: string | null,
+  entry: RuleEntry,
+  context: RuleContext
+): Result.Result<Target, RuleIssue> => {
+  const nothing: Target = { capability: undefined, tool: undefined, scopes: undefined }
+  const first = line === null
+    ? Result.succeed(nothing)
+    : Result.mapError(parseSubject(line, context), (issue): RuleIssue => ({ key: outcome, issue }))
+  return Result.flatMap(first, (target): Result.Result<Target, RuleIssue> => {
+    const { capability, tool } = entry
+    if (tool !== undefined && target.tool !== undefined) {
+      return Result.fail({ key: "tool", issue: "must not be beside a line that names a tool" })
+    }
+    if (capability !== undefined && line !== null) {
+      return Result.fail({ key: "capability", issue: "must not be beside a line that says what the rule is about" })
+    }
+    const named = tool === undefined
+      ? Result.succeed(target.tool)
+      : Result.mapError(parseTool(tool), (issue): RuleIssue => ({ key: "tool", issue }))
+    const able = capability === undefined
+      ? Result.succeed(target.capability)
+      : Result.mapError(parseCapability(capability), (issue): RuleIssue => ({ key: "capability", issue }))
+    return Result.map(Result.all([named, able]), ([of, what]) => ({ ...target, tool: of, capability: what }))
+  })
+}
+
+/** "deploy" in "tool.deploy"; the line, where there is one. */
+const showSubject = (line: string | null, { capability, tool }: Target, entry: RuleEntry): string => {
+  if (line !== null) return entry.tool === undefined ? line.trim() : `${line.trim()} through ${tool}`
+  const lists = Object.keys(listKeys).flatMap((key) => listOf(entry[key as keyof typeof listKeys]) ?? [])
+  const scopes = lists.length === 0 ? "" : `(${lists.join(", ")})`
+  return capability === undefined
+    ? `${tool}${scopes}`
+    : `${capability}${scopes}${tool === undefined ? "" : ` through ${tool}`}`
+}
+
+const everyScope: Readonly<Record<ScopedKind, string>> = {
+  Path: "must say which paths: fs.read(**) for all of the project",
+  Command: "must say which commands: process.exec(npm test)",
+  Host: "must say which hosts: net.http(api.github.com)",
+  Secret: "must say which secrets: secret.use(GITHUB_TOKEN)"
+}
+
+/** Why a rule that allows is refused. */
+const tooWide = (outcome: Outcome, { capability, scopes, tool }: Target): string | undefined => {
+  if (outcome !== "allow") return undefined
+  if (capability === undefined) {
+    return tool === undefined ? "must say what it allows: * alone would allow everything" : undefined
+  }
+  const kind = kindOfCapability(capability)
+  if (kind !== undefined && scopes === undefined) return everyScope[kind]
+  const never = (scopes?.Command ?? []).map(whyNeverAllowed).find((why) => why !== undefined)
+  return never === undefined ? undefined : `can never count: ${never}`
+}
+
+export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<Rule, RuleIssue> =>
+  Result.gen(function*() {
+    const [outcome, line] = yield* outcomeOf(entry)
+    const target = yield* Result.flatMap(
+      targetOf(outcome, line, entry, context),
+      (one) => withLists(one, entry, context)
+    )
+    if (line === null && target.capability === undefined && target.tool === undefined) {
+      return yield* Result.fail({ key: outcome, issue: "must say what it is about" })
+    }
+    const wide = tooWide(outcome, target)
+    if (wide !== undefined) return yield* Result.fail({ key: outcome, issue: wide })
+    const { parameters } = entry
+    if (
+      parameters !== undefined &&
+      (target.tool === undefined || target.capability !== undefined || target.scopes !== undefined)
+    ) {
+      return yield* Result.fail({ key: "parameters", issue: "must be in a rule about a tool itself" })
+    }
+    return {
+      outcome,
+      subject: showSubject(line, target, entry),
+      ...target,
+      caller: listOf<string>(entry.caller),
+      action: listOf<ActionName>(entry.action),
+      parameters,
+      tier: listOf<"project" | "user" | "system">(entry.tier),
+      signer: listOf<string>(entry.signer),
+      digest: listOf<string>(entry.digest),
+      reason: entry.reason
+    }
+  })
+
+/** Reads a rule in one line: "allow: fs.write(src/**)". Fails with the issue. */
+export const parseRuleLine = (text: string, context: RuleContext = {}): Result.Result<Rule, string> => {
+  const parts = /^\s*(allow|ask|deny):\s*(.*)$/su.exec(text)
+  if (parts === null) return Result.fail("must begin with allow:, ask: or deny:")
+  return Result.mapError(makeRule({ [parts[1]!]: parts[2]! }, context), ({ issue }) => issue)
+}
+
+/** "allow: fs.write(src/**)", with its conditions in brackets. Author's words: escape it for a person. */
+export const showRule = (rule: Rule): string => {
+  const conditions = (["caller", "action", "tier", "signer", "digest"] as const).flatMap((key) => {
+    const values = rule[key]
+    return values === undefined ? [] : [`${key} ${values.join(" or ")}`]
+  })
+  const parameters = rule.parameters === undefined ? [] : [`parameters ${Object.keys(rule.parameters).join(", ")}`]
+  const all = [...conditions, ...parameters]
+  return `${rule.outcome}: ${rule.subject}${all.length === 0 ? "" : ` [${all.join("; ")}]`}`
+}
+
+/** Which capabilities of a path a rule is about. A grant to write includes reading; a ban on reading, writing. */
+const covered: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "fs.read": ["fs.read"],
+  "fs.write": fsCapabilities,
+  "fs.delete": ["fs.delete"]
+}
+const restricted: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "fs.read": fsCapabilities,
+  "fs.write": ["fs.write", "fs.delete"],
+  "fs.delete": ["fs.delete"]
+}
+
+/** Whether a rule about `capability` speaks about the capability `given` of an access. */
+export const speaksAbout = (capability: string, given: string, outcome: Outcome): boolean => {
+  if (capability === given) return true
+  const table = outcome === "allow" ? covered : restricted
+  if (Object.hasOwn(table, capability)) return table[capability]!.includes(given)
+  return capability.endsWith("*") && matchesName(capability, given)
+}

@@ -1,0 +1,38 @@
+// The text of a `permissions.yaml`: a map with a list of rules.
+import { Effect, Result, Schema } from "effect"
+import { safeLine } from "../../error/safeText.ts"
+import { decodeNode } from "../../workspace/controlFile.ts"
+import { ControlInvalid, maxControlBytes, parseControlYaml } from "../../workspace/controlYaml.ts"
+import type { ControlIssue, YamlNode } from "../../workspace/controlYaml.ts"
+import { makeRule, type Rule, type RuleContext, RuleEntry, type RuleIssue } from "./Rule.ts"
+
+export const RuleFile = Schema.Struct({ rules: Schema.optionalKey(Schema.Array(RuleEntry)) })
+
+export interface LinedRule {
+  readonly rule: Rule
+  readonly line: number
+}
+
+const issueAt = (node: YamlNode | undefined, index: number, { issue, key }: RuleIssue): ControlIssue => {
+  const entry = node?._tag === "Map" ? node.entries.get(key) : undefined
+  const { column, line } = entry?.value ?? node ?? { line: 1, column: 1 }
+  return { line, column, path: safeLine(`rules[${index}]${key === "" ? "" : `.${key}`}`, 120), issue }
+}
+
+/** Fails with every issue, at its line. One invalid rule makes the whole file invalid. */
+export const parseRuleFile = Effect.fnUntraced(function*(bytes: Uint8Array, context: RuleContext) {
+  const node = yield* parseControlYaml(bytes, maxControlBytes)
+  const { rules = [] } = yield* Effect.fromResult(decodeNode(node, RuleFile))
+  const list = node._tag === "Map" ? node.entries.get("rules")?.value : undefined
+  const nodes = list?._tag === "List" ? list.items : []
+  const made: Array<LinedRule> = []
+  const issues: Array<ControlIssue> = []
+  for (const [index, entry] of rules.entries()) {
+    const rule = makeRule(entry, context)
+    const at = nodes[index]
+    if (Result.isSuccess(rule)) made.push({ rule: rule.success, line: at?.line ?? 1 })
+    else issues.push(issueAt(at, index, rule.failure))
+  }
+  const [first, ...rest] = issues
+  return first === undefined ? made : yield* new ControlInvalid({ issues: [first, ...rest.slice(0, 19)] })
+})

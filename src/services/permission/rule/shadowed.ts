@@ -1,0 +1,70 @@
+// Rules of one file that never decide, since a stricter rule of the same file is about all that they are about.
+import type { PathPattern } from "./pathPattern.ts"
+import { literalPrefix, matchesSegments } from "./pathPattern.ts"
+import { type Rule, speaksAbout } from "./Rule.ts"
+import type { LinedRule } from "./ruleFile.ts"
+
+export interface Shadowed {
+  readonly line: number
+  readonly issue: string
+  readonly hint: string
+}
+
+const strictness = { allow: 0, ask: 1, deny: 2 } as const
+
+/** Whether every path of `inner` is one of `outer`. Undefined is not known, and counts as no. */
+const isWithin = (inner: PathPattern, outer: PathPattern): boolean => {
+  if (inner.absolute !== outer.absolute) return false
+  if (outer.folded.at(-1) === "**" && literalPrefix(outer).length === outer.folded.length - 1) {
+    const prefix = literalPrefix(outer)
+    return prefix.every((name, index) => inner.folded[index] === name)
+  }
+  return literalPrefix(inner).length === inner.folded.length
+    ? matchesSegments(outer.folded, inner.folded)
+    : inner.folded.join("/") === outer.folded.join("/")
+}
+
+const conditions = ({ action, caller, digest, parameters, signer, tier }: Rule): string =>
+  JSON.stringify([action, caller, digest, parameters, signer, tier])
+
+const isUnconditional = (rule: Rule): boolean => conditions(rule) === conditions({ ...rule, ...none })
+
+const none = {
+  action: undefined,
+  caller: undefined,
+  digest: undefined,
+  parameters: undefined,
+  signer: undefined,
+  tier: undefined
+}
+
+/** Whether `by` is about everything that `rule` is about. */
+const covers = (by: Rule, rule: Rule): boolean => {
+  if (!isUnconditional(by) && conditions(by) !== conditions(rule)) return false
+  if (by.capability === undefined && by.tool === undefined) return true
+  if (by.tool !== undefined && by.tool !== rule.tool) return false
+  if (by.capability === undefined || rule.capability === undefined) {
+    return by.capability === rule.capability && by.subject === rule.subject
+  }
+  if (!speaksAbout(by.capability, rule.capability, by.outcome)) return false
+  if (by.scopes === undefined) return true
+  const [inner, outer] = [rule.scopes?.Path, by.scopes.Path]
+  return inner !== undefined && outer !== undefined
+    ? inner.every((one) => outer.some((other) => isWithin(one, other)))
+    : by.subject === rule.subject
+}
+
+export const shadowed = (rules: ReadonlyArray<LinedRule>): ReadonlyArray<Shadowed> =>
+  rules.flatMap(({ line, rule }) => {
+    const over = rules.find((other) =>
+      other.line !== line &&
+      (strictness[other.rule.outcome] > strictness[rule.outcome] ||
+        (other.rule.outcome === rule.outcome && other.line < line)) &&
+      covers(other.rule, rule)
+    )
+    return over === undefined ? [] : [{
+      line,
+      issue: `this rule never decides, since the rule in line ${over.line} is about all of it`,
+      hint: "Remove one of them"
+    }]
+  })
