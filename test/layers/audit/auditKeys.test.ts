@@ -14,11 +14,8 @@ import { temporary } from "../../support/temporary.ts"
 const open = (home: string) => {
   const asked = Effect.die("the keychain was asked")
   const keychain = Keychain.of({ get: () => asked, set: () => asked, remove: () => asked })
-  const services = Layer.mergeAll(
-    SafeFilesNode.layer,
-    ProcessLockMemory.layer,
-    Layer.succeed(Keychain, keychain),
-    KiwiHomeNode.layerWith({ home, userHome: join(home, "..") })
+  const services = Layer.mergeAll(SafeFilesNode.layer, ProcessLockMemory.layer, Layer.succeed(Keychain, keychain)).pipe(
+    Layer.provideMerge(KiwiHomeNode.layerWith({ home, userHome: join(home, "..") }))
   )
   return Effect.provide(AuditKeys.make, services)
 }
