@@ -13,15 +13,11 @@ import { Settings, type SettingsValues } from "../../services/settings/Settings.
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { version } from "../../services/workspace/version.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { Refused } from "../files/refused.ts"
-import { sha256 } from "../identity/sha256.ts"
 import type { AuditFolder } from "./auditFolders.ts"
 import {
-  appendWhole,
   auditFolders,
   createFile,
   currentFolder,
-  cutBack,
   fileOf,
   refusedFolder,
   removeFile,
@@ -30,12 +26,13 @@ import {
   unavailable
 } from "./auditFolders.ts"
 import { type AuditKey, make as makeAuditKeys } from "./auditKeys.ts"
-import { type ExpiredFile, expireFiles } from "./expireFiles.ts"
 import { appendHead, newestHead, type SignHead } from "./headsFile.ts"
-import { readStored } from "./readEntries.ts"
+import { readStored } from "./read/readEntries.ts"
+import { followEntries, streamEntries } from "./read/streamEntries.ts"
 import { forgetSession, openSessions, recoverSessions, sessionLock, sessionsFolder } from "./recoverSessions.ts"
-import { followEntries, streamEntries } from "./streamEntries.ts"
-import { type AuditToVerify, verifyAudit } from "./verifyAudit.ts"
+import { isGone, seal, type Session, writeLine } from "./session.ts"
+import { type ExpiredFile, expireFiles } from "./verify/expireFiles.ts"
+import { type AuditToVerify, verifyAudit } from "./verify/verifyAudit.ts"
 
 /** The maximum number of entries between two recorded heads. */
 const headEvery = 1_000
@@ -46,29 +43,6 @@ const day = 86_400_000
 const untilNextTry = 60_000
 
 type ExpiredRecord = Extract<AuditMark, { readonly kind: "expired" }>
-
-interface Session {
-  readonly id: string
-  readonly place: AuditFolder
-  readonly file: string
-  readonly fd: number
-  readonly lock: Scope.Closeable
-  /** Number of its first entry. */
-  readonly first: number
-  /** Number and hash of the newest entry. */
-  n: number
-  head: string
-  size: number
-  /** The length in bytes of a partly written line that may still be at the end of the file. */
-  torn: number
-  /** Number of the entry that the newest head names. */
-  recorded: number
-  newest: { readonly i: number; readonly hash: string }
-  /** From this time on a new file is due, in milliseconds since 1970. */
-  endOfDay: number
-  /** Before this time no new file is tried, since the last attempt failed. */
-  noNewBefore: number
-}
 
 export const make = Effect.gen(function*() {
   const files = yield* SafeFiles
@@ -108,20 +82,6 @@ export const make = Effect.gen(function*() {
       yield* recoverSessions(locks, state, signHead, folders, now)
     })
   const durable = Effect.map(settings.current, ({ auditDurability }) => auditDurability === "full")
-
-  const writeLine = (current: Session, line: string, full: boolean): void => {
-    const bytes = Buffer.from(`${line}\n`)
-    if (current.torn > 0 && !cutBack(current.fd, current.size, current.torn)) {
-      throw new Refused("io", "the previous line could not be completed, and something was written after it")
-    }
-    current.torn = bytes.length
-    appendWhole(current.fd, current.size, bytes)
-    current.torn = 0
-    current.n++
-    current.head = sha256(line)
-    current.size += bytes.length
-    if (full) fs.fsyncSync(current.fd)
-  }
 
   const recordHead = (current: Session, how: AuditHead["state"], full: boolean): void => {
     const { file, head, n, place } = current
@@ -190,13 +150,6 @@ export const make = Effect.gen(function*() {
       Scope.close(current.lock, Exit.void)
     )
 
-  const seal = (current: Session, now: number, full: boolean): void =>
-    writeLine(
-      current,
-      markLine({ n: current.n + 1, now, prev: current.head }, { kind: "sealed", how: "closed" }),
-      full
-    )
-
   /** Seals the session's file. The session is over then, even if its last head could not be recorded. */
   const finish = (current: Session, now: number, full: boolean): void => {
     seal(current, now, full)
@@ -242,10 +195,6 @@ export const make = Effect.gen(function*() {
     )
     yield* Queue.offer(begun, undefined)
   })
-
-  /** Whether somebody deleted the file: anything more that is written to it is lost. The next session reports it. */
-  const isGone = ({ fd }: Session): boolean =>
-    Result.getOrElse(Result.try(() => fs.fstatSync(fd).nlink === 0), () => true)
 
   const abandon = (current: Session) =>
     Effect.andThen(

@@ -146,18 +146,18 @@ layer(Layer.effect(Evidence, evidence))("verify", (it) => {
       }
     }))
 
-  // Every line operation, and every thirteenth byte. test/long/auditMutations.test.ts does every byte.
+  // Every line operation, and every 61st byte. test/long/auditMutations.test.ts does every byte.
   it.effect("names the place of every single change", () =>
     Effect.gen(function*() {
       const found = yield* Evidence
-      const start = yield* Random.nextIntBetween(0, 12)
+      const start = yield* Random.nextIntBetween(0, 60)
       const lost: Array<string> = []
       let count = 0
       for (const { bytes, path } of found.files) {
         const name = path.endsWith("audit-heads") ? "audit-heads" : path.slice(found.made.audit.length + 1)
         for (const mutation of mutations(bytes, name === "audit-heads", () => 1)) {
           const at = /\bbyte (\d+)/.exec(mutation.what)?.[1]
-          if (at !== undefined && Number(at) % 13 !== start) continue
+          if (at !== undefined && Number(at) % 61 !== start) continue
           if (mutation.bytes?.equals(bytes) === true) continue
           count++
           const miss = missed(yield* harmOf(found, path, mutation.bytes), name, mutation)
@@ -165,6 +165,6 @@ layer(Layer.effect(Evidence, evidence))("verify", (it) => {
         }
       }
       assert.deepStrictEqual(lost, [])
-      assert.isAbove(count, 1_000)
+      assert.isAbove(count, 500)
     }), 120_000)
 })

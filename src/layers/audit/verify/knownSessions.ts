@@ -1,11 +1,11 @@
 // Checks the list of heads – its chain and its signatures – and collects what it records of each session.
 import { Effect, Result } from "effect"
-import { type AuditHead, parseHead, signedText, zeros } from "../../services/audit/AuditEntry.ts"
-import type { AuditProblem } from "../../services/audit/AuditLog.ts"
-import { checkLines } from "../../services/audit/checkLines.ts"
-import * as Ed25519 from "../identity/ed25519.ts"
-import { openHeads } from "./headsFile.ts"
-import { forEachLine, withFile } from "./lines.ts"
+import { type AuditHead, parseHead, signedText, zeros } from "../../../services/audit/AuditEntry.ts"
+import type { AuditProblem } from "../../../services/audit/AuditLog.ts"
+import { checkLines } from "../../../services/audit/checkLines.ts"
+import * as Ed25519 from "../../identity/ed25519.ts"
+import { openHeads } from "../headsFile.ts"
+import { forEachLine, withFile } from "../lines.ts"
 
 export const headsName = "audit-heads"
 export const keysName = "audit-keys.json"

@@ -1,11 +1,11 @@
 // Compares one session's file with what the list of heads records of it, in constant memory.
 import { Effect } from "effect"
-import { parseLink } from "../../services/audit/AuditEntry.ts"
-import type { AuditProblem } from "../../services/audit/AuditLog.ts"
-import { checkLines } from "../../services/audit/checkLines.ts"
-import { type AuditFolder, openToRead } from "./auditFolders.ts"
+import { parseLink } from "../../../services/audit/AuditEntry.ts"
+import type { AuditProblem } from "../../../services/audit/AuditLog.ts"
+import { checkLines } from "../../../services/audit/checkLines.ts"
+import { type AuditFolder, openToRead } from "../auditFolders.ts"
+import { forEachLine, hashRange, longestEntry, withFile } from "../lines.ts"
 import { headsName, type KnownSession, problem } from "./knownSessions.ts"
-import { forEachLine, hashRange, longestEntry, withFile } from "./lines.ts"
 
 /** How many entries a session may have written after its newest head. */
 const unrecorded = 10_000

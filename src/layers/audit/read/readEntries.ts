@@ -2,14 +2,14 @@
 // returns.
 import { Effect, Option, Order, Schema } from "effect"
 import { join } from "node:path"
-import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
-import type { StoredEntry } from "../../services/audit/AuditLog.ts"
-import { type EntryFilter, hintsOf, makeMatches } from "../../services/audit/EntryFilter.ts"
-import { statOf } from "../files/believe.ts"
-import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
-import { openToRead } from "./auditFolders.ts"
-import { openHeads } from "./headsFile.ts"
-import { forEachLine, withFile } from "./lines.ts"
+import { AuditEntry, parseHead, parseObject } from "../../../services/audit/AuditEntry.ts"
+import type { StoredEntry } from "../../../services/audit/AuditLog.ts"
+import { type EntryFilter, hintsOf, makeMatches } from "../../../services/audit/EntryFilter.ts"
+import { statOf } from "../../files/believe.ts"
+import type { AuditFolder, AuditFolders } from "../auditFolders.ts"
+import { openToRead } from "../auditFolders.ts"
+import { openHeads } from "../headsFile.ts"
+import { forEachLine, withFile } from "../lines.ts"
 
 const maxEntries = 100_000
 const maxBytes = 67_108_864

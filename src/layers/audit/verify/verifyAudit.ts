@@ -1,14 +1,14 @@
 // Compares every file with the list of heads, in constant memory. Which sessions are open is determined once, under the
 // lock. The files are read without the lock: entries that are appended meanwhile do no harm.
 import { Effect, Option } from "effect"
-import type { AuditAnchor } from "../../services/audit/AuditAnchor.ts"
-import type { AuditProblem, AuditReport } from "../../services/audit/AuditLog.ts"
-import type { AuditFolder, AuditFolders, Listed } from "./auditFolders.ts"
-import { listFiles, sessionOf } from "./auditFolders.ts"
+import type { AuditAnchor } from "../../../services/audit/AuditAnchor.ts"
+import type { AuditProblem, AuditReport } from "../../../services/audit/AuditLog.ts"
+import type { AuditFolder, AuditFolders, Listed } from "../auditFolders.ts"
+import { listFiles, sessionOf } from "../auditFolders.ts"
+import { newestHead, newestHeadOf, type Tail } from "../headsFile.ts"
+import { openSessions } from "../recoverSessions.ts"
 import { checkAt, mostBytes } from "./checkFile.ts"
-import { newestHead, newestHeadOf, type Tail } from "./headsFile.ts"
 import { headsName, type KnownSession, problem, readHeads } from "./knownSessions.ts"
-import { openSessions } from "./recoverSessions.ts"
 
 /** Kiwi cannot distinguish these cases: what another home recorded is not in this one's list. */
 const unnamed = "no recorded head names it: somebody put it there, or it was written under another KIWI_HOME " +

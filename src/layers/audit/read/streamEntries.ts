@@ -2,12 +2,12 @@
 // whatever the files' size.
 import { Effect, Option, Result, Stream } from "effect"
 import * as fs from "node:fs"
-import { parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
-import type { StoredEntry } from "../../services/audit/AuditLog.ts"
-import { type EntryFilter, hintsOf, makeMatches } from "../../services/audit/EntryFilter.ts"
-import { type AuditFolder, type AuditFolders, openToRead } from "./auditFolders.ts"
-import { openHeads } from "./headsFile.ts"
-import { linesOf } from "./lines.ts"
+import { parseHead, parseObject } from "../../../services/audit/AuditEntry.ts"
+import type { StoredEntry } from "../../../services/audit/AuditLog.ts"
+import { type EntryFilter, hintsOf, makeMatches } from "../../../services/audit/EntryFilter.ts"
+import { type AuditFolder, type AuditFolders, openToRead } from "../auditFolders.ts"
+import { openHeads } from "../headsFile.ts"
+import { linesOf } from "../lines.ts"
 import { byTime, decodeEntry, isWanted, readStored, sessionFiles } from "./readEntries.ts"
 
 /** How many entries are in memory at once. One can have 64 KiB. */

@@ -2,12 +2,12 @@
 // only after its session's newest entry and a head name it as expired. The list of heads itself is never shortened.
 import { Effect } from "effect"
 import * as fs from "node:fs"
-import type { AuditExpired } from "../../services/audit/AuditEntry.ts"
-import { type AuditFolder, type AuditFolders, dayOf, daysOf, openToRead, removeSame } from "./auditFolders.ts"
+import type { AuditExpired } from "../../../services/audit/AuditEntry.ts"
+import { type AuditFolder, type AuditFolders, dayOf, daysOf, openToRead, removeSame } from "../auditFolders.ts"
+import { newestHead } from "../headsFile.ts"
+import { withFile } from "../lines.ts"
 import { checkFile, mostBytes } from "./checkFile.ts"
-import { newestHead } from "./headsFile.ts"
 import { type KnownSession, readHeads } from "./knownSessions.ts"
-import { withFile } from "./lines.ts"
 
 export interface ExpiredFile extends Pick<typeof AuditExpired.Type, "file" | "entries" | "last" | "sealed_at"> {
   readonly place: AuditFolder
