@@ -3,6 +3,7 @@
 import { Effect, Layer } from "effect"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
+import { CapabilityTokens } from "../services/capability/CapabilityTokens.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
@@ -41,6 +42,7 @@ import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
+import * as CapabilityTokensMemory from "./capability/CapabilityTokensMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
 import type { MemoryHost } from "./env/EnvResolverMemory.ts"
@@ -154,6 +156,7 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, OutputsMemory.layer),
       choose(ApprovalStore, ApprovalStoreMemory.layer),
+      choose(CapabilityTokens, CapabilityTokensMemory.layer),
       choose(PermissionGate, PermissionGateDefault.layer)
     )),
     Layer.provideMerge(

@@ -69,6 +69,27 @@ export { CallEvents } from "../services/call/CallEvents.ts"
 export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
 export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
+export type {
+  Amounts,
+  Bearer,
+  Claims,
+  NewToken,
+  Token,
+  TokenError,
+  TokenIssue
+} from "../services/capability/CapabilityTokens.ts"
+export {
+  BudgetExceeded,
+  CapabilityTokens,
+  PermissionEscalation,
+  TokenInvalid,
+  TokenMissing,
+  TokenRevoked,
+  TokensUnavailable
+} from "../services/capability/CapabilityTokens.ts"
+export type { Constraint } from "../services/capability/Constraint.ts"
+export type { Grant, GrantSet } from "../services/capability/Grant.ts"
+export type { Request, RequestedGrant } from "../services/capability/Request.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
 export type { Ask, Decision } from "../services/permission/PermissionGate.ts"

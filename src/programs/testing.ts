@@ -15,6 +15,7 @@ import { makeKiwiOver } from "./Kiwi.ts"
 
 export * as ApprovalStoreMemory from "../layers/approval/ApprovalStoreMemory.ts"
 export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
+export * as CapabilityTokensMemory from "../layers/capability/CapabilityTokensMemory.ts"
 export * as ChainResolverStore from "../layers/chain/ChainResolverStore.ts"
 export * as DependenciesMemory from "../layers/dependency/DependenciesMemory.ts"
 export type { MemoryHost } from "../layers/env/EnvResolverMemory.ts"

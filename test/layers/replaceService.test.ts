@@ -70,6 +70,7 @@ const uses = {
   ApprovalStore: [embed.ApprovalStore, says],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
+  CapabilityTokens: [embed.CapabilityTokens, call("say", {}, { thread: "t", token: Redacted.make("x") })],
   ChainResolver: [embed.ChainResolver, says],
   ChildProcesses: [embed.ChildProcesses, says],
   Dependencies: [embed.Dependencies, says],

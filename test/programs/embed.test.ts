@@ -17,6 +17,8 @@ import type {
   PermissionDenied,
   ProjectNotFound,
   ProjectRestricted,
+  TokenError,
+  TokenMissing,
   ToolCallError,
   ToolChainError,
   ToolProxy,
@@ -49,6 +51,8 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | ProjectRestricted
     | PermissionDenied
     | ApprovalError
+    | TokenMissing
+    | TokenError
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -85,6 +89,10 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "ApprovalPending",
         "ApprovalRejected",
         "ApprovalExpired",
+        "TokenMissing",
+        "TokenInvalid",
+        "TokenRevoked",
+        "TokensUnavailable",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)
@@ -337,7 +345,7 @@ describe("the library", () => {
     const union = source.slice(source.indexOf("export type ChainReason ="), source.indexOf("/** Anything that goes"))
     const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
     assert.isAbove(names.length, 8)
-    const unions = new Set(["ChainError", "VerifyError", "TemplateError", "PrimitiveError", "LockProblem"])
+    const unions = new Set(["ChainError", "TokenError", "VerifyError", "TemplateError", "PrimitiveError", "LockProblem"])
     assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
   })
 

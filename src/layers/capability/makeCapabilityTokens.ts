@@ -11,7 +11,14 @@ import {
   TokenRevoked,
   TokensUnavailable
 } from "../../services/capability/CapabilityTokens.ts"
-import type { Amounts, Bearer, BudgetExceeded, Claims, NewToken, Token } from "../../services/capability/CapabilityTokens.ts"
+import type {
+  Amounts,
+  Bearer,
+  BudgetExceeded,
+  Claims,
+  NewToken,
+  Token
+} from "../../services/capability/CapabilityTokens.ts"
 import { showGrant } from "../../services/capability/Grant.ts"
 import { attenuate as cut } from "../../services/capability/Request.ts"
 import * as Ledger from "../../services/capability/tokenLedger.ts"
@@ -213,17 +220,19 @@ export const make = Effect.fnUntraced(function*(store: TokenStore) {
     store.changeLedger<BudgetExceeded>((ledger) => Ledger.spend(ledger, claims, amounts))
   )
 
-  const rotate = Effect.fn("CapabilityTokens.rotate")(function*({ forget = false }: { readonly forget?: boolean } = {}) {
-    const at = yield* now
-    const made = yield* store.changeKeys((keys) => [
-      { pair: generate() },
-      ...(forget ? [] : keys)
-        .map((key): TokenKey => ({ ...key, until: key.until ?? at + longestLife }))
-        .filter(({ until }) => until! >= at)
-    ])
-    take(made, at)
-    return kidOf(made[0]!)
-  })
+  const rotate = Effect.fn("CapabilityTokens.rotate")(
+    function*({ forget = false }: { readonly forget?: boolean } = {}) {
+      const at = yield* now
+      const made = yield* store.changeKeys((keys) => [
+        { pair: generate() },
+        ...(forget ? [] : keys)
+          .map((key): TokenKey => ({ ...key, until: key.until ?? at + longestLife }))
+          .filter(({ until }) => until! >= at)
+      ])
+      take(made, at)
+      return kidOf(made[0]!)
+    }
+  )
 
   return CapabilityTokens.of({
     mint,

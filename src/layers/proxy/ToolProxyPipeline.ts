@@ -13,6 +13,7 @@ import { approve } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, Steps, take, takeAll } from "../call/Step.ts"
+import { authenticateToken } from "../capability/capabilitySteps.ts"
 import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
 import { findPackages } from "../dependency/dependencySteps.ts"
 import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
@@ -35,9 +36,10 @@ const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall)
   ...(dryRun ? { dry_run: true } : {})
 })
 
-const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
+const endingOf = ({ call, chain, claims, isolation, rule, secrets }: SoFar): Ending => {
   const subject = { type: "tool", item: call.item }
-  if (chain === undefined) return { subject, secrets }
+  const token = claims?.jti
+  if (chain === undefined) return { subject, token, secrets }
   const { digest, location, version } = chain.leaf.tool
   return {
     subject: {
@@ -49,6 +51,7 @@ const endingOf = ({ call, chain, isolation, rule, secrets }: SoFar): Ending => {
       chain_digest: chain.digest
     },
     rule,
+    token,
     isolation,
     secrets
   }
@@ -59,6 +62,7 @@ const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...r
 
 /** Between the audit's two entries. */
 const steps = Steps.from
+  .called("authenticateToken", authenticateToken)
   .traced("chooseLockMode", chooseLockMode)
   .traced("resolveChain", resolveChain, "everything that it is built on is there")
   .traced("requireTrustedProject", requireTrustedProject, "the project is trusted")

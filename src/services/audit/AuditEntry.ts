@@ -82,6 +82,8 @@ export const AuditResult = Schema.Struct({
   outcome: Outcome,
   /** The rule or the person that allowed or denied the request. */
   rule: Schema.optionalKey(Schema.String),
+  /** `jti` of the capability token that it was made with. */
+  token: Schema.optionalKey(Schema.String),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
   duration_ms: Schema.Finite

@@ -16,6 +16,8 @@ export type Request = Omit<typeof AuditRequest.Type, Written>
 export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   /** The rule that allowed it. */
   readonly rule?: string | undefined
+  /** `jti` of the capability token that it was made with. */
+  readonly token?: string | undefined
   readonly isolation?: string | undefined
   /** Values to redact in the entry. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>>
@@ -44,13 +46,14 @@ export const audited = <A, E extends KiwiError, R, E2 = never>(
     const startedAt = yield* Clock.currentTimeMillis
     yield* audit.append({ kind: "request", ...request })
     const exit = yield* Effect.exit(restore(body))
-    const { isolation, rule, secrets, subject } = ending()
+    const { isolation, rule, secrets, subject, token } = ending()
     const recorded = yield* Effect.result(audit.append({
       kind: "result",
       call: request.call,
       ...(request.operation === "run" ? {} : { operation: request.operation }),
       subject,
       ...(rule === undefined ? {} : { rule }),
+      ...(token === undefined ? {} : { token }),
       ...outcomeOf(exit),
       ...(isolation === undefined ? {} : { isolation }),
       duration_ms: (yield* Clock.currentTimeMillis) - startedAt

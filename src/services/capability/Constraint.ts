@@ -60,8 +60,7 @@ export const parse = (schema: Schema.Json): Result.Result<Constraint, string> =>
         ...(allowed === undefined ? {} : { enum: allowed }),
         ...(texts === undefined ? {} : { pattern: texts })
       }),
-      (constraint) =>
-        Object.keys(constraint).length === 0 ? Result.fail("empty") : Result.succeed(tidy(constraint))
+      (constraint) => Object.keys(constraint).length === 0 ? Result.fail("empty") : Result.succeed(tidy(constraint))
     ),
     (error) => error === "empty" ? "says nothing" : "has a value that its keyword cannot have"
   )
@@ -147,7 +146,8 @@ export const intersect = (a: Constraint, b: Constraint): Constraint | undefined 
   return isEmpty(found) ? undefined : found
 }
 
-const includesAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): boolean => some.every((one) => all.includes(one))
+const includesAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): boolean =>
+  some.every((one) => all.includes(one))
 
 /** Whether every value that fits `child` fits `parent`, as far as that can be proved. */
 export const isWithin = (child: Constraint, parent: Constraint): boolean => {

@@ -97,8 +97,7 @@ export const covers = (
   { allow, deny }: GrantSet,
   access: Access,
   matches: PatternMatch = noPattern
-): boolean =>
-  allow.some((grant) => coversWith(grant, access, matches)) && !deny.some((grant) => reaches(grant, access))
+): boolean => allow.some((grant) => coversWith(grant, access, matches)) && !deny.some((grant) => reaches(grant, access))
 
 /** Whether a capability is granted for at least one scope: what `requires` of a tool asks. */
 export const holds = ({ allow, deny }: GrantSet, capability: string): boolean =>

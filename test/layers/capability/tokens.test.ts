@@ -13,8 +13,8 @@ import * as ProcessLockSqlite from "../../../src/layers/workspace/ProcessLockSql
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { NewToken, Token } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { GrantSet } from "../../../src/services/capability/Grant.ts"
-import { readClaims } from "../../../src/services/capability/tokenText.ts"
 import type { Request } from "../../../src/services/capability/Request.ts"
+import { readClaims } from "../../../src/services/capability/tokenText.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
 import { temporary } from "../../support/temporary.ts"
 
@@ -58,7 +58,14 @@ const contract = <E>(name: string, layer: Layer.Layer<CapabilityTokens, E>) =>
       Effect.gen(function*() {
         const token = yield* mint({ budget: { turns: 5 } })
         const claims = yield* verify(token, thread)
-        assert.deepInclude(claims, { iss: "kiwi", sub: "t1", act: "d1", caps: grants, parent: [], budget: { turns: 5 } })
+        assert.deepInclude(claims, {
+          iss: "kiwi",
+          sub: "t1",
+          act: "d1",
+          caps: grants,
+          parent: [],
+          budget: { turns: 5 }
+        })
         assert.strictEqual(claims.exp, 3_600)
         assert.deepStrictEqual(yield* verify(token), claims)
         assert.notInclude(String(token) + JSON.stringify({ token }), "ey")
@@ -280,7 +287,9 @@ describe("on disk", () => {
   it.effect("tokens, revocations and spending outlast the process", () =>
     Effect.gen(function*() {
       const home = yield* homeFolder
-      const [first, second] = yield* Effect.all([mint({ budget: { turns: 3 } }), mint()]).pipe(Effect.provide(open(home)))
+      const [first, second] = yield* Effect.all([mint({ budget: { turns: 3 } }), mint()]).pipe(
+        Effect.provide(open(home))
+      )
       yield* Effect.gen(function*() {
         const tokens = yield* CapabilityTokens
         yield* tokens.spend(yield* verify(first), { turns: 2 })

@@ -15,6 +15,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
     const { steps } = yield* ToolProxy
     assert.deepStrictEqual(steps, [
       "auditRequest",
+      "authenticateToken",
       "chooseLockMode",
       "resolveChain",
       "requireTrustedProject",

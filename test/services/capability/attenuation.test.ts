@@ -161,7 +161,10 @@ describe("a child", () => {
 
   it("gets what is optional as far as its parent reaches", () => {
     const { exceeding: none, granted } = attenuate(parent, {
-      allow: [{ capability: "fs.read", scope: ["**/*.ts"], optional: true }, { capability: "fs.delete", optional: true }],
+      allow: [{ capability: "fs.read", scope: ["**/*.ts"], optional: true }, {
+        capability: "fs.delete",
+        optional: true
+      }],
       deny: []
     })
     assert.deepStrictEqual(none, [])

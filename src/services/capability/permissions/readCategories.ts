@@ -20,7 +20,11 @@ const places = (element: Element, name: string, placeOf: (text: string) => strin
     for (const text of listOf(child?.text ?? attribute(element, name))) {
       const parsed = Scope.parse("place", placeOf(text))
       if (Result.isFailure(parsed)) {
-        return yield* refuse(child ?? element, `"${text.slice(0, 80)}" ${parsed.failure}`, `Write <${name}>ops, docs</${name}>`)
+        return yield* refuse(
+          child ?? element,
+          `"${text.slice(0, 80)}" ${parsed.failure}`,
+          `Write <${name}>ops, docs</${name}>`
+        )
       }
       found.push(parsed.success)
     }

@@ -37,7 +37,10 @@ const schemaOf = (element: Element): Result.Result<Schema.Json, string> => {
       if (Result.isFailure(values)) return values
       found.push([keyword, values.success])
     } else {
-      found.push([keyword, numbers.has(keyword) ? valueOf("number", text) : keyword === "const" ? valueOf(type, text) : text])
+      found.push([
+        keyword,
+        numbers.has(keyword) ? valueOf("number", text) : keyword === "const" ? valueOf(type, text) : text
+      ])
     }
   }
   return Result.succeed(Object.fromEntries(found))

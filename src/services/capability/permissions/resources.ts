@@ -53,7 +53,11 @@ const scoped = (
   })
 
 /** The capabilities `<prefix>.<action>`, of the actions that the element names. */
-const actions = (prefix: string, known: ReadonlyArray<string>, ofVerb: Partial<Record<Verb, string>> = {}): Resource => ({
+const actions = (
+  prefix: string,
+  known: ReadonlyArray<string>,
+  ofVerb: Partial<Record<Verb, string>> = {}
+): Resource => ({
   attributes: ["action", "actions"],
   read: (element, verb) =>
     Result.gen(function*() {
@@ -192,8 +196,7 @@ const withAll = ({ capability, ...rest }: Grant): Grant => ({
 
 const named = (capability: string, name: string, example: string): Resource => ({
   attributes: [name],
-  read: (element, verb) =>
-    scoped(element, verb, capability, listOf(attribute(element, name)), `${name}="${example}"`)
+  read: (element, verb) => scoped(element, verb, capability, listOf(attribute(element, name)), `${name}="${example}"`)
 })
 
 const byName: Readonly<Record<string, Resource>> = {
@@ -224,7 +227,11 @@ interface Found {
 export const findResource = (element: Element): Read<Found> => {
   const name = attribute(element, "resource")
   if (name === undefined) {
-    return refuse(element, `<${element.tag}> names no resource`, `Write <${element.tag} resource="filesystem" path="…"/>`)
+    return refuse(
+      element,
+      `<${element.tag}> names no resource`,
+      `Write <${element.tag} resource="filesystem" path="…"/>`
+    )
   }
   if (name.startsWith("mcp:")) return Result.succeed({ element, resource: server(name.slice(4)) })
   if (Object.hasOwn(byName, name)) return Result.succeed({ element, resource: byName[name]! })

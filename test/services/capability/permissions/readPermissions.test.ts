@@ -33,11 +33,19 @@ describe("permissions mean", () => {
     [`<execute resource="filesystem" path="bin/*"/>`, "fs.exec(bin/*)"],
     [`<execute resource="filesystem" action="delete" path="tmp/**"/>`, "fs.delete(tmp/**)"],
     [`<read resource="network" endpoint="api.github.com"/>`, "net.http(api.github.com)"],
-    [`<execute resource="network" endpoint="https://api.x.com, http://y.com:8080/"/>`, "net.http(api.x.com:443)", "net.http(y.com:8080)"],
+    [
+      `<execute resource="network" endpoint="https://api.x.com, http://y.com:8080/"/>`,
+      "net.http(api.x.com:443)",
+      "net.http(y.com:8080)"
+    ],
     [`<write resource="network" endpoint="*.x.com"/>`, "net.http(*.x.com)"],
     [`<execute resource="network" endpoint="*"/>`, "net.http"],
     [`<execute resource="shell" commands="git,npm"/>`, "process.exec(git *)", "process.exec(npm *)"],
-    [`<execute resource="shell" commands="git status, npm test"/>`, "process.exec(git status)", "process.exec(npm test)"],
+    [
+      `<execute resource="shell" commands="git status, npm test"/>`,
+      "process.exec(git status)",
+      "process.exec(npm test)"
+    ],
     [`<execute resource="shell" command="git commit *"/>`, "process.exec(git commit *)"],
     [`<execute resource="shell" action="git"/>`, "process.exec(git *)"],
     [`<execute resource="shell" action="*"/>`, "process.exec"],
@@ -160,8 +168,14 @@ describe("a permission is refused", () => {
     [`<execute resource="tool" id="t"><param name="__proto__" enum="a"/></execute>`, "no usable name"],
     [`<execute resource="tool" id="t"><param name="a" format="x"/></execute>`, `unknown attribute "format"`],
     [`<execute resource="tool" id="t"><param name="a" schema='{"anyOf":[]}'/></execute>`, "keyword anyOf"],
-    [`<execute resource="tool" id="t"><param name="a" schema='{"enum":["x"]}' maximum="3"/></execute>`, "other keywords"],
-    [`<execute resource="tool" id="t"><param name="a" maximum="many"/></execute>`, "value that its keyword cannot have"],
+    [
+      `<execute resource="tool" id="t"><param name="a" schema='{"enum":["x"]}' maximum="3"/></execute>`,
+      "other keywords"
+    ],
+    [
+      `<execute resource="tool" id="t"><param name="a" maximum="many"/></execute>`,
+      "value that its keyword cannot have"
+    ],
     [`<execute resource="tool" id="t"><param name="a"/></execute>`, "says nothing"],
     [
       `<execute resource="tool" id="t"><param name="a" enum="b"/><param name="a" enum="c"/></execute>`,
