@@ -345,7 +345,14 @@ describe("the library", () => {
     const union = source.slice(source.indexOf("export type ChainReason ="), source.indexOf("/** Anything that goes"))
     const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
     assert.isAbove(names.length, 8)
-    const unions = new Set(["ChainError", "TokenError", "VerifyError", "TemplateError", "PrimitiveError", "LockProblem"])
+    const unions = new Set([
+      "ChainError",
+      "TokenError",
+      "VerifyError",
+      "TemplateError",
+      "PrimitiveError",
+      "LockProblem"
+    ])
     assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
   })
 

@@ -14,7 +14,7 @@ import { nameFlag, shownName } from "../identity/shownName.ts"
 type ActionOf<Tag extends Action["_tag"]> = Extract<Action, { readonly _tag: Tag }>
 
 /** Links that other tools are built on. Run by themselves they would run whatever the caller says. */
-const foundations = new Set(["primitive", "runtime"])
+const foundations = new Set(["primitive", "runtime", "capability"])
 
 /** Who signed a link, or its source: `is signed by "Ada"`. */
 const whose = (by: SignedBy | undefined): string => {
