@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { Clients } from "../services/call/Clients.ts"
+import { CapabilityTokens } from "../services/capability/CapabilityTokens.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
@@ -48,6 +49,7 @@ import { Workspace } from "../services/workspace/Workspace.ts"
 import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ClientsMemory from "./call/ClientsMemory.ts"
+import * as CapabilityTokensMemory from "./capability/CapabilityTokensMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
 import type { MemoryHost } from "./env/EnvResolverMemory.ts"
@@ -170,6 +172,7 @@ const compose = <Replaced extends KernelServices, E>(
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, OutputsMemory.layer),
       choose(ApprovalStore, ApprovalStoreMemory.layer),
+      choose(CapabilityTokens, CapabilityTokensMemory.layer),
       choose(PermissionGate, PermissionGateRules.layer)
     )),
     Layer.provideMerge(

@@ -2,6 +2,7 @@
 import { Duration, Effect, Layer } from "effect"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
+import { CapabilityTokens } from "../services/capability/CapabilityTokens.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
@@ -32,6 +33,7 @@ import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import * as ApprovalStoreFile from "./approval/ApprovalStoreFile.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
+import * as CapabilityTokensFile from "./capability/CapabilityTokensFile.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesFile from "./dependency/DependenciesFile.ts"
 import * as EnvResolverNode from "./env/EnvResolverNode.ts"
@@ -105,6 +107,7 @@ export const composeProject = <E = never>(
     Layer.provideMerge(Layer.mergeAll(
       choose(Outputs, layerOutputs),
       choose(ApprovalStore, ApprovalStoreFile.layer),
+      choose(CapabilityTokens, CapabilityTokensFile.layer),
       choose(PermissionGate, PermissionGateRules.layer)
     )),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),

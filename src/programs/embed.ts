@@ -81,6 +81,27 @@ export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
 export { Client, ClientNameRefused, Clients, ClientsUnbelieved, ClientUnknown } from "../services/call/Clients.ts"
 export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
+export type {
+  Amounts,
+  Bearer,
+  Claims,
+  NewToken,
+  Token,
+  TokenError,
+  TokenIssue
+} from "../services/capability/CapabilityTokens.ts"
+export {
+  BudgetExceeded,
+  CapabilityTokens,
+  PermissionEscalation,
+  TokenInvalid,
+  TokenMissing,
+  TokenRevoked,
+  TokensUnavailable
+} from "../services/capability/CapabilityTokens.ts"
+export type { Constraint } from "../services/capability/Constraint.ts"
+export type { Grant, GrantSet } from "../services/capability/Grant.ts"
+export type { Request, RequestedGrant } from "../services/capability/Request.ts"
 export { CopyRefused, ItemCopies } from "../services/integrity/ItemCopies.ts"
 export type { Entrant } from "../services/limit/CallLimits.ts"
 export { CallLimits, ConcurrencyLimited, RateLimited } from "../services/limit/CallLimits.ts"

@@ -12,6 +12,7 @@ import { permissionRows } from "./permissionRows.ts"
 import type { Report, Row } from "./Report.ts"
 import { signRows } from "./signRows.ts"
 import { startRows } from "./start.ts"
+import { tokenRows } from "./tokenRows.ts"
 import { toolRows } from "./toolRun.ts"
 
 const { values } = parseArgs({
@@ -26,6 +27,7 @@ const { values } = parseArgs({
 const suites = {
   start: startRows,
   governed: governedRows,
+  token: tokenRows,
   mcp: mcpRows,
   tool: toolRows,
   lockfile: lockRows,

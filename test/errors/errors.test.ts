@@ -39,7 +39,11 @@ it("programs that embed Kiwi can name every error of a service", () => {
 })
 
 /** Those of the lock tools are causes of `BuiltinFailed`. */
-type CallErrorName = (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError)["_tag"]
+type CallErrorName =
+  | (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError)["_tag"]
+  // Of threads.
+  | "PermissionEscalation"
+  | "BudgetExceeded"
 
 /** What search shows of an item that a call of it fails with each, and whether the audit says `denied`. */
 const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
@@ -65,6 +69,11 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   ApprovalExpired: "denied",
   ApprovalsFull: "denied",
   ApprovalsUnavailable: "invalid",
+  PermissionEscalation: "denied",
+  BudgetExceeded: "denied",
+  TokenMissing: "denied",
+  TokenInvalid: "denied",
+  TokenRevoked: "denied",
   LockMissing: "denied",
   LockMismatch: "denied",
   LockInvalid: "denied",
@@ -103,6 +112,7 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   StreamFailed: "invalid",
   TemplateUnresolved: "invalid",
   TemplateUnsafe: "invalid",
+  TokensUnavailable: "invalid",
   ToolFailed: "invalid",
   ToolOutputInvalid: "invalid",
   ToolTimeout: "invalid",

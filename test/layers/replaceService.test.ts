@@ -73,6 +73,7 @@ const uses = {
   ApprovalStore: [embed.ApprovalStore, call("asked")],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
+  CapabilityTokens: [embed.CapabilityTokens, call("say", {}, { thread: "t", token: Redacted.make("x") })],
   ChainResolver: [embed.ChainResolver, says],
   ChildProcesses: [embed.ChildProcesses, says],
   Clients: [embed.Clients, Effect.flatMap(embed.Clients, (clients) => clients.list)],

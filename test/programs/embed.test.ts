@@ -20,6 +20,8 @@ import type {
   ProjectNotFound,
   ProjectRestricted,
   RateLimited,
+  TokenError,
+  TokenMissing,
   ToolCallError,
   ToolChainError,
   ToolProxy,
@@ -55,6 +57,8 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | RateLimited
     | ConcurrencyLimited
     | LoopDetected
+    | TokenMissing
+    | TokenError
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -96,6 +100,10 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "LoopDetected",
         "ApprovalsFull",
         "ApprovalsUnavailable",
+        "TokenMissing",
+        "TokenInvalid",
+        "TokenRevoked",
+        "TokensUnavailable",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)
@@ -354,6 +362,7 @@ describe("the library", () => {
     const unions = new Set([
       "ApprovalError",
       "ChainError",
+      "TokenError",
       "VerifyError",
       "TemplateError",
       "PrimitiveError",

@@ -5,6 +5,7 @@ import type { Schema } from "effect"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import type { Access } from "../../services/capability/Access.ts"
+import type { Claims } from "../../services/capability/CapabilityTokens.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { ResolvedChain } from "../../services/chain/ChainResolver.ts"
 import type { DependenciesMissing } from "../../services/dependency/DependencyErrors.ts"
@@ -71,6 +72,8 @@ export interface Prepared extends Resolved {
   readonly parameters: Schema.JsonObject
   /** What the call would touch, beginning with the tool itself. */
   readonly accesses: ReadonlyArray<Access>
+  /** Of the capability token that the call was made with; undefined if it was made without one. */
+  readonly claims: Claims | undefined
   readonly interpreter: InterpreterAnswer
   /** The packages that the chain declares; undefined if it declares none. */
   readonly packages: Packages | undefined

@@ -8,6 +8,7 @@ import * as Ledger from "../../services/capability/tokenLedger.ts"
 import type { TokenLedger } from "../../services/capability/tokenLedger.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
+import { defined } from "../../services/schema/defined.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -94,16 +95,15 @@ export const make = Effect.gen(function*() {
     if (Result.isFailure(read)) {
       return yield* new TokensUnavailable({ detail: "their key is not what Kiwi stored", remedy: newKeys })
     }
-    return read.success.keys.map(({ privateKey, publicKey, until }): TokenKey => ({
-      pair: { publicKey, privateKey: Redacted.make(privateKey, { label: "private key" }) },
-      ...(until === undefined ? {} : { until })
-    }))
+    return read.success.keys.map(({ privateKey, publicKey, until }): TokenKey =>
+      defined({ pair: { publicKey, privateKey: Redacted.make(privateKey, { label: "private key" }) }, until })
+    )
   })
 
   const inTurn = <A, E>(folder: string, lock: string, effect: Effect.Effect<A, E>) =>
     Effect.flatMap(Effect.mapError(withLock(folder, lock)(Effect.result(effect)), failed), Effect.fromResult)
 
-  return yield* makeTokens({
+  return makeTokens({
     audience: basename(workspace.state),
     keys: readKeys,
     changeKeys: (change) =>

@@ -5,7 +5,7 @@ import * as Ledger from "../../services/capability/tokenLedger.ts"
 import type { TokenKey } from "./makeCapabilityTokens.ts"
 import { make as makeTokens } from "./makeCapabilityTokens.ts"
 
-export const make = Effect.suspend(() => {
+export const make = Effect.sync(() => {
   let keys: ReadonlyArray<TokenKey> = []
   let ledger = Ledger.empty
   return makeTokens({

@@ -81,7 +81,7 @@ const within = (parent: Amounts | undefined, child: Amounts | undefined): Amount
   return Object.fromEntries(found)
 }
 
-export const make = Effect.fnUntraced(function*(store: TokenStore) {
+export const make = (store: TokenStore) => {
   const remembered = new BoundedMap<string, Remembered>(maxRemembered, ({ length }) => length)
   let latest = 0
   let known: KnownKeys | undefined
@@ -226,7 +226,7 @@ export const make = Effect.fnUntraced(function*(store: TokenStore) {
       const made = yield* store.changeKeys((keys) => [
         { pair: generate() },
         ...(forget ? [] : keys)
-          .map((key): TokenKey => ({ ...key, until: key.until ?? at + longestLife }))
+          .map(({ pair, until }): TokenKey => ({ pair, until: until ?? at + longestLife }))
           .filter(({ until }) => until! >= at)
       ])
       take(made, at)
@@ -243,4 +243,4 @@ export const make = Effect.fnUntraced(function*(store: TokenStore) {
     spent: (jti) => Effect.map(store.ledger, (ledger) => Ledger.spentOf(ledger, jti)),
     rotate
   })
-})
+}

@@ -5,6 +5,7 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
+import { requireGranted, requireSecret } from "../capability/capabilitySteps.ts"
 
 /** The tool itself, and what its primitive says that it touches with these parameters. */
 export const findAccesses = Effect.gen(function*() {
@@ -12,7 +13,8 @@ export const findAccesses = Effect.gen(function*() {
 
   return ({ call, chain, parameters }: Facts<"call" | "chain" | "parameters">) => {
     const { id } = chain.leaf.tool.location
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, parameters }
+    const { toolType } = chain.leaf.tool
+    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters }
     const of = primitives.accesses(chain.primitive.tool.location.id, {
       tool: id,
       caller: call.caller,
@@ -29,12 +31,14 @@ export const findAccesses = Effect.gen(function*() {
 export const permit = Effect.gen(function*() {
   const gate = yield* PermissionGate
 
-  return (facts: Facts<"call" | "chain" | "verified"> & Partial<Facts<"accesses">>) => {
-    const { call, chain, verified } = facts
-    const { id } = chain.leaf.tool.location
+  return (facts: Facts<"call" | "chain" | "verified"> & Partial<Facts<"accesses" | "claims">>) => {
+    const { call, chain, claims, verified } = facts
+    const { location: { id }, toolType } = chain.leaf.tool
     // `trace` has no parameters, and so knows only the tool.
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined }
-    return gate.decide(call.caller, { _tag: "Run", chain, verified, accesses: facts.accesses ?? [own] })
+    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters: undefined }
+    const accesses = facts.accesses ?? [own]
+    const decision = gate.decide(call.caller, { _tag: "Run", chain, verified, accesses })
+    return claims === undefined ? decision : Effect.andThen(requireGranted(claims, chain, accesses), decision)
   }
 })
 
@@ -42,12 +46,18 @@ export const permit = Effect.gen(function*() {
 export const permitSecrets = Effect.gen(function*() {
   const gate = yield* PermissionGate
 
-  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified">) => {
-    const { asks, call, chain, env, verified } = facts
+  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified"> & Partial<Facts<"claims">>) => {
+    const { asks, call, chain, claims, env, verified } = facts
     const { references } = env
     if (references === undefined || references.size === 0) return Effect.void
+    const decide = (name: string) => {
+      const decision = gate.decide(call.caller, { _tag: "UseSecret", chain, verified, name })
+      return claims === undefined
+        ? decision
+        : Effect.andThen(requireSecret(claims, chain, name), decision)
+    }
     return Effect.map(
-      Effect.forEach(references, (name) => gate.decide(call.caller, { _tag: "UseSecret", chain, verified, name })),
+      Effect.forEach(references, decide),
       (decisions) => ({ asks: [...asks, ...decisions.flatMap((decision) => decision.asks)] })
     )
   }

@@ -56,7 +56,7 @@ export interface Surroundings {
 const allow = (rule: string): Verdict => ({ _tag: "Allow", rule })
 
 /** Links that other tools are built on. Run by themselves they would run whatever the caller says. */
-const foundations = new Set(["primitive", "runtime"])
+const foundations = new Set(["primitive", "runtime", "capability"])
 
 /** Who signed a link, or its source: `is signed by "Ada"`. */
 const whose = (by: SignedBy | undefined): string => {

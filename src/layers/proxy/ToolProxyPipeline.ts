@@ -13,6 +13,7 @@ import { requireApproval } from "../approval/approvalSteps.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
+import { authenticateToken } from "../capability/capabilitySteps.ts"
 import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
 import { findPackages } from "../dependency/dependencySteps.ts"
 import { findInterpreter, resolveEnvironment } from "../env/envSteps.ts"
@@ -37,9 +38,10 @@ const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall)
   ...(dryRun ? { dry_run: true } : {})
 })
 
-const endingOf = ({ approval, call, chain, isolation, rule, secrets }: SoFar): Ending => {
+const endingOf = ({ approval, call, chain, claims, isolation, rule, secrets }: SoFar): Ending => {
   const subject = { type: "tool", item: call.item }
-  if (chain === undefined) return { subject, secrets }
+  const jti = claims?.jti
+  if (chain === undefined) return { subject, jti, secrets }
   const { digest, location, version } = chain.leaf.tool
   return {
     subject: {
@@ -52,6 +54,7 @@ const endingOf = ({ approval, call, chain, isolation, rule, secrets }: SoFar): E
     },
     rule,
     approval,
+    jti,
     isolation,
     secrets
   }
@@ -63,6 +66,7 @@ const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...r
 /** Between the audit's two entries. */
 const steps = Steps.from
   .called("watchOutcome", watchOutcome)
+  .called("authenticateToken", authenticateToken)
   .traced("chooseLockMode", chooseLockMode)
   .traced("resolveChain", resolveChain, "everything that it is built on is there")
   .traced("requireTrustedProject", requireTrustedProject, "the project is trusted")

@@ -18,6 +18,8 @@ export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   readonly rule?: string | undefined
   /** The person's answer that allowed it. */
   readonly approval?: { readonly id: string; readonly by: string } | undefined
+  /** `jti` of the capability token that it was made with. */
+  readonly jti?: string | undefined
   readonly isolation?: string | undefined
   /** Values to redact in the entry. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted<string>>
@@ -54,7 +56,7 @@ export const audited = <A, E extends KiwiError, R, E2 = never>(
     const ran = yield* Effect.exit(restore(body))
     const endedAt = yield* Clock.currentTimeMillis
     const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
-    const { approval, isolation, rule, secrets, subject } = ending()
+    const { approval, isolation, jti, rule, secrets, subject } = ending()
     const recorded = yield* Effect.result(audit.append({
       kind: "result",
       call: request.call,
@@ -62,6 +64,7 @@ export const audited = <A, E extends KiwiError, R, E2 = never>(
       subject,
       ...(rule === undefined ? {} : { rule }),
       ...(approval === undefined ? {} : { approval }),
+      ...(jti === undefined ? {} : { jti }),
       ...outcomeOf(exit),
       ...(isolation === undefined ? {} : { isolation }),
       duration_ms: endedAt - startedAt

@@ -151,8 +151,8 @@ const makeReader = (text: string) => {
       if (bare !== undefined) return yield* refuse(bare, `<${bare.tag}> says neither what nor where`, hint)
       const request = readPermissions(element.children)
       if (Result.isFailure(request)) {
-        const { element: wrong, hint, issue } = request.failure
-        return yield* refuse(wrong, issue, hint)
+        const { failure } = request
+        return yield* refuse(failure.element, failure.issue, failure.hint)
       }
       return { permissions: element.children.map(plain), request: request.success }
     })

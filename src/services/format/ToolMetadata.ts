@@ -132,6 +132,9 @@ const runtimes: Readonly<Record<string, string>> = {
 
 type Executor = Pick<Tool, "executorId" | "executorRange">
 
+/** What other tools end in, and what defines capabilities, which nobody runs. */
+const withoutExecutor: ReadonlySet<string> = new Set(["primitive", "capability"])
+
 const noExecutor: Executor = { executorId: undefined, executorRange: undefined }
 
 /** The line that names the runtime for a file's language, in that language. */
@@ -150,7 +153,7 @@ const readExecutor = (metadata: Metadata, toolType: string, path: string): Read<
   const value = field === undefined || isJsonObject(field.value) ? runtimes[toolType] : field.value
   if (field === undefined || value === undefined || value === null) {
     const beside = field ?? metadata.get("version")
-    return toolType === "primitive"
+    return withoutExecutor.has(toolType)
       ? Result.succeed(noExecutor)
       : Result.fail({
         ...(beside === undefined ? problem("", "") : fieldProblem(beside, "", "")),
@@ -158,8 +161,8 @@ const readExecutor = (metadata: Metadata, toolType: string, path: string): Read<
         hint: executorIn(path)
       })
   }
-  if (toolType === "primitive") {
-    return Result.fail(fieldProblem(field, "a primitive has no executor", `Remove ${field.spelling}`))
+  if (withoutExecutor.has(toolType)) {
+    return Result.fail(fieldProblem(field, `a ${toolType} has no executor`, `Remove ${field.spelling}`))
   }
   const text = typeof value === "string" ? value : ""
   const at = text.indexOf("@")

@@ -11,6 +11,10 @@ export const ToolCall = Schema.Struct({
   caller: Caller,
   /** `id` or `category/id`. */
   item: Schema.String,
+  /** The thread that calls. It needs its capability token. */
+  thread: Schema.optionalKey(Schema.String),
+  /** Never leaves Kiwi: neither the audit nor a child process gets it. */
+  token: Schema.optionalKey(Schema.Redacted(Schema.String, { label: "capability token", disallowJsonEncode: true })),
   tier: Schema.optionalKey(Tier),
   parameters: Schema.Record(Schema.String, Schema.Json),
   dryRun: Schema.Boolean,

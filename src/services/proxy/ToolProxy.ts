@@ -4,6 +4,7 @@ import type { ApprovalError } from "../approval/ApprovalErrors.ts"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { Caller } from "../call/Caller.ts"
 import type { CallWarning } from "../call/CallWarning.ts"
+import type { TokenError, TokenMissing } from "../capability/CapabilityTokens.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
@@ -151,6 +152,8 @@ export type ToolCallError =
   | RateLimited
   | ConcurrencyLimited
   | LoopDetected
+  | TokenMissing
+  | TokenError
   | AuditUnavailable
 
 /** The result of the steps that need no parameters and have no effects. */

@@ -124,8 +124,8 @@ const contract = <E>(name: string, layer: Layer.Layer<CapabilityTokens, E>) =>
         const third = yield* child(second, "child")
         yield* verify(third, { thread: "child" })
         yield* tokens.revoke((yield* verify(first)).jti)
-        for (const [token, thread] of [[first, "t1"], [second, "child"], [third, "child"]] as const) {
-          assert.strictEqual(yield* whyNot(token, { thread }), "TokenRevoked")
+        for (const [token, of] of [[first, "t1"], [second, "child"], [third, "child"]] as const) {
+          assert.strictEqual(yield* whyNot(token, { thread: of }), "TokenRevoked")
         }
         assert.strictEqual((yield* Effect.flip(child(third, "child")))._tag, "TokenRevoked")
         yield* verify(other)

@@ -16,6 +16,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
     assert.deepStrictEqual(steps, [
       "auditRequest",
       "watchOutcome",
+      "authenticateToken",
       "chooseLockMode",
       "resolveChain",
       "requireTrustedProject",

@@ -76,6 +76,21 @@ export const matches: PatternMatch = (pattern, text) => new RegExp(pattern, "u")
 
 const paths = ["src/a.ts", "src/x/b.ts", "src/x/y/b.ts", "src", "a.ts", "lib/.env", "src/.env", ".", "/etc/passwd"]
 
+const values = ["bob", "eve", "b", "src/x", "src/../x", 5, ["bob"], null]
+
+/** A tool alone, and calls of it with many parameters. */
+const calls = (id: string): ReadonlyArray<Access> => {
+  const access = (parameters: Schema.JsonObject | undefined): Access => ({
+    _tag: "Tool",
+    capability: `tool.${id}`,
+    id,
+    toolType: "python",
+    parameters
+  })
+  const all = values.flatMap((to) => [2, 5, 1.5, "2", 11, 0].map((amount) => access({ to, amount })))
+  return [{ _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined }, access({}), ...all]
+}
+
 export const accesses: ReadonlyArray<Access> = [
   ...paths.flatMap((path) =>
     (["fs.read", "fs.write", "fs.delete"] as const).map((capability): Access => ({ _tag: "Path", capability, path }))
@@ -93,17 +108,5 @@ export const accesses: ReadonlyArray<Access> = [
     { _tag: "Plain", capability, about: "directive/ops/deploy" },
     { _tag: "Plain", capability, about: "knowledge/x" }
   ]),
-  ...["pay", "pax", "read", "github/create_issue", "github/list"].flatMap((id): Array<Access> => [
-    { _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined },
-    { _tag: "Tool", capability: `tool.${id}`, id, toolType: "python", parameters: {} },
-    ...["bob", "eve", "b", "src/x", "src/../x", 5, ["bob"], null].flatMap((to): Array<Access> =>
-      [2, 5, 1.5, "2", 11, 0].map((amount) => ({
-        _tag: "Tool",
-        capability: `tool.${id}`,
-        id,
-        toolType: "python",
-        parameters: { to, amount }
-      }))
-    )
-  ])
+  ...["pay", "pax", "read", "github/create_issue", "github/list"].flatMap(calls)
 ]

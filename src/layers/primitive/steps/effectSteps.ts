@@ -15,6 +15,7 @@ import { Workspace } from "../../../services/workspace/Workspace.ts"
 import { blame } from "../../call/blame.ts"
 import type { Secrets } from "../../call/secrets.ts"
 import type { Done, Facts, Prepared } from "../../call/Step.ts"
+import { coversAccess } from "../../capability/coversAccess.ts"
 import { redactedEvents } from "./redactedEvents.ts"
 
 /** How much of stderr a result includes, in bytes. */
@@ -60,14 +61,20 @@ export const runPrimitive = Effect.gen(function*() {
     confirm: confirmOf(run),
     accesses: run.accesses,
     mayAlso: (access) =>
-      Effect.match(
-        gate.decide(run.call.caller, {
-          _tag: "Run",
-          chain: run.chain,
-          verified: run.verified,
-          accesses: [access]
-        }),
-        { onFailure: () => false, onSuccess: ({ asks }) => asks.length === 0 }
+      Effect.flatMap(
+        run.claims === undefined ? Effect.succeed(true) : coversAccess(run.claims.caps, access),
+        (granted) =>
+          granted
+            ? Effect.match(
+              gate.decide(run.call.caller, {
+                _tag: "Run",
+                chain: run.chain,
+                verified: run.verified,
+                accesses: [access]
+              }),
+              { onFailure: () => false, onSuccess: ({ asks }) => asks.length === 0 }
+            )
+            : Effect.succeed(false)
       ),
     emit
   })

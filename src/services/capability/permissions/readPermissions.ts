@@ -2,6 +2,7 @@
 // ignored: an unknown tag, resource or attribute is an error, since a scope that is dropped would widen what is asked
 // for.
 import { Result } from "effect"
+import { defined } from "../../schema/defined.ts"
 import type { Grant } from "../Grant.ts"
 import type { Request, RequestedGrant } from "../Request.ts"
 import { attribute, onlyChildren, type Read, readFlag, refuse } from "./element.ts"
@@ -27,7 +28,9 @@ const readGrant = (element: Element, verb: Verb): Read<Request> =>
     const parameters = yield* readParameters(element)
     return yield* allowed(
       element,
-      parameters === undefined ? grants : grants.map((grant) => ({ ...grant, parameters }))
+      parameters === undefined
+        ? grants
+        : grants.map(({ capability, scope }) => defined({ capability, scope, parameters }))
     )
   })
 

@@ -9,7 +9,7 @@ export interface HostPattern {
   readonly port: number | undefined
 }
 
-const form = /^(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::(\d{1,5}))?$/
+const form = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
 
 /** The host as URLs show it. Undefined if no URL can have it. */
 const canonical = (host: string): string | undefined =>

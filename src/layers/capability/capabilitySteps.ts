@@ -1,0 +1,69 @@
+// The capability token of a call: verified before anything else is read, and asked beside the rules.
+import { Effect } from "effect"
+import type { Access } from "../../services/capability/Access.ts"
+import { showAccess } from "../../services/capability/Access.ts"
+import { CapabilityTokens, TokenMissing } from "../../services/capability/CapabilityTokens.ts"
+import type { Claims, TokenError } from "../../services/capability/CapabilityTokens.ts"
+import { holds } from "../../services/capability/Grant.ts"
+import type { Chain } from "../../services/chain/Chain.ts"
+import { chainIds } from "../../services/chain/Chain.ts"
+import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
+import type { Facts } from "../call/Step.ts"
+import { coversAccess } from "./coversAccess.ts"
+
+/** A call without a thread and without a token is one of a caller whom the rules know. */
+export const authenticateToken = Effect.gen(function*() {
+  const tokens = yield* CapabilityTokens
+
+  return (
+    { call: { thread, token } }: Facts<"call">
+  ): Effect.Effect<Facts<"claims">, TokenMissing | TokenError> =>
+    token !== undefined
+      ? Effect.map(tokens.verify(token, { thread: thread ?? "" }), (claims) => ({ claims }))
+      : thread !== undefined
+      ? Effect.fail(new TokenMissing({ thread }))
+      : Effect.succeed({ claims: undefined })
+})
+
+/** A system tool that says what it touches needs no grant of its own beside those for that. */
+const needed = ({ leaf }: Chain, accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
+  leaf.tool.location.tier === "system" && accesses.length > 1 ? accesses.slice(1) : accesses
+
+const denied = ({ jti }: Claims, chain: Chain, missing: ReadonlyArray<string>, hint: string) =>
+  new PermissionDenied({
+    what: `run tool ${chain.leaf.tool.location.id}`,
+    rule: "token",
+    reason: `the capability token ${jti} does not include ${missing.join(", ")}`,
+    hint,
+    chain: chainIds(chain.links)
+  })
+
+const requireCovered = Effect.fnUntraced(function*(claims: Claims, chain: Chain, accesses: ReadonlyArray<Access>) {
+  const uncovered: Array<string> = []
+  for (const access of accesses) {
+    if (!(yield* coversAccess(claims.caps, access))) uncovered.push(showAccess(access))
+  }
+  if (uncovered.length > 0) {
+    const hint = "Do without it, or ask for it in the directive's <permissions>"
+    return yield* denied(claims, chain, uncovered, hint)
+  }
+})
+
+/** Fails unless the token covers all accesses, and has the capabilities that the chain's tools require. */
+export const requireGranted = Effect.fnUntraced(function*(
+  claims: Claims,
+  chain: Chain,
+  accesses: ReadonlyArray<Access>
+) {
+  for (const { tool } of chain.links) {
+    const missing = tool.requires.capabilities.filter((capability) => !holds(claims.caps, capability))
+    if (missing.length > 0) {
+      const hint = `${tool.location.id} requires ${missing.join(", ")}: ask for it in the directive's <permissions>`
+      return yield* denied(claims, chain, missing, hint)
+    }
+  }
+  yield* requireCovered(claims, chain, needed(chain, accesses))
+})
+
+export const requireSecret = (claims: Claims, chain: Chain, name: string) =>
+  requireCovered(claims, chain, [{ _tag: "Secret", capability: "secret.use", name }])

@@ -1,0 +1,26 @@
+// Whether grants cover an access. The engine for patterns is loaded when a grant first needs it.
+import { Effect, Result } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import type { Access } from "../../services/capability/Access.ts"
+import { covers, hasPatterns } from "../../services/capability/Grant.ts"
+import type { GrantSet } from "../../services/capability/Grant.ts"
+
+const engine = Effect.promise(() => import("../schema/linearPatterns.ts"))
+
+const compiled = new BoundedMap<string, (text: string) => boolean>(1_000)
+
+const never = () => false
+
+/** A pattern that cannot be run in linear time matches nothing. */
+const loadPatterns = Effect.map(engine, ({ linearPattern }) => (pattern: string, text: string): boolean => {
+  const known = compiled.get(pattern)
+  if (known !== undefined) return known(text)
+  const made = Result.getOrElse(linearPattern(pattern), () => never)
+  compiled.set(pattern, made)
+  return made(text)
+})
+
+export const coversAccess = (grants: GrantSet, access: Access): Effect.Effect<boolean> =>
+  access._tag === "Tool" && hasPatterns(grants)
+    ? Effect.map(loadPatterns, (matches) => covers(grants, access, matches))
+    : Effect.sync(() => covers(grants, access))
