@@ -83,7 +83,14 @@ it("every error of the union is told apart by its tag, and every reason of a cha
       ({ remediation }) => Effect.succeed(remediation)
     ),
     Effect.catchTag(
-      ["ProjectRestricted", "PermissionDenied", "RateLimited", "ConcurrencyLimited", "LoopDetected", "AuditUnavailable"],
+      [
+        "ProjectRestricted",
+        "PermissionDenied",
+        "RateLimited",
+        "ConcurrencyLimited",
+        "LoopDetected",
+        "AuditUnavailable"
+      ],
       ({ remediation }) => Effect.succeed(remediation)
     )
   )

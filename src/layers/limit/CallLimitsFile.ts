@@ -20,7 +20,10 @@ const maxBytes = 4_194_304
 const forgetAfter = 2 * 86_400_000
 
 /** `emptyAt`: when a bucket that is not named was empty. Absent: it is full. */
-const Stored = Schema.Struct({ emptyAt: Schema.optionalKey(Schema.Finite), buckets: Schema.Record(Schema.String, Bucket) })
+const Stored = Schema.Struct({
+  emptyAt: Schema.optionalKey(Schema.Finite),
+  buckets: Schema.Record(Schema.String, Bucket)
+})
 type Stored = typeof Stored.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Stored))
@@ -63,7 +66,9 @@ export const make = Effect.gen(function*() {
   const read = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     return yield* files.read(state, name, { maxBytes, own: true }).pipe(
-      Effect.map((bytes) => bytes === undefined ? full : Option.getOrUndefined(decode(new TextDecoder().decode(bytes)))),
+      Effect.map((bytes) =>
+        bytes === undefined ? full : Option.getOrUndefined(decode(new TextDecoder().decode(bytes)))
+      ),
       Effect.map((found) => found === undefined ? undefined : notLater(found, now)),
       Effect.orElseSucceed(() => undefined),
       Effect.map((found): Stored => found ?? { emptyAt: now, buckets: {} })

@@ -104,7 +104,13 @@ export interface Holding<A> {
 }
 
 /** Those that hold for a tool, by any of its `ids`. */
-export const holdingFor = <A>({ caller, tools = {} }: Limits<A>, ids: ReadonlyArray<string>): ReadonlyArray<Holding<A>> => [
+export const holdingFor = <A>(
+  { caller, tools = {} }: Limits<A>,
+  ids: ReadonlyArray<string>
+): ReadonlyArray<Holding<A>> => [
   ...(caller === undefined ? [] : [{ name: "caller", limit: caller }]),
-  ...Object.entries(tools).filter(([name]) => isNamed(name, ids)).map(([name, limit]) => ({ name: `tools.${name}`, limit }))
+  ...Object.entries(tools).filter(([name]) => isNamed(name, ids)).map(([name, limit]) => ({
+    name: `tools.${name}`,
+    limit
+  }))
 ]

@@ -41,6 +41,10 @@ const patterns: Readonly<Record<LoopPattern, string>> = {
 
 /** "the last 10 calls are two in turn, each with the outcome that it had before: a: NOT_FOUND, b: success" */
 export const showLoop = (
-  { calls, count, pattern }: { readonly calls: ReadonlyArray<string>; readonly count: number; readonly pattern: LoopPattern }
+  { calls, count, pattern }: {
+    readonly calls: ReadonlyArray<string>
+    readonly count: number
+    readonly pattern: LoopPattern
+  }
 ): string =>
   `${count} of your last calls ${patterns[pattern]}, each with the outcome that it had before: ${calls.join(", ")}`

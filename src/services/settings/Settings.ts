@@ -175,7 +175,8 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     default: { caller: 64 },
     schema: ConcurrencyLimits,
     form: "`caller` and `tools`, with whole numbers from 1 to 1024",
-    doc: "How many calls of tools may run at once. One more waits up to 2 s, and is refused as `CONCURRENCY_LIMITED` then.",
+    doc:
+      "How many calls of tools may run at once. One more waits up to 2 s, and is refused as `CONCURRENCY_LIMITED` then.",
     tighter: isTighterConcurrency,
     combine,
     show: (limits) => showLimits(limits, String)
@@ -193,7 +194,8 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     written: "10",
     default: 10,
     ...bounded("1", "100", "a whole number", whole),
-    doc: "Among how many of a session's latest calls loops are looked for. Below 10 none is refused, below 5 there is no warning.",
+    doc:
+      "Among how many of a session's latest calls loops are looked for. Below 10 none is refused, below 5 there is no warning.",
     tighter: (a, b) => a >= b
   },
   auditDurability: {

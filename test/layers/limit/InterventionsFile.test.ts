@@ -15,13 +15,15 @@ const stateIn = (folder: string) => join(folder, "home/projects/p")
 
 const open = (folder: string) => {
   const homeLayer = KiwiHomeNode.layerWith({ home: join(folder, "home") })
-  return Layer.orDie(Layer.fresh(InterventionsFile.layer).pipe(
-    Layer.provide([
-      ProcessLockSqlite.layer,
-      Layer.provide(SafeFilesNode.layer, homeLayer),
-      Layer.succeed(Workspace, { project: Option.none(), state: stateIn(folder), cwd: folder })
-    ])
-  ))
+  return Layer.orDie(
+    Layer.fresh(InterventionsFile.layer).pipe(
+      Layer.provide([
+        ProcessLockSqlite.layer,
+        Layer.provide(SafeFilesNode.layer, homeLayer),
+        Layer.succeed(Workspace, { project: Option.none(), state: stateIn(folder), cwd: folder })
+      ])
+    )
+  )
 }
 
 contract("InterventionsFile", Effect.map(temporary, open))

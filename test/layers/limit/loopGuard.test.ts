@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Schema } from "effect"
 import * as TestClock from "effect/testing/TestClock"
+import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import type { CallWarning } from "../../../src/services/call/CallWarning.ts"
 import { CallWarnings } from "../../../src/services/call/CallWarning.ts"
 import { innermost } from "../../../src/services/error/KiwiError.ts"
-import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import type { SettingsValues } from "../../../src/services/settings/Settings.ts"
 import { call, caller, entries, kernel, object, tool } from "../proxy/calls.ts"
 
@@ -56,15 +56,19 @@ const world = (settings: Partial<SettingsValues> = {}) => {
 }
 
 /** What a call answers with: its code, or "ok", and "!" with a warning. Waits as long as the call does. */
-const answer = Effect.fnUntraced(function*(warned: Array<CallWarning>, item: string, parameters: Schema.JsonObject = {}) {
-  const before = warned.length
-  const running = yield* Effect.forkChild(Effect.result(call(item, parameters)), { startImmediately: true })
-  for (let i = 0; i < 3 && running.pollUnsafe() === undefined; i++) yield* TestClock.adjust(`${Math.min(i, 1)} seconds`)
-  const result = yield* Fiber.join(running)
-  return result._tag === "Success"
-    ? `ok${result.success.warnings.some(({ code }) => code === "LOOP_SUSPECTED") ? "!" : ""}`
-    : `${innermost(result.failure)._tag}${warned.length > before ? "!" : ""}`
-})
+const answer = Effect.fnUntraced(
+  function*(warned: Array<CallWarning>, item: string, parameters: Schema.JsonObject = {}) {
+    const before = warned.length
+    const running = yield* Effect.forkChild(Effect.result(call(item, parameters)), { startImmediately: true })
+    for (let i = 0; i < 3 && running.pollUnsafe() === undefined; i++) {
+      yield* TestClock.adjust(`${Math.min(i, 1)} seconds`)
+    }
+    const result = yield* Fiber.join(running)
+    return result._tag === "Success"
+      ? `ok${result.success.warnings.some(({ code }) => code === "LOOP_SUSPECTED") ? "!" : ""}`
+      : `${innermost(result.failure)._tag}${warned.length > before ? "!" : ""}`
+  }
+)
 
 const scenario = (
   title: string,
@@ -94,7 +98,11 @@ describe("a call that fails in the same way", () => {
   )
   scenario(
     "with its order of keys, case and blanks changed is the same",
-    times(11, ["broken", { text: "Some host", nonce: "1" }] as const, ["broken", { nonce: "1", text: "some  host!" }] as const),
+    times(
+      11,
+      ["broken", { text: "Some host", nonce: "1" }] as const,
+      ["broken", { nonce: "1", text: "some  host!" }] as const
+    ),
     [...failed(1, 10), "LoopDetected"]
   )
   scenario(
@@ -117,7 +125,11 @@ describe("a call that fails in the same way", () => {
     times(6, ["strict", {}] as const),
     [...failed(1, 6, "ParametersInvalid")]
   )
-  scenario("for a tool that is not there is warned of too", times(6, ["nothing", {}] as const), failed(1, 6, "ItemNotFound"))
+  scenario(
+    "for a tool that is not there is warned of too",
+    times(6, ["nothing", {}] as const),
+    failed(1, 6, "ItemNotFound")
+  )
   scenario(
     "is never refused in a window below ten, and never warned of below five",
     times(12, ["broken", {}] as const),

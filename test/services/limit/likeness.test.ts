@@ -11,14 +11,22 @@ const Parameters = Schema.Record(
 )
 
 describe("likeness", () => {
-  it.effect.prop("is symmetric, from 0 to 1, and 1 for equal arguments", [Parameters, Parameters], ([a, b]) =>
-    Effect.sync(() => {
-      const one = alike(a, b)
-      assert.strictEqual(one, alike(b, a))
-      assert.isTrue(one >= 0 && one <= 1)
-      assert.strictEqual(alike(a, JSON.parse(JSON.stringify(a))), 1)
-      assert.strictEqual(alike(a, Object.fromEntries(Object.entries(a).toReversed())), 1, "whatever the order of keys")
-    }))
+  it.effect.prop(
+    "is symmetric, from 0 to 1, and 1 for equal arguments",
+    [Parameters, Parameters],
+    ([a, b]) =>
+      Effect.sync(() => {
+        const one = alike(a, b)
+        assert.strictEqual(one, alike(b, a))
+        assert.isTrue(one >= 0 && one <= 1)
+        assert.strictEqual(alike(a, JSON.parse(JSON.stringify(a))), 1)
+        assert.strictEqual(
+          alike(a, Object.fromEntries(Object.entries(a).toReversed())),
+          1,
+          "whatever the order of keys"
+        )
+      })
+  )
 
   const words = "one two three four five six seven eight nine ten eleven twelve"
   const rows: ReadonlyArray<readonly [string, Schema.JsonObject, Schema.JsonObject, boolean]> = [

@@ -85,23 +85,25 @@ describe("Settings", () => {
 
   it.effect("limits: what a file does not name stays, and a project's file only adds and lowers", () =>
     Effect.gen(function*() {
-      const base = (yield* settings('limits: {rate: {tools: {"shell.run": 60/m}}, concurrency: {caller: 8}}', false)).values
+      const base =
+        (yield* settings("limits: {rate: {tools: {\"shell.run\": 60/m}}, concurrency: {caller: 8}}", false)).values
       assert.deepStrictEqual(base.limitsRate, {
         caller: { tokens: 600, period: 60_000 },
         tools: { "shell.run": { tokens: 60, period: 60_000 } }
       })
-      const narrow = (text: string) => Effect.map(settings(text, true, base), ({ loosens, values }) => ({
-        loosens: loosens.map(({ setting }) => setting),
-        changed: values.limitsRate !== base.limitsRate || values.limitsConcurrency !== base.limitsConcurrency ||
-          values.loopThreshold !== base.loopThreshold || values.loopWindow !== base.loopWindow
-      }))
+      const narrow = (text: string) =>
+        Effect.map(settings(text, true, base), ({ loosens, values }) => ({
+          loosens: loosens.map(({ setting }) => setting),
+          changed: values.limitsRate !== base.limitsRate || values.limitsConcurrency !== base.limitsConcurrency ||
+            values.loopThreshold !== base.loopThreshold || values.loopWindow !== base.loopWindow
+        }))
       for (
         const text of [
           "limits.rate: {caller: 599/m}",
           "limits.rate: {caller: 1/s}",
-          'limits.rate: {tools: {"github/*": 100000/s}}',
-          'limits.rate: {tools: {"shell.run": 1/d}}',
-          'limits.concurrency: {tools: {"*": 1024}}',
+          "limits.rate: {tools: {\"github/*\": 100000/s}}",
+          "limits.rate: {tools: {\"shell.run\": 1/d}}",
+          "limits.concurrency: {tools: {\"*\": 1024}}",
           "limits.concurrency: {caller: 7}",
           "loop.threshold: 0.5",
           "loop.window: 100"
@@ -113,7 +115,10 @@ describe("Settings", () => {
           ["limits.rate: {caller: 600/s}", "limits.rate: {caller: 600/s}"],
           ["limits.rate: {caller: 599/s}", "limits.rate: {caller: 599/s}"],
           ["limits.rate: {caller: 1000/h}", "limits.rate: {caller: 1000/h}"],
-          ['limits.rate: {caller: 1/d, tools: {"shell.run": 61/m}}', "limits.rate: {caller: 1/d, tools: {shell.run: 61/m}}"],
+          [
+            "limits.rate: {caller: 1/d, tools: {\"shell.run\": 61/m}}",
+            "limits.rate: {caller: 1/d, tools: {shell.run: 61/m}}"
+          ],
           ["limits.concurrency: {caller: 9}", "limits.concurrency: {caller: 9}"],
           ["loop.threshold: 0.95", "loop.threshold: 0.95"],
           ["loop.window: 9", "loop.window: 9"]
@@ -132,10 +137,10 @@ describe("Settings", () => {
           "limits.rate: {caller: -1/m}",
           "limits.rate: {caller: 1/w}",
           "limits.rate: {calls: 1/m}",
-          'limits.rate: {tools: {"a*b": 1/m}}',
-          'limits.rate: {tools: {"*a": 1/m}}',
-          'limits.rate: {tools: {"": 1/m}}',
-          'limits.rate: {tools: {"__proto__": 1/m}}',
+          "limits.rate: {tools: {\"a*b\": 1/m}}",
+          "limits.rate: {tools: {\"*a\": 1/m}}",
+          "limits.rate: {tools: {\"\": 1/m}}",
+          "limits.rate: {tools: {\"__proto__\": 1/m}}",
           `limits.rate: {tools: {${Array.from({ length: 65 }, (_, i) => `"t${i}": 1/m`).join(", ")}}}`,
           "limits.concurrency: {caller: 0}",
           "limits.concurrency: {caller: 1025}",
