@@ -2,6 +2,7 @@
 // to read, and nothing is done by it.
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import { redactParameters } from "../services/audit/redaction.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { Interventions } from "../services/limit/Interventions.ts"
 import { govern } from "./govern.ts"
@@ -52,7 +53,8 @@ export const signalHelp = Effect.fn("signalHelp")((signal: HelpSignal, caller: C
     () =>
       Effect.gen(function*() {
         const interventions = yield* Interventions
-        const request = { caller, sessionId, reason, options, context }
+        const shown = context === undefined ? undefined : redactParameters(context, [])
+        const request = { caller, sessionId, reason, options, context: shown }
         if (action === "escalate") {
           const id = yield* interventions.file({
             ...request,

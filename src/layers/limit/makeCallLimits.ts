@@ -52,7 +52,7 @@ const makeFindHeld = () => {
     const found = callers.get(caller.client)
     if (found !== undefined && found.rate === rate && found.concurrency === concurrency) return found
     const keyed = <A>(limits: Limits<A>): ReadonlyArray<Keyed<A>> =>
-      holdingFor(limits, ids).map((one) => ({ ...one, key: `${caller.client}\n${one.name}` }))
+      holdingFor(limits, ids).map(({ limit, name }) => ({ limit, name, key: `${caller.client}\n${name}` }))
     const held = { rate, concurrency, rates: keyed(rate), places: keyed(concurrency) }
     callers.set(caller.client, held)
     return held

@@ -72,7 +72,7 @@ export interface InterventionRequest
 {
   readonly caller: Caller
   readonly sessionId: string | undefined
-  readonly context: Schema.JsonObject | undefined
+  readonly context: Schema.Json | undefined
 }
 
 export class Interventions extends Context.Service<Interventions, {

@@ -125,16 +125,17 @@ export class LoopHistory {
   /** Calls that are alike to the newest, back to one with another outcome. */
   #repeats(threshold: number): Loop | undefined {
     const newest = this.#calls.at(-1)
+    if (newest === undefined) return undefined
     let count = 0
     let isExact = true
-    for (let at = this.#calls.length - 1; newest !== undefined && at >= this.#before; at--) {
+    for (let at = this.#calls.length - 1; at >= this.#before; at--) {
       const call = this.#calls[at]!
       if (!isSameCall(call.compared, newest.compared, threshold)) continue
       if (!isSameOutcome(call, newest)) break
       count++
       isExact &&= call.compared.arguments.text === newest.compared.arguments.text
     }
-    return newest === undefined || count < warnFrom
+    return count < warnFrom
       ? undefined
       : { pattern: isExact ? "repeat" : "variation", count, round: [newest] }
   }

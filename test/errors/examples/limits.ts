@@ -1,6 +1,9 @@
 // What is refused since it comes too often, too many at once, or again and again.
 import { Effect, Fiber } from "effect"
-import { call } from "../../layers/proxy/calls.ts"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { signalHelp } from "../../../src/programs/helpSignals.ts"
+import { call, caller } from "../../layers/proxy/calls.ts"
 import { failing } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 
@@ -38,6 +41,22 @@ export const examples: Examples = {
           return yield* Effect.ensuring(call("wait"), Fiber.interrupt(running))
         })
     )
+  },
+  InterventionsFull: {
+    when: "A caller leaves a twenty-first decision to a person who has not looked yet",
+    produce: failing({}, "trusted", () =>
+      Effect.forEach(
+        Array.from({ length: 21 }),
+        () => signalHelp({ action: "escalate", reason: "Which of the two?" }, caller)
+      ))
+  },
+  InterventionsUnavailable: {
+    when: "A caller leaves a decision to a person, and the file that such requests are kept in is a folder",
+    produce: failing({}, "trusted", ({ home }) => {
+      const id = fs.readdirSync(join(home, "projects")).find((name) => name !== "index")
+      fs.mkdirSync(join(home, "projects", id!, "interventions.json"))
+      return signalHelp({ action: "escalate", reason: "Which of the two?" }, caller)
+    })
   },
   LoopDetected: {
     when: "A tool that fails is called an eleventh time, with nothing changed",
