@@ -18,6 +18,7 @@ const house: House = {
     "env",
     "error",
     "files",
+    "filesystem",
     "format",
     "git",
     "identity",

@@ -3,6 +3,7 @@
 // layer, so that a program can replace it.
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Layer } from "effect"
+import { Clients } from "../services/call/Clients.ts"
 import { SafeFiles } from "../services/files/SafeFiles.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
@@ -17,6 +18,7 @@ import type { HomeRefused } from "../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
+import * as ClientsFile from "./call/ClientsFile.ts"
 import * as SafeFilesNode from "./files/SafeFilesNode.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
 import * as KeychainOs from "./identity/KeychainOs.ts"
@@ -65,6 +67,7 @@ type ProcessOptions<Replaced extends KernelServices = never, E = never> = Omit<
 /** The services below a home folder that is known already. */
 const composeInHome = <E>(choose: Choose, builtins: Layer.Layer<Builtins, E>) =>
   Layer.mergeAll(
+    choose(Clients, ClientsFile.layer),
     choose(Identity, IdentityKeyring.layer),
     choose(SecretStore, SecretStoreKeychain.layer),
     choose(Outbound, OutboundOnDemand.layer),

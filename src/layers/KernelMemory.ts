@@ -3,6 +3,7 @@
 import { Effect, Layer } from "effect"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
+import { Clients } from "../services/call/Clients.ts"
 import { ChainResolver } from "../services/chain/ChainResolver.ts"
 import { Dependencies } from "../services/dependency/Dependencies.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
@@ -12,6 +13,7 @@ import { ItemParser } from "../services/format/ItemParser.ts"
 import { Identity } from "../services/identity/Identity.ts"
 import { Keychain } from "../services/identity/Keychain.ts"
 import { SecretStore } from "../services/identity/SecretStore.ts"
+import { ItemCopies } from "../services/integrity/ItemCopies.ts"
 import { ItemHistory } from "../services/integrity/ItemHistory.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
@@ -42,6 +44,7 @@ import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
+import * as ClientsMemory from "./call/ClientsMemory.ts"
 import * as ChainResolverStore from "./chain/ChainResolverStore.ts"
 import * as DependenciesMemory from "./dependency/DependenciesMemory.ts"
 import type { MemoryHost } from "./env/EnvResolverMemory.ts"
@@ -52,6 +55,7 @@ import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as IdentityMemory from "./identity/IdentityMemory.ts"
 import * as KeychainMemory from "./identity/KeychainMemory.ts"
 import * as SecretStoreMemory from "./identity/SecretStoreMemory.ts"
+import * as ItemCopiesMemory from "./integrity/ItemCopiesMemory.ts"
 import * as ItemHistoryMemory from "./integrity/ItemHistoryMemory.ts"
 import * as SignaturesMemory from "./integrity/SignaturesMemory.ts"
 import * as VerifiedCopiesMemory from "./integrity/VerifiedCopiesMemory.ts"
@@ -143,6 +147,7 @@ const compose = <Replaced extends KernelServices, E>(
       choose(SchemaValidator, SchemaValidatorByOrigin.layer),
       choose(Signatures, SignaturesMemory.layerWith(tiers))
     )),
+    Layer.provideMerge(choose(ItemCopies, ItemCopiesMemory.layerWith(tiers))),
     Layer.provideMerge(choose(Lockfiles, LockfilesKernel.layer)),
     Layer.provideMerge(Layer.mergeAll(
       choose(ChainResolver, ChainResolverStore.layer),
@@ -189,6 +194,7 @@ const compose = <Replaced extends KernelServices, E>(
           files: new Map(Object.entries(options.controlFiles ?? {}))
         })
       ),
+      choose(Clients, ClientsMemory.layer),
       choose(SafeFiles, SafeFilesMemory.layer),
       choose(SecretStore, SecretStoreMemory.layerWith(options.secrets ?? {})),
       choose(

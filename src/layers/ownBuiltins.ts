@@ -2,17 +2,25 @@
 // project can no longer fail.
 import { Effect, Layer } from "effect"
 import { Builtins } from "../services/primitive/Builtins.ts"
+import * as FilesystemBuiltins from "./filesystem/filesystemBuiltins.ts"
+import * as GitBuiltins from "./git/gitBuiltins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
 import * as LockfileBuiltins from "./lockfile/lockfileBuiltins.ts"
+import * as HttpFetch from "./primitive/builtin/httpFetch.ts"
 import * as Noop from "./primitive/builtin/noop.ts"
 import * as OutputRead from "./primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
+import * as ShellBuiltin from "./process/shellBuiltin.ts"
 
 /** One line for each domain with builtins. */
 const domains = [
+  FilesystemBuiltins.handlers,
+  GitBuiltins.handlers,
+  HttpFetch.handlers,
   LockfileBuiltins.handlers,
   Noop.handlers,
-  OutputRead.handlers
+  OutputRead.handlers,
+  ShellBuiltin.handlers
 ] as const
 
 const names = domains.flatMap((own) => Object.keys(own))

@@ -7,6 +7,7 @@ import { Dependencies } from "../services/dependency/Dependencies.ts"
 import { EnvResolver } from "../services/env/EnvResolver.ts"
 import { Extractors } from "../services/format/Extractors.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
+import { ItemCopies } from "../services/integrity/ItemCopies.ts"
 import { ItemHistory } from "../services/integrity/ItemHistory.ts"
 import { Signatures } from "../services/integrity/Signatures.ts"
 import { VerifiedCopies } from "../services/integrity/VerifiedCopies.ts"
@@ -34,6 +35,7 @@ import * as EnvResolverNode from "./env/EnvResolverNode.ts"
 import * as ExtractorsFile from "./format/ExtractorsFile.ts"
 import * as ItemParserBuiltin from "./format/ItemParserBuiltin.ts"
 import * as GitTreeProcess from "./git/GitTreeProcess.ts"
+import * as ItemCopiesFile from "./integrity/ItemCopiesFile.ts"
 import * as ItemHistoryFile from "./integrity/ItemHistoryFile.ts"
 import * as SignaturesFile from "./integrity/SignaturesFile.ts"
 import * as VerifiedCopiesFile from "./integrity/VerifiedCopiesFile.ts"
@@ -106,6 +108,7 @@ export const composeProject = <E = never>(
       choose(EnvResolver, EnvResolverNode.layer),
       choose(LockfileStore, LockfileStoreFile.layer)
     )),
+    Layer.provideMerge(choose(ItemCopies, ItemCopiesFile.layer)),
     Layer.provideMerge(choose(ItemHistory, ItemHistoryFile.layer)),
     Layer.provideMerge(VerifierBySource.layerOver(choose(Verifier, VerifierEd25519.layer))),
     Layer.provideMerge(choose(VerifiedCopies, VerifiedCopiesFile.layer)),

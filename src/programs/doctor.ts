@@ -291,12 +291,22 @@ const checkIndex = Effect.gen(function*() {
 
 const checkAudit = Effect.gen(function*() {
   const audit = yield* AuditLog
-  const { entries, problems } = yield* audit.verify
-  return problems.length === 0
-    ? ok("audit", `${entries} audit entries, none changed or missing`)
+  const { entries, expired, problems } = yield* audit.verify
+  if (problems.length === 0) {
+    return ok(
+      "audit",
+      `${entries} audit entries, none changed or missing${expired === 0 ? "" : ` (${expired} old files were removed)`}`
+    )
+  }
+  return problems.every(({ problem }) => problem === "unsigned")
+    ? warn(
+      "audit",
+      "heads of the audit are not signed: when they were recorded, no key in $KIWI_HOME/audit-keys could be used",
+      "kiwi audit verify"
+    )
     : warn(
       "audit",
-      `${problems.length} entries or files of the audit were changed or are missing`,
+      `${problems.length} entries or files of the audit were changed, are missing or cannot be proved`,
       "kiwi audit verify"
     )
 })

@@ -78,8 +78,10 @@ export { Caller, Surface } from "../services/call/Caller.ts"
 export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
 export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
+export { Client, ClientNameRefused, Clients, ClientsUnbelieved, ClientUnknown } from "../services/call/Clients.ts"
 export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
+export { CopyRefused, ItemCopies } from "../services/integrity/ItemCopies.ts"
 export type { Action } from "../services/permission/Action.ts"
 export { showAction } from "../services/permission/Action.ts"
 export { CheckRule } from "../services/permission/CheckRule.ts"
@@ -220,10 +222,12 @@ export type {
 } from "../services/lockfile/lockReport.ts"
 
 // The services below a call.
+export type { AuditAnchor } from "../services/audit/AuditAnchor.ts"
 export type { AuditRecord } from "../services/audit/AuditEntry.ts"
 export { AuditEntry } from "../services/audit/AuditEntry.ts"
-export type { AuditProblem, AuditReport } from "../services/audit/AuditLog.ts"
+export type { AuditProblem, AuditReport, StoredEntry } from "../services/audit/AuditLog.ts"
 export { AuditLog, AuditUnavailable } from "../services/audit/AuditLog.ts"
+export type { EntryFilter } from "../services/audit/EntryFilter.ts"
 export type { Chain, ChainLink } from "../services/chain/Chain.ts"
 export type {
   ChainError,

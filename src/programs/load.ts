@@ -7,6 +7,7 @@ import type { Item, Tool } from "../services/item/Item.ts"
 import { showExecutor, showLocation } from "../services/item/Item.ts"
 import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { copyItem } from "./copyItem.ts"
 import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
 import { checkReadiness } from "./itemState.ts"
@@ -70,6 +71,12 @@ const contentOf = (item: Item, content: string, files: LoadedContent["files"]): 
   ...(item._tag === "directive" ? { parameters: item.inputs } : {}),
   content,
   ...(files === undefined ? {} : { files })
+})
+
+/** Copies the item to another tier, and reads the copy. */
+export const loadInto = Effect.fn("loadInto")(function*(query: Parameters<typeof copyItem>[0], caller: Caller) {
+  const copied = yield* copyItem(query, caller)
+  return { ...yield* load({ id: query.id, type: query.type, tier: query.destination }, caller), copied }
 })
 
 export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller) {

@@ -1,6 +1,7 @@
 // A server with the suite's fixtures on Kiwi's own HTTP stack: its routes, its checks before them, its protocols.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer } from "effect"
+import * as ClientsMemory from "../../src/layers/call/ClientsMemory.ts"
 import * as Http from "../../src/programs/mcp/transport/http.ts"
 import * as Notices from "../../src/programs/mcp/transport/notices.ts"
 import { httpProtocols } from "../../src/programs/mcp/transport/protocols.ts"
@@ -28,7 +29,7 @@ const program = Effect.gen(function*() {
       listening: (url) => Console.error(`KIWI_MCP_URL=${url}`)
     }
   )
-  return yield* Layer.launch(server)
+  return yield* Layer.launch(Layer.provide(server, ClientsMemory.layer))
 })
 
 NodeRuntime.runMain(program)

@@ -1,7 +1,7 @@
 // Whatever a program puts in the place of a service is what the kernel asks. Each service in turn is replaced by one
 // that passes everything on and takes notes; then something is done that the kernel cannot do without it.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted, Stream } from "effect"
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Kernel from "../../src/layers/Kernel.ts"
@@ -72,12 +72,17 @@ const uses = {
   Builtins: [embed.Builtins, call("ping")],
   ChainResolver: [embed.ChainResolver, says],
   ChildProcesses: [embed.ChildProcesses, says],
+  Clients: [embed.Clients, Effect.flatMap(embed.Clients, (clients) => clients.list)],
   Dependencies: [embed.Dependencies, says],
   EnvResolver: [embed.EnvResolver, says],
   Extractors: [embed.Extractors, search({ query: "say" }, caller)],
   GitTree: [embed.GitTree, changedSince("/nowhere", "HEAD")],
   HumanGate: [embed.HumanGate, sign({ id: "say" }, caller)],
   Identity: [embed.Identity, sign({ id: "say" }, caller)],
+  ItemCopies: [
+    embed.ItemCopies,
+    Effect.flatMap(embed.ItemCopies, (copies) => copies.plan({ id: "say" }, "user"))
+  ],
   ItemHistory: [embed.ItemHistory, says],
   ItemIndex: [embed.ItemIndex, search({ query: "say" }, caller)],
   ItemParser: [embed.ItemParser, load({ id: "say" }, caller)],
@@ -196,8 +201,12 @@ describe("a gate that refuses everything", () => {
         AuditLog.of({
           append: () => Effect.void,
           read: () => Effect.succeed([]),
+          stream: () => Stream.empty,
+          follow: () => Stream.empty,
           verify: Effect.die("nobody asks"),
-          anchor: Effect.die("nobody asks")
+          verifyAgainst: () => Effect.die("nobody asks"),
+          anchor: Effect.die("nobody asks"),
+          prune: Effect.die("nobody asks")
         })
       )
       yield* Effect.exit(Effect.provide(says, Kernel.layer({ ...options, replace: none })))

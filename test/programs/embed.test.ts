@@ -343,12 +343,12 @@ describe("the library", () => {
     const names = [...union.matchAll(/^ {2}\| ([A-Za-z]+)$/gm)].map(([, name]) => name ?? "")
     assert.isAbove(names.length, 8)
     const unions = new Set([
-      "ApprovalError",
       "ChainError",
       "VerifyError",
       "TemplateError",
       "PrimitiveError",
-      "LockProblem"
+      "LockProblem",
+      "ApprovalError"
     ])
     assert.deepStrictEqual(names.filter((name) => !unions.has(name) && !Object.hasOwn(Embed, name)), [])
   })

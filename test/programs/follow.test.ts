@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema, Stream } from "effect"
 import { execute } from "../../src/programs/execute.ts"
 import { inputSchema, substitute } from "../../src/programs/follow.ts"
 import { AuditLog, AuditUnavailable } from "../../src/services/audit/AuditLog.ts"
@@ -100,8 +100,12 @@ describe("following a directive", () => {
       AuditLog.of({
         append: (record) => record.kind === kind ? Effect.fail(new AuditUnavailable({ detail: "full" })) : Effect.void,
         read: () => Effect.succeed([]),
+        stream: () => Stream.empty,
+        follow: () => Stream.empty,
         verify: Effect.die("unused"),
-        anchor: Effect.die("unused")
+        verifyAgainst: () => Effect.die("unused"),
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       })
     )
   for (const kind of ["request", "result"]) {

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as AuditLogMemory from "../../src/layers/audit/AuditLogMemory.ts"
 import * as PermissionGateDefault from "../../src/layers/permission/PermissionGateDefault.ts"
+import { copyItem } from "../../src/programs/copyItem.ts"
 import { envSync } from "../../src/programs/envSync.ts"
 import { execute } from "../../src/programs/execute.ts"
 import { help } from "../../src/programs/help.ts"
@@ -62,9 +63,11 @@ const items = {
 /** A kernel in memory with a gate that denies one action, an audit that a disk may refuse, and a person who says yes. */
 const world = () => {
   const project = new Map<string, string>(Object.entries(items))
+  const user = new Map<string, string>()
   const lockfiles = { project: new Map<string, string>(), user: new Map<string, string>() }
   const made = {
     project,
+    user,
     lockfiles,
     denies: undefined as Action["_tag"] | undefined,
     refuses: undefined as AuditEntry["kind"] | undefined,
@@ -73,7 +76,7 @@ const world = () => {
     lines: [] as Array<string>,
     ran: 0,
     /** What actions change. */
-    state: () => JSON.stringify([[...project], [...lockfiles.project], made.ran])
+    state: () => JSON.stringify([[...project], [...user], [...lockfiles.project], made.ran])
   }
   const gate = Layer.succeed(
     PermissionGate,
@@ -102,6 +105,7 @@ const world = () => {
   const options = {
     signatures: "checked" as const,
     project,
+    user,
     lockfiles,
     packages: new Map([["greet", "1.0.0"]]),
     controlFiles: { ".env": "TOKEN=keychain:github\n" },
@@ -188,6 +192,13 @@ const rows: Readonly<Record<string, Row>> = {
     acts: false
   },
   loading: { tag: "Load", use: load({ id: "say" }, caller), recorded: "read", operation: "load", acts: false },
+  "copying an item": {
+    tag: "Copy",
+    use: copyItem({ id: "say", destination: "user" }, caller),
+    recorded: "result",
+    operation: "load",
+    acts: true
+  },
   "reading an item as a resource": {
     tag: "Load",
     use: readItem("kiwi://tool/say", caller),
@@ -270,6 +281,7 @@ const everyAction: { readonly [Tag in Action["_tag"]]: true } = {
   Follow: true,
   Search: true,
   Load: true,
+  Copy: true,
   ReadOutput: true,
   Help: true,
   Sign: true,

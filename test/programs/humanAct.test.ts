@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { asHuman } from "../../src/programs/humanAct.ts"
 import { sign } from "../../src/programs/sign.ts"
 import { trustProject, trustSigner, untrustSigner } from "../../src/programs/trust.ts"
@@ -208,8 +208,12 @@ describe("a human act", () => {
             ? Effect.fail(new AuditUnavailable({ detail: "full" }))
             : Effect.void,
         read: () => Effect.succeed([]),
+        stream: () => Stream.empty,
+        follow: () => Stream.empty,
         verify: Effect.die("unused"),
-        anchor: Effect.die("unused")
+        verifyAgainst: () => Effect.die("unused"),
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       })
     )
   const perform = (done: Array<string>) => asHuman(request, caller, () => Effect.sync(() => done.push("done")))

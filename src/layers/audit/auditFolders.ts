@@ -1,7 +1,7 @@
 // The folders with the sessions' files, and how the files are opened. No component of the path may be a link, since a
 // repository can contain `.ai/logs` as one. An opened file is compared with the file at its path before anything is
 // written.
-import { Option } from "effect"
+import { Option, Result } from "effect"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
 import type { AuditHead } from "../../services/audit/AuditEntry.ts"
@@ -64,6 +64,9 @@ export const fileOf = (session: string): string | undefined => {
   return year === undefined ? undefined : `${year}-${month}-${day}/${session}.jsonl`
 }
 
+/** `2026-11-21`. */
+export const dayOf = (file: string): string => file.slice(0, file.indexOf("/"))
+
 export const sessionOf = (file: string): string => file.slice(file.indexOf("/") + 1, -".jsonl".length)
 
 const pathOf = (place: AuditFolder, file: string): string => join(place.root, place.path, file)
@@ -106,6 +109,16 @@ export const openToRead = (place: AuditFolder, file: string, most = Infinity): n
 
 export const removeFile = (place: AuditFolder, file: string): void => fs.rmSync(pathOf(place, file), { force: true })
 
+/** Removes the file if it is the one that was opened, and its day's folder if that is empty then. */
+export const removeSame = (place: AuditFolder, file: string, opened: fs.BigIntStats): boolean => {
+  const path = pathOf(place, file)
+  const now = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  if (now?.ino !== opened.ino || now.dev !== opened.dev || now.size !== opened.size) return false
+  fs.rmSync(path)
+  Result.try(() => fs.rmdirSync(dirname(path)))
+  return true
+}
+
 /** Flushes the file's content and its directory entry to the disk. */
 export const syncWithFolder = (fd: number, place: AuditFolder, file: string): void => {
   fs.fsyncSync(fd)
@@ -133,6 +146,18 @@ export const cutBack = (fd: number, size: number, most: number): boolean => {
     return fs.fstatSync(fd).size === size
   } catch {
     return false
+  }
+}
+
+/** The names of the folders of days: `2026-11-21`. */
+export const daysOf = (place: AuditFolder): ReadonlyArray<string> => {
+  try {
+    return readFolder(join(place.root, place.path)).map(({ name }) => name).filter((name) =>
+      /^\d{4}-\d\d-\d\d$/.test(name)
+    )
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw error
   }
 }
 

@@ -78,9 +78,30 @@ export const newestHead = (state: string): Tail => {
   }
 }
 
+/** The newest head of one session's file. */
+export const newestHeadOf = (state: string, file: string): AuditHead | undefined => {
+  const fd = openHeads(state)
+  if (fd === undefined) return undefined
+  try {
+    let newest: AuditHead | undefined
+    for (const { text } of linesOf(fd)) {
+      if (text?.includes(file) !== true) continue
+      const head = parseHead(text)
+      if (head?.file === file) newest = head
+    }
+    return newest
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Adds the signature to a head, if there is a key. */
+export type SignHead = (head: Omit<AuditHead, "v">) => Omit<AuditHead, "v">
+
 /** Appends one head and returns its line's number and hash. The caller holds the lock. */
 export const appendHead = (
   state: string,
+  signHead: SignHead,
   head: Pick<AuditHead, "state" | "place" | "file" | "n" | "head">,
   durable: boolean
 ): { readonly i: number; readonly hash: string } => {
@@ -89,7 +110,7 @@ export const appendHead = (
     const tail = readTail(fd)
     if (!tail.unended) fs.ftruncateSync(fd, tail.size)
     const i = tail.i + 1
-    const line = encodeHead({ ...head, i, prev: tail.hash })
+    const line = encodeHead(signHead({ ...head, i, prev: tail.hash }))
     appendWhole(fd, tail.size, Buffer.from(`${tail.unended ? "\n" : ""}${line}\n`))
     if (durable) fs.fsyncSync(fd)
     return { i, hash: sha256(line) }

@@ -102,11 +102,16 @@ const unreadable = (cause: unknown) =>
   new FileUnreadable({ why: cause instanceof Refused ? cause.message : "it cannot be read" })
 
 /** The number of lines (or chunks of a line without an end) after which other fibers run and signals arrive. */
-const batch = 500
+const lineBatch = 500
 const chunkBatch = 64
 
 /** Calls `use` for each line that ends at or before offset `to`. */
-export const forEachLine = Effect.fnUntraced(function*(fd: number, use: (line: Line) => void, to = Infinity) {
+export const forEachLine = Effect.fnUntraced(function*(
+  fd: number,
+  use: (line: Line) => void,
+  to = Infinity,
+  batch = lineBatch
+) {
   const pieces = piecesOf(fd)
   const some = Effect.try({
     try: () => {

@@ -1,41 +1,20 @@
 // The newest entries that match a filter, from the files of all sessions in the list of heads. Keeps only what it
 // returns.
-import { Effect, Option, Order, Predicate, Schema } from "effect"
+import { Effect, Option, Order, Schema } from "effect"
 import { join } from "node:path"
 import { AuditEntry, parseHead, parseObject } from "../../services/audit/AuditEntry.ts"
+import type { StoredEntry } from "../../services/audit/AuditLog.ts"
+import { type EntryFilter, hintsOf, makeMatches } from "../../services/audit/EntryFilter.ts"
 import { statOf } from "../files/believe.ts"
 import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
 import { openToRead } from "./auditFolders.ts"
 import { openHeads } from "./headsFile.ts"
 import { forEachLine, withFile } from "./lines.ts"
 
-export interface EntryFilter {
-  readonly limit?: number
-  readonly call?: string
-  readonly item?: string
-  readonly outcome?: string
-}
-
 const maxEntries = 100_000
 const maxBytes = 67_108_864
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(AuditEntry))
-
-/** Whether an entry matches the filter. */
-export const matches = (entry: { readonly [key: string]: unknown }, filter: EntryFilter): boolean => {
-  const { call, outcome } = entry
-  return (filter.call === undefined || call === filter.call) &&
-    (filter.outcome === undefined || outcome === filter.outcome) &&
-    (filter.item === undefined || isAbout(entry, filter.item))
-}
-
-/** Whether the entry is about this item: it was requested by that name, or shown under it. */
-const isAbout = (
-  { query, shown, subject }: { readonly [key: string]: unknown },
-  item: string
-): boolean =>
-  (Predicate.isReadonlyObject(subject) && subject["item"] === item) || query === item ||
-  (Array.isArray(shown) && shown.some((one) => Predicate.isReadonlyObject(one) && one["id"] === item))
 
 interface Kept {
   readonly at: string
@@ -43,7 +22,7 @@ interface Kept {
   readonly text: string
 }
 
-const byTime = Order.Struct({ at: Order.String, n: Order.Number })
+export const byTime = Order.Struct({ at: Order.String, n: Order.Number })
 
 /** The `limit` newest of the entries kept so far and the new ones. */
 const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
@@ -53,14 +32,15 @@ const newest = (kept: ReadonlyArray<Kept>, limit: number): Array<Kept> => {
   return sorted.slice(from + 1)
 }
 
-interface SessionFile {
+export interface SessionFile {
   readonly place: AuditFolder
   readonly file: string
   /** In milliseconds. */
   readonly changed: number
 }
 
-const sessionFiles = Effect.fnUntraced(function*(state: string, folders: AuditFolders) {
+/** The files of all sessions, the most recently changed first. */
+export const sessionFiles = Effect.fnUntraced(function*(state: string, folders: AuditFolders) {
   const found: Array<SessionFile> = []
   yield* withFile(() => openHeads(state), (fd) =>
     forEachLine(fd, ({ text }) => {
@@ -77,22 +57,32 @@ const sessionFiles = Effect.fnUntraced(function*(state: string, folders: AuditFo
 /** How far a file's modification time may lag behind its entries' times, in milliseconds. */
 const slack = 2_000
 
-export const readEntries = Effect.fnUntraced(function*(state: string, folders: AuditFolders, filter: EntryFilter) {
+/** Whether a file may have entries that match. */
+export const isWanted = ({ file: name, since }: EntryFilter) => ({ changed, file }: SessionFile): boolean =>
+  (name === undefined || file === name || file.endsWith(`/${name}`)) &&
+  (since === undefined || changed + slack >= since)
+
+export const decodeEntry = (text: string): Option.Option<AuditEntry> => decode(text)
+
+export const readStored = Effect.fnUntraced(function*(
+  state: string,
+  folders: AuditFolders,
+  filter: EntryFilter & { readonly limit?: number }
+) {
   const limit = Math.max(0, Math.min(filter.limit ?? 100, maxEntries))
   if (limit === 0) return []
-  const hints = [filter.call, filter.item, filter.outcome].flatMap((word) =>
-    word === undefined ? [] : [JSON.stringify(word)]
-  )
+  const hints = hintsOf(filter)
   let kept: Array<Kept> = []
   const files = yield* Effect.orElseSucceed(sessionFiles(state, folders), () => [])
-  for (const { changed, file, place } of files) {
+  for (const { changed, file, place } of files.filter(isWanted(filter))) {
     if (kept.length >= limit && Date.parse(kept[0]!.at) > changed + slack) break
+    const matches = makeMatches(filter)
     let since = 0
     const scan = withFile(() => openToRead(place, file), (fd) =>
       forEachLine(fd, ({ text }) => {
         if (text === undefined || !hints.every((hint) => text.includes(hint))) return
         const entry = parseObject(text)
-        if (entry === undefined || !matches(entry, filter)) return
+        if (entry === undefined || !matches(entry)) return
         const { at, n } = entry
         if (typeof at !== "string" || typeof n !== "number") return
         kept.push({ at, n, text })
@@ -103,5 +93,7 @@ export const readEntries = Effect.fnUntraced(function*(state: string, folders: A
     yield* Effect.ignore(scan)
     kept = newest(kept, limit)
   }
-  return kept.flatMap(({ text }) => Option.toArray(decode(text)))
+  return kept.flatMap(({ text: line }): ReadonlyArray<StoredEntry> =>
+    Option.toArray(Option.map(decodeEntry(line), (entry) => ({ entry, line })))
+  )
 })

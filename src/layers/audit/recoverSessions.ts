@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import type { AuditHead, AuditLink } from "../../services/audit/AuditEntry.ts"
-import { parseHead, parseLink } from "../../services/audit/AuditEntry.ts"
+import { parseLink } from "../../services/audit/AuditEntry.ts"
 import { markLine } from "../../services/audit/entryLine.ts"
 import type { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { readFolder } from "../files/listFolder.ts"
@@ -13,7 +13,7 @@ import { isAbsent } from "../files/refused.ts"
 import { sha256 } from "../identity/sha256.ts"
 import type { AuditFolder, AuditFolders } from "./auditFolders.ts"
 import { appendWhole, fileOf, openToRead, openToSeal, removeFile } from "./auditFolders.ts"
-import { appendHead, openHeads } from "./headsFile.ts"
+import { appendHead, newestHeadOf, type SignHead } from "./headsFile.ts"
 import { hashRange, linesOf } from "./lines.ts"
 
 export const sessionsFolder = (state: string): string => join(state, "audit-sessions")
@@ -35,22 +35,6 @@ export const openSessions = (state: string): ReadonlyArray<string> => {
 /** Removes the marker before the lock is released, so that nobody sees a marker without its lock. */
 export const forgetSession = (state: string, session: string): void =>
   fs.rmSync(join(sessionsFolder(state), sessionLock(session)), { force: true })
-
-const newestHeadOf = (state: string, file: string): AuditHead | undefined => {
-  const fd = openHeads(state)
-  if (fd === undefined) return undefined
-  try {
-    let newest: AuditHead | undefined
-    for (const { text } of linesOf(fd)) {
-      if (text?.includes(file) !== true) continue
-      const head = parseHead(text)
-      if (head?.file === file) newest = head
-    }
-    return newest
-  } finally {
-    fs.closeSync(fd)
-  }
-}
 
 interface LastEntry {
   readonly link: AuditLink
@@ -91,9 +75,9 @@ const sealFor = (fd: number, size: number, last: LastEntry, now: number) => {
   return { bytes: Buffer.from(`${prefix}${line}\n`), n: last.link.n + 1, head: sha256(line) }
 }
 
-const seal = (state: string, place: AuditFolder, known: AuditHead, now: number): void => {
+const seal = (state: string, signHead: SignHead, place: AuditFolder, known: AuditHead, now: number): void => {
   const finish = (head: Pick<AuditHead, "state" | "n" | "head">) =>
-    void appendHead(state, { ...head, place: known.place, file: known.file }, true)
+    void appendHead(state, signHead, { ...head, place: known.place, file: known.file }, true)
   // If the file ends before the last recorded entry, the last head is repeated: `verify` reports the difference.
   const repeat = () => finish({ state: "recovered", n: known.n, head: known.head })
   let fd: number
@@ -133,7 +117,13 @@ const discard = (place: AuditFolder, file: string): void => {
   removeFile(place, file)
 }
 
-const recoverSession = (state: string, folders: AuditFolders, session: string, now: number): void => {
+const recoverSession = (
+  state: string,
+  signHead: SignHead,
+  folders: AuditFolders,
+  session: string,
+  now: number
+): void => {
   const file = fileOf(session)!
   const known = newestHeadOf(state, file)
   if (known === undefined) {
@@ -141,7 +131,7 @@ const recoverSession = (state: string, folders: AuditFolders, session: string, n
   } else if (known.state === "opened" || known.state === "running") {
     const place = folders[known.place]
     if (place === undefined) return
-    seal(state, place, known, now)
+    seal(state, signHead, place, known, now)
   }
   forgetSession(state, session)
 }
@@ -153,6 +143,7 @@ const recoverSession = (state: string, folders: AuditFolders, session: string, n
 export const recoverSessions = Effect.fnUntraced(function*(
   locks: ProcessLock["Service"],
   state: string,
+  signHead: SignHead,
   folders: AuditFolders,
   now: number
 ) {
@@ -160,7 +151,7 @@ export const recoverSessions = Effect.fnUntraced(function*(
   for (const session of sessions) {
     const dead = Effect.andThen(
       locks.tryHold(sessionsFolder(state), sessionLock(session)),
-      Effect.try(() => recoverSession(state, folders, session, now))
+      Effect.try(() => recoverSession(state, signHead, folders, session, now))
     )
     yield* Effect.ignore(Effect.scoped(dead))
   }

@@ -1,6 +1,13 @@
 // Files in memory. It has no links and no modes; everything else behaves as on a real disk.
 import { Effect, Layer } from "effect"
-import { type ReadOptions, ReadRefused, SafeFiles, WriteRefused } from "../../services/files/SafeFiles.ts"
+import {
+  type FileStat,
+  type FolderEntry,
+  type ReadOptions,
+  ReadRefused,
+  SafeFiles,
+  WriteRefused
+} from "../../services/files/SafeFiles.ts"
 
 const isBelow = (path: string): boolean =>
   path !== "" && !path.includes("\0") && path.split("/").every((p) => p !== "" && p !== "." && p !== "..")
@@ -28,7 +35,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     root: string,
     path: string,
     data: Uint8Array | string,
-    options: { readonly mode?: number; readonly exclusive?: boolean } = {}
+    options: { readonly mode?: number; readonly exclusive?: boolean; readonly version?: string } = {}
   ) {
     const problem = check(root, path)
     if (problem !== undefined) return yield* problem
@@ -38,6 +45,10 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     }
     if (options.exclusive === true && files.has(full)) {
       return yield* new WriteRefused({ path, issue: "exists", detail: "it is already there" })
+    }
+    const old = files.get(full)
+    if (options.version !== undefined && (old === undefined || versionOf(old) !== options.version)) {
+      return yield* new WriteRefused({ path, issue: "changed", detail: "it was changed meanwhile" })
     }
     for (const folder of parents(root, path)) folders.add(folder)
     files.set(full, typeof data === "string" ? new TextEncoder().encode(data) : data.slice())
@@ -86,13 +97,94 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     return bytes?.slice()
   })
 
-  return SafeFiles.of({ write, writeAll, makeDirectory, remove, removeEmpty, read })
+  const versions = new WeakMap<Uint8Array, number>()
+  let latest = 0
+  const versionOf = (bytes: Uint8Array): string => {
+    const known = versions.get(bytes) ?? ++latest
+    versions.set(bytes, known)
+    return String(known)
+  }
+
+  const full = (root: string, path: string): string => path === "." ? root : `${root === "/" ? "" : root}/${path}`
+
+  const statAt = (at: string): FileStat | undefined => {
+    const bytes = files.get(at)
+    if (bytes !== undefined) {
+      const version = versionOf(bytes)
+      return { kind: "file", bytes: bytes.length, modified: 0, mode: 0o644, names: 1, version }
+    }
+    return isFolder(at) ? { kind: "folder", bytes: 0, modified: 0, mode: 0o755, names: 1, version: "" } : undefined
+  }
+
+  const realPath: SafeFiles["Service"]["realPath"] = (root, path) =>
+    Effect.suspend(() => {
+      if (path === "" || path.includes("\0")) {
+        return Effect.fail(new ReadRefused({ path, issue: "outside", detail: "it is not a path" }))
+      }
+      const names: Array<string> = []
+      for (const name of (path.startsWith("/") ? path : `${root}/${path}`).split("/")) {
+        if (name === "..") names.pop()
+        else if (name !== "" && name !== ".") names.push(name)
+      }
+      const at = `/${names.join("/")}`
+      const inside = at === root ? "." : at.startsWith(`${root}/`) ? at.slice(root.length + 1) : at
+      return Effect.succeed({ path: inside, stat: statAt(at) })
+    })
+
+  const list: SafeFiles["Service"]["list"] = (root, path, limit) =>
+    Effect.sync(() => {
+      const at = full(root, path)
+      if (!isFolder(at)) return undefined
+      const below = [...files.keys(), ...folders].filter((name) => name.startsWith(`${at}/`))
+      const names = new Set(below.map((name) => name.slice(at.length + 1).split("/", 1)[0]!))
+      return [...names].toSorted().slice(0, limit).map((name): FolderEntry => ({
+        name,
+        kind: statAt(`${at}/${name}`)?.kind ?? "folder"
+      }))
+    })
+
+  const move: SafeFiles["Service"]["move"] = Effect.fnUntraced(function*(root, from, to, options = {}) {
+    const problem = check(root, from) ?? check(root, to)
+    if (problem !== undefined) return yield* problem
+    const [old, next] = [full(root, from), full(root, to)]
+    const moved = statAt(old)
+    if (moved === undefined) return yield* new WriteRefused({ path: to, issue: "io", detail: "it does not exist" })
+    const there = statAt(next)
+    if (there !== undefined && !(options.replace === true && there.kind === "file" && moved.kind === "file")) {
+      return yield* new WriteRefused({ path: to, issue: "exists", detail: "it is already there" })
+    }
+    for (const [name, bytes] of [...files]) {
+      if (name !== old && !name.startsWith(`${old}/`)) continue
+      files.delete(name)
+      files.set(`${next}${name.slice(old.length)}`, bytes)
+    }
+  })
+
+  return {
+    write,
+    writeAll,
+    makeDirectory,
+    remove,
+    removeEmpty,
+    read,
+    realPath,
+    readRange: (root, path, { length, offset }) =>
+      Effect.map(read(root, path, { maxBytes: Infinity }), (bytes) =>
+        bytes === undefined
+          ? undefined
+          : { bytes: bytes.subarray(offset, offset + length), stat: statAt(full(root, path))! }),
+    stat: (root, path) => Effect.sync(() => statAt(full(root, path))),
+    list,
+    move
+  }
 }
 
-export const make = (files = new Map<string, Uint8Array>(), folders = new Set<string>()) =>
-  Effect.sync(() => build(files, folders))
+export const make = (
+  files = new Map<string, Uint8Array>(),
+  folders = new Set<string>()
+): SafeFiles["Service"] => SafeFiles.of(build(files, folders))
 
 export const layerWith = (files: Map<string, Uint8Array>, folders?: Set<string>) =>
-  Layer.effect(SafeFiles, make(files, folders))
+  Layer.sync(SafeFiles, () => make(files, folders))
 
-export const layer = Layer.effect(SafeFiles, Effect.suspend(() => make()))
+export const layer = Layer.sync(SafeFiles, () => make())

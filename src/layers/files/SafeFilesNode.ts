@@ -9,8 +9,9 @@ import { errorCode } from "../process/errorCode.ts"
 import { components, defaultNaming, type Naming, syncFolder, withFolder } from "./folders.ts"
 import { isInside } from "./isInside.ts"
 import { openInFolder, readAll } from "./readRegular.ts"
-import { asRead, asWrite } from "./refused.ts"
+import { asRead, asWrite, isAbsent } from "./refused.ts"
 import { type NamedFile, removeEmptyIn, removeIn, replaceFiles, sweep, type WriteOptions } from "./replaceFiles.ts"
+import * as Walk from "./walkFiles.ts"
 
 /** How many files are open at once, and how many are flushed before other fibers may run. */
 const mostAtOnce = 32
@@ -20,6 +21,16 @@ const unlessAbsent = <A>(use: () => A): A | undefined => {
     return use()
   } catch (error) {
     if (errorCode(error) === "ENOENT") return undefined
+    throw error
+  }
+}
+
+/** Undefined for a path that ends at a file, too: there is nothing below one. */
+const unlessGone = <A>(use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch (error) {
+    if (isAbsent(error)) return undefined
     throw error
   }
 }
@@ -152,7 +163,26 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
     })
   })
 
-  return SafeFiles.of({ write, writeAll, makeDirectory, remove, removeEmpty, read })
+  const looking = <A>(path: string, use: () => A) => Effect.try({ try: () => unlessGone(use), catch: asRead(path) })
+
+  return SafeFiles.of({
+    write,
+    writeAll,
+    makeDirectory,
+    remove,
+    removeEmpty,
+    read,
+    realPath: (root, path, options = {}) =>
+      Effect.try({ try: () => Walk.realPath(root, path, options.last === "kept"), catch: asRead(path) }),
+    readRange: (root, path, range) => looking(path, () => Walk.readRange(naming, root, path, range)),
+    stat: (root, path) => looking(path, () => Walk.stat(naming, root, path)),
+    list: (root, path, limit) => looking(path, () => Walk.list(naming, root, path, limit)),
+    move: (root, from, to, options = {}) =>
+      Effect.try({
+        try: () => Walk.move(naming, root, from, to, options.replace === true, isPrivate(root) ? 0o700 : 0o755),
+        catch: asWrite(to)
+      })
+  })
 })
 
 export const layerWith = (options: { readonly naming?: Naming }) => Layer.effect(SafeFiles, make(options))

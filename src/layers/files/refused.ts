@@ -65,6 +65,7 @@ export const asRead = (path: string) => (error: unknown): ReadRefused => {
     case "exists":
       return new ReadRefused({ path, issue: "not-a-file", detail: message })
     case "no-space":
+    case "changed":
       return new ReadRefused({ path, issue: "io", detail: message })
     default:
       return new ReadRefused({ path, issue, detail: message })

@@ -9,6 +9,7 @@ import { errorCode } from "../process/errorCode.ts"
 import { type Folder, lstat, maxDepth, openFolder, syncFolder } from "./folders.ts"
 import { readFolder } from "./listFolder.ts"
 import { Refused } from "./refused.ts"
+import { statOf } from "./statOf.ts"
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
 
@@ -57,6 +58,8 @@ const writeWhole = (fd: number, data: Uint8Array): void => {
 export interface WriteOptions {
   readonly mode?: number
   readonly exclusive?: boolean
+  /** The file that is replaced must still have this version. */
+  readonly version?: string
 }
 
 export interface NamedFile {
@@ -103,11 +106,17 @@ const orRemove = <A>(folder: Folder, temporary: string, use: () => A): A => {
   }
 }
 
+const checkVersion = (old: fs.BigIntStats | undefined, { version }: WriteOptions): void => {
+  if (version === undefined || (old !== undefined && statOf(old).version === version)) return
+  throw new Refused("changed", "it was changed meanwhile")
+}
+
 const stage = (folder: Folder, { data, name }: NamedFile, options: WriteOptions, secret: boolean): Staged => {
   const old = lstat(folder.at(name))
   if (old?.isSymbolicLink() === true) throw new Refused("symlink", "it is a link")
   if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
   if (old !== undefined && options.exclusive === true) throw new Refused("exists", "it is already there")
+  checkVersion(old, options)
   const { exact, mode } = modeFor(options.mode, old, secret)
   const temporary = nameTemporary()
   const fd = fs.openSync(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
@@ -146,7 +155,12 @@ export const replaceFiles = (
   const flushed = staged.map(Result.flatMap((one) => Result.try(() => flush(folder, one))))
   const placed = flushed.map(
     Result.flatMap(({ name, temporary }) =>
-      Result.try(() => orRemove(folder, temporary, () => place(folder, temporary, name, options.exclusive === true)))
+      Result.try(() =>
+        orRemove(folder, temporary, () => {
+          checkVersion(lstat(folder.at(name)), options)
+          place(folder, temporary, name, options.exclusive === true)
+        })
+      )
     )
   )
   if (placed.some(Result.isSuccess)) syncFolder(folder)

@@ -7,6 +7,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { makeRunOwnChild, type OwnChildFailed } from "../process/ownChild.ts"
 import { ownPrograms } from "../process/ownPrograms.ts"
 import { waitsIn } from "./gitFolder.ts"
+import { environment, options } from "./hardened.ts"
 
 const maxFile = 1_048_576
 const maxListing = 64 * 1_048_576
@@ -14,33 +15,6 @@ const maxBlobs = 256 * 1_048_576
 /** A large repository on a slow disk takes seconds. One whose config names pipes would never end. */
 const patience = "20 seconds"
 const incomplete = "the repository does not have all objects of the commit"
-
-/** Passed with every command: they take precedence over the repository's config files. */
-const options = [
-  "core.fsmonitor=false",
-  "core.hooksPath=/dev/null",
-  "core.pager=cat",
-  "core.sshCommand=false",
-  "core.gitProxy=none",
-  "core.attributesFile=/dev/null",
-  "credential.helper=",
-  "diff.external=",
-  "protocol.allow=never",
-  "safe.bareRepository=explicit",
-  "submodule.recurse=false"
-].flatMap((option) => ["-c", option])
-
-/** HOME, for the person's own config with `safe.directory`. */
-const environment = (userHome: string) => ({
-  HOME: userHome,
-  LC_ALL: "C",
-  GIT_ALLOW_PROTOCOL: "",
-  GIT_NO_LAZY_FETCH: "1",
-  GIT_NO_REPLACE_OBJECTS: "1",
-
-  GIT_OPTIONAL_LOCKS: "0",
-  GIT_TERMINAL_PROMPT: "0"
-})
 
 type Refuse = (issue: GitRefUnreadable["issue"], detail?: string) => GitRefUnreadable
 

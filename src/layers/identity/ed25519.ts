@@ -36,15 +36,21 @@ export const generate = (): KeyPair => {
 const importPrivate = (privateKey: Redacted.Redacted): KeyObject =>
   createPrivateKey({ key: Buffer.from(Redacted.value(privateKey), "base64url"), format: "der", type: "pkcs8" })
 
-/** Signs each message. Undefined if the private key does not belong to `publicKey`. */
-export const sign = (pair: KeyPair, messages: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+/** Returns a function that signs. Undefined if the private key does not belong to `publicKey`. */
+export const signer = (pair: KeyPair): ((message: string) => string) | undefined => {
   try {
     const key = importPrivate(pair.privateKey)
     if (rawPublicKey(createPublicKey(key)) !== pair.publicKey) return undefined
-    return messages.map((message) => signBytes(null, Buffer.from(message), key).toString("base64url"))
+    return (message) => signBytes(null, Buffer.from(message), key).toString("base64url")
   } catch {
     return undefined
   }
+}
+
+/** Signs each message. Undefined if the private key does not belong to `publicKey`. */
+export const sign = (pair: KeyPair, messages: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+  const signOne = signer(pair)
+  return signOne && messages.map(signOne)
 }
 
 /** Whether a signature is the canonical base64url text of its 64 bytes. */

@@ -5,6 +5,7 @@ import { GitTree } from "../../services/git/GitTree.ts"
 import { Signatures } from "../../services/integrity/Signatures.ts"
 import { tiers as allTiers } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
+import * as SafeFilesMemory from "../files/SafeFilesMemory.ts"
 import * as GitTreeMemory from "../git/GitTreeMemory.ts"
 import type { MemoryFile, MemoryFiles, MemoryTiers } from "../item/ItemStoreMemory.ts"
 import * as SignaturesFile from "./SignaturesFile.ts"
@@ -20,13 +21,15 @@ const bytesOf = (file: MemoryFile): Uint8Array =>
     : bytesOf(file.content)
 
 /** Only a tier that is a Map can be written to. */
-const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Service"] => {
+export const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Service"] => {
   const at = (root: string): MemoryFiles => {
     const tier = allTiers.find((name) => Option.contains(store.rootOf(name), root))
     return (tier === undefined ? undefined : tiers[tier]) ?? new Map()
   }
   const refuse = (path: string) =>
     Effect.fail(new WriteRefused({ path, issue: "read-only", detail: "these items were given as a constant" }))
+
+  const none = SafeFilesMemory.make(new Map(), new Set())
 
   const write = (root: string, path: string, content: Uint8Array | string) =>
     Effect.suspend(() => {
@@ -37,6 +40,7 @@ const filesOf = (tiers: MemoryTiers, store: ItemStore["Service"]): SafeFiles["Se
     })
 
   return SafeFiles.of({
+    ...none,
     read: (root, path) =>
       Effect.sync(() => {
         const files = at(root)

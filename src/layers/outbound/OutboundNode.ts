@@ -225,6 +225,17 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
           body = undefined
           headers = withHeaders(headers, (name) => !name.startsWith("content-"))
         }
+        const { mayRedirect } = request
+        if (mayRedirect !== undefined && hostPort(next) !== hostPort(url)) {
+          const host = hostOf(next).toLowerCase()
+          if (!(yield* mayRedirect(host, portOf(next)))) {
+            return yield* new OutboundRefused({
+              target: url.origin,
+              issue: `it redirects to ${next.origin}, which this call may not reach without being asked for`,
+              hint: `If it is meant, call ${next.origin} itself`
+            })
+          }
+        }
         if (next.origin !== url.origin) {
           if (body !== undefined) return yield* refused(`it redirects the request's body to ${next.origin}`)
           headers = withHeaders(headers, (name) => harmless.has(name))

@@ -7,7 +7,7 @@ import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
-import type { Decision } from "../../services/permission/PermissionGate.ts"
+import type { Ask, Decision } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
 
@@ -112,6 +112,7 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
   Follow: "follow-believed",
   Search: "all-may-read",
   Load: "all-may-read",
+  Copy: "copies-ask",
   ReadOutput: "all-may-read",
   Help: "all-may-read",
   Sign: "a-person-signs",
@@ -119,13 +120,19 @@ const rules: { readonly [Tag in Exclude<Action["_tag"], "Run" | "UseSecret">]: s
   ChangeLocks: "a-person-loosens"
 }
 
+const askToCopy = ({ to }: ActionOf<"Copy">): Ask => ({
+  access: { _tag: "Plain", capability: "kiwi.write" },
+  rule: rules.Copy,
+  reason: `writes ${showLocation(to)}`
+})
+
 export const make = PermissionGate.of({
   decide: (_caller, action) =>
     action._tag === "Run"
       ? decideRun(action)
       : action._tag === "UseSecret"
       ? decideSecret(action)
-      : Effect.succeed({ rule: rules[action._tag], asks: [] })
+      : Effect.succeed({ rule: rules[action._tag], asks: action._tag === "Copy" ? [askToCopy(action)] : [] })
 })
 
 export const layer = Layer.succeed(PermissionGate, make)

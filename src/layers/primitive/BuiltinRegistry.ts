@@ -34,13 +34,16 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        const { accesses, run } = typeof builtin === "function" ? { run: builtin, accesses: undefined } : builtin
+        const { accesses, needs, run }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
+          ? { run: builtin }
+          : builtin
         handlers.set(name, {
           run: (input) => {
             const answer = run(input)
             // An effect that has finished needs no services, and providing them costs a microsecond.
             return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
           },
+          ...(needs === undefined ? {} : { needs }),
           ...(accesses === undefined
             ? {}
             : { accesses: (input: AccessInput) => Effect.provideContext(accesses(input), context) })
@@ -56,9 +59,12 @@ const decodeConfig = Schema.decodeUnknownResult(Config)
 export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inline" | "spill">) {
   const builtins = yield* Builtins
   const ask = askBuiltin(yield* Outputs, limits)
+  const named = (signed: Schema.JsonObject) => {
+    const config = decodeConfig(signed)
+    return { config, handler: Result.isSuccess(config) ? builtins.handlers.get(config.success.handler) : undefined }
+  }
   const find = Effect.fnUntraced(function*(input: AccessInput) {
-    const config = decodeConfig(input.config)
-    const handler = Result.isSuccess(config) ? builtins.handlers.get(config.success.handler) : undefined
+    const { config, handler } = named(input.config)
     if (handler !== undefined) return handler
     return yield* new BuiltinFailed({
       tool: input.tool,
@@ -69,7 +75,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), ({ run }) => ask(String(input.config["handler"]), run, input))
+    Effect.flatMap(find(input), (builtin) => ask(String(input.config["handler"]), builtin.run, input))
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
     Effect.flatMap(find(input), (builtin) =>
       builtin.accesses === undefined
@@ -81,5 +87,5 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  return { run, find, accesses }
+  return { run, find, accesses, needs: (config: Schema.JsonObject) => named(config).handler?.needs }
 })

@@ -51,24 +51,32 @@ const firstWait = 500
 /** The total size of a request's files, in bytes. */
 const maxUpload = 67_108_864
 
-const safeHeaders = ["content-type", "content-length", "etag", "last-modified", "link", "retry-after", "x-request-id"]
+export const safeHeaders = [
+  "content-type",
+  "content-length",
+  "etag",
+  "last-modified",
+  "link",
+  "retry-after",
+  "x-request-id"
+]
 
-const mediaType = (contentType: string | undefined): string =>
+export const mediaType = (contentType: string | undefined): string =>
   (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
 /** An unknown charset is decoded as lenient UTF-8. */
-const decoderFor = (contentType: string | undefined): Pick<CaptureLimits, "decode"> => {
+export const decoderFor = (contentType: string | undefined): Pick<CaptureLimits, "decode"> => {
   const charset = /;\s*charset="?([A-Za-z0-9_:.-]{1,40})/i.exec(contentType ?? "")?.[1]?.toLowerCase()
   if (charset === undefined || charset === "utf-8" || charset === "utf8") return {}
   const decoder = Result.try(() => new TextDecoder(charset))
   return Result.isSuccess(decoder) ? { decode: (bytes) => decoder.success.decode(bytes) } : {}
 }
 
-const isText = (type: string): boolean =>
+export const isText = (type: string): boolean =>
   type === "" || type.startsWith("text/") ||
   /[/+](?:json|xml|yaml|javascript|x-www-form-urlencoded|x-ndjson)$/.test(type)
 
-const isJson = (type: string): boolean => /[/+]json$/.test(type)
+export const isJson = (type: string): boolean => /[/+]json$/.test(type)
 
 /** One response, read completely. */
 interface Answer {

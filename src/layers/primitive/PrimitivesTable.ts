@@ -6,6 +6,7 @@ import type { Access } from "../../services/capability/Access.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import {
   type AccessInput,
+  type NeededLevel,
   type PrimitiveError,
   type PrimitiveHandler,
   type PrimitiveInput,
@@ -42,6 +43,7 @@ interface Entry {
   readonly run: PrimitiveHandler
   readonly plan: (input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
   readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, PrimitiveError>
+  readonly needs?: (config: Schema.JsonObject) => NeededLevel | undefined
 }
 
 const touchesNothing = Effect.succeed([])
@@ -110,7 +112,8 @@ export const makeWith = Effect.fnUntraced(function*(
     ["builtin", {
       run: timed(builtin.run),
       plan: (input) => Effect.as(builtin.find(input), { primitive: "builtin", environment: [] }),
-      accesses: builtin.accesses
+      accesses: builtin.accesses,
+      needs: builtin.needs
     }]
   ])
   const known = [...table.keys()]
@@ -121,6 +124,7 @@ export const makeWith = Effect.fnUntraced(function*(
   return Primitives.of({
     run: (primitive, input) => Effect.flatMap(entry(primitive), ({ run }) => run(input)),
     plan: (primitive, input) => Effect.flatMap(entry(primitive), ({ plan }) => plan(input)),
+    needs: (primitive, config) => table.get(primitive)?.needs?.(config),
     accesses: (primitive, input) => table.get(primitive)?.accesses?.(input) ?? touchesNothing,
     known
   })

@@ -69,7 +69,7 @@ export const make = Effect.gen(function*() {
     narrow: boolean
   ) {
     const parsed = yield* parse(slot, bytes)
-    if (Result.isSuccess(parsed)) return interpret(parsed.success, base, file, narrow)
+    if (Result.isSuccess(parsed)) return interpret(parsed.success, base, file, narrow, file === userFile)
     const [{ issue, line }] = parsed.failure.issues
     return unreadable(base, file, line, issue)
   })

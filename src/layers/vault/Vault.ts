@@ -50,6 +50,11 @@ export const make = Effect.fnUntraced(function*(options: {
   readonly title: string
   /** The passphrase that seals files. */
   readonly passphrase: Redacted.Redacted | undefined
+  /**
+   * For values that Kiwi makes and uses with nobody there: they are kept in files only. A keychain may ask a person to
+   * unlock it, and has no answer for a program that starts without a session.
+   */
+  readonly filesOnly?: boolean
   /** The cost parameters for deriving a key from the passphrase. */
   readonly kdf?: Kdf
 }) {
@@ -113,7 +118,9 @@ export const make = Effect.fnUntraced(function*(options: {
     const isMoving = before !== undefined && !isInKeychain(before.storedIn)
     // If the process is killed while a value moves from a file to the keychain, an entry may stay there.
     const begun = isMoving ? yield* write(list, [...others, { ...before, stale: true }]) : list
-    const storedIn = yield* slots.put(slot, value, options.passphrase)
+    const storedIn = options.filesOnly === true
+      ? yield* slots.putInFile(slot, value, options.passphrase)
+      : yield* slots.put(slot, value, options.passphrase)
     const entry: Entry = { name, storedIn }
     const isStale = !isInKeychain(storedIn) && before !== undefined && (!isMoving || before.stale === true)
     const written = yield* write(begun, [...others, isStale ? { ...entry, stale: true } : entry])

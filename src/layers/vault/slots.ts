@@ -219,5 +219,5 @@ export const make = Effect.fnUntraced(function*(kdf?: SealedText.Kdf) {
   /** Removes the key of a sealed file that is gone. A key that remains opens nothing. */
   const removeKey = (slot: Slot) => Effect.ignore(keychain.remove(keyOf(slot)))
 
-  return { put, putAt, get, opensWith, removeFile, removeEntry, removeKey }
+  return { put, putAt, putInFile, get, opensWith, removeFile, removeEntry, removeKey }
 })

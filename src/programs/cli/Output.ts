@@ -53,8 +53,11 @@ const escapeUnits = (character: string): string =>
   ).join("")
 
 /** JSON in which characters that a terminal would act on or hide are escaped. The value is the same. */
-export const printJson = (value: unknown, indent?: number): string => {
-  const text = JSON.stringify(value, null, indent) ?? "null"
+export const printJson = (value: unknown, indent?: number): string =>
+  escapeJson(JSON.stringify(value, null, indent) ?? "null")
+
+/** The same for a value that is JSON text already. */
+export const escapeJson = (text: string): string => {
   if (safeText(text) === text) return text
   return Array.from(text, (character) => safeText(character) === character ? character : escapeUnits(character)).join(
     ""

@@ -9,6 +9,7 @@ import type { ChildProcessSpawner } from "effect/process"
 import type { KernelOptionInvalid } from "../../layers/kernelOptions.ts"
 import type { Projects } from "../../layers/Projects.ts"
 import { findProject } from "../../layers/workspace/WorkspaceNode.ts"
+import type { Clients } from "../../services/call/Clients.ts"
 import { safeText } from "../../services/error/safeText.ts"
 import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import type { Identity } from "../../services/identity/Identity.ts"
@@ -21,8 +22,11 @@ import type { HomeRefused } from "../../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { version } from "../version.ts"
 import { approveCommand, rejectCommand } from "./commands/approve.ts"
-import { auditAnchorCommand, auditGroup, auditShowCommand, auditVerifyCommand, logsCommand } from "./commands/audit.ts"
+import { auditAnchorCommand, auditPruneCommand, auditVerifyCommand } from "./commands/audit/check.ts"
+import { auditGroup, auditTailCommand, logsCommand } from "./commands/audit/logs.ts"
+import { auditExportCommand, auditShowCommand, auditStatsCommand } from "./commands/audit/show.ts"
 import { chainCommand } from "./commands/chain.ts"
+import { clientAddCommand, clientGroup, clientListCommand, clientRemoveCommand } from "./commands/client.ts"
 import { demoCommand } from "./commands/demo.ts"
 import { completionsCommand, doctorCommand } from "./commands/doctor.ts"
 import {
@@ -73,6 +77,7 @@ import { toExitCode } from "./toExitCode.ts"
 /** The services that commands use of the process-level kernel. */
 export type KernelServices =
   | ChildProcesses
+  | Clients
   | Identity
   | Keychain
   | KiwiHome
@@ -162,6 +167,13 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(trustRemoveCommand, kernel)
             ])
           ),
+          clientGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(clientAddCommand, kernel),
+              Command.provide(clientListCommand, kernel),
+              Command.provide(clientRemoveCommand, kernel)
+            ])
+          ),
           lockfileGroup.pipe(
             Command.withSubcommands([
               Command.provide(lockfileFreezeCommand, kernel),
@@ -183,8 +195,12 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
           auditGroup.pipe(
             Command.withSubcommands([
               Command.provide(auditVerifyCommand, kernel),
+              Command.provide(auditTailCommand, kernel),
               Command.provide(auditShowCommand, kernel),
-              Command.provide(auditAnchorCommand, kernel)
+              Command.provide(auditStatsCommand, kernel),
+              Command.provide(auditAnchorCommand, kernel),
+              Command.provide(auditExportCommand, kernel),
+              Command.provide(auditPruneCommand, kernel)
             ])
           )
         ]

@@ -37,12 +37,18 @@ export const projectToServe = Effect.fnUntraced(function*(dir: string | undefine
   )
 })
 
+const whyNobody = Effect.fnUntraced(function*(client: string | undefined) {
+  if (client === undefined) return undefined
+  const { unattendedClient } = yield* Effect.promise(() => import("../namedClient.ts"))
+  return yield* unattendedClient(client)
+})
+
 /** Whether a client's answers count as a person's. Read at the start: later, the parent process may be gone. */
-export const readPresence = Effect.fnUntraced(function*(transport: "stdio" | "http") {
+export const readPresence = Effect.fnUntraced(function*(transport: "stdio" | "http", client: string | undefined) {
   const { env, started } = yield* Shell
   const lineage = yield* Effect.flatMap(Lineage, ({ read }) => read)
   return {
-    nobody: whyNotAnswered({ env, lineage, transport, script: started.script }),
+    nobody: whyNotAnswered({ env, lineage, transport, script: started.script }) ?? (yield* whyNobody(client)),
     agent: startedBy(lineage)
   }
 })
@@ -52,7 +58,7 @@ export const plainServe = Effect.fnUntraced(function*({ client, project }: Plain
   const options = {
     project: yield* projectToServe(project),
     client: client ?? shell.user,
-    presence: yield* readPresence("stdio")
+    presence: yield* readPresence("stdio", client)
   }
   const { serveStdio } = yield* Effect.promise(() => import("../mcp/serve.ts"))
   yield* serveStdio({ ...options, ...(yield* shell.protocol) })

@@ -50,6 +50,8 @@ export const LoadArguments = Schema.Struct({
   item_id: Id,
   item_type: Schema.optionalKey(CallerItemType),
   source: Schema.optionalKey(Schema.Literals(["project", "user", "system"])),
+  destination: Schema.optionalKey(Schema.Literals(["project", "user"])),
+  version: Schema.optionalKey(Text),
   project_path: ProjectPath
 })
 

@@ -10,6 +10,7 @@ import type { Caller } from "../../services/call/Caller.ts"
 import { newCallId } from "../../services/call/callId.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
+import { whyUnattended } from "../../services/call/Clients.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
@@ -19,7 +20,7 @@ import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { withApproval } from "../approvals.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
-import { load } from "../load.ts"
+import { load, loadInto } from "../load.ts"
 import { search } from "../search.ts"
 import type { ShortenNames } from "../shortenNames.ts"
 import { shortenNames } from "../shortenNames.ts"
@@ -42,6 +43,7 @@ import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
 import type { ToolName } from "./tools.ts"
+import { clientOf } from "./transport/principal.ts"
 
 /** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
@@ -124,10 +126,25 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
     })),
   load: (args, { caller }) =>
-    Effect.map(decodeArguments("load", LoadArguments, args), (a) => ({
-      project: a.project_path,
-      run: Effect.map(load({ id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }, caller), done)
-    })),
+    decodeArguments("load", LoadArguments, args).pipe(
+      Effect.filterOrFail(
+        (a) => a.version === undefined || a.destination !== undefined,
+        () =>
+          new InvalidArguments({
+            tool: "load",
+            issues: [{ field: "version", error: "needs a destination: an item has one version in each place" }]
+          })
+      ),
+      Effect.map((a) => {
+        const query = { id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }
+        return {
+          project: a.project_path,
+          run: a.destination === undefined
+            ? Effect.map(load(query, caller), done)
+            : Effect.map(loadInto({ ...query, destination: a.destination, version: a.version }, caller), done)
+        }
+      })
+    ),
   execute: (args, { callId, caller }) =>
     decodeArguments("execute", ExecuteArguments, args).pipe(
       Effect.filterOrFail(
@@ -178,6 +195,15 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
 
+  const presenceHere = Effect.contextWith((services: Context.Context<never>) => {
+    const client = Option.flatMapNullishOr(Context.getOption(services, HttpServerRequest.HttpServerRequest), clientOf)
+    return Effect.succeed<HumanGateElicit.Presence>(
+      Option.isSome(client) && client.value.unattended
+        ? { ...options.presence, nobody: whyUnattended(client.value.name) }
+        : options.presence
+    )
+  })
+
   /** The server decides everything about a caller except its label, which the client sends. */
   const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
     const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
@@ -185,7 +211,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     const session = Option.isSome(request) ? request.value.headers["mcp-session-id"] : undefined
     return Effect.succeed<Caller>({
       surface: "mcp",
-      client: options.client,
+      client: (Option.isSome(request) ? clientOf(request.value)?.name : undefined) ?? options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
       // Not the session's own id: with it, a reader of the audit could end the session.
       session: session === undefined ? process : sha256(session).slice(0, 32)
@@ -199,12 +225,12 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     )
 
   const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
-    const gate = yield* HumanGateElicit.make(seals, options.client, options.presence)
+    const caller = yield* callerOf
+    const gate = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
     let about: string | undefined
     let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
     const outcome = yield* Effect.gen(function*() {
-      const caller = yield* callerOf
       const handled = Effect.flatMap(newCallId, (callId) => handlers[tool](args, { caller, callId }))
       const first = yield* handled
       const path = first.project

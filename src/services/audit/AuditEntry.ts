@@ -55,8 +55,21 @@ export const AuditOpened = Schema.Struct({
    * The last line of `audit-heads` when the session began, by hash and number. It covers every head of every earlier
    * session, so that a missing branch is noticed even if no later session branched off from it.
    */
-  heads: Schema.Struct({ head: Hex64, i: Schema.Int })
+  heads: Schema.Struct({ head: Hex64, i: Schema.Int }),
+  /** The file that this one continues: the session closed it because of its size, or because the day ended. */
+  continues: Schema.optionalKey(Schema.String)
 })
+
+/** On whose behalf a call is made, as far as that is known. */
+const Behalf = {
+  /** Id of the capability token. */
+  jti: Schema.optionalKey(Schema.String),
+  /** The directive that the thread executes. */
+  directive: Schema.optionalKey(Schema.String),
+  thread: Schema.optionalKey(Schema.String),
+  /** The `call` in which this one was made. */
+  parent: Schema.optionalKey(Schema.String)
+}
 
 /** Written before anything else happens in a call, also if the call is denied later. */
 export const AuditRequest = Schema.Struct({
@@ -65,6 +78,7 @@ export const AuditRequest = Schema.Struct({
   call: Schema.String,
   caller: AuditCaller,
   operation: Schema.String,
+  ...Behalf,
   subject: AuditSubject,
   /** After redaction. */
   parameters: Schema.Json,
@@ -78,12 +92,20 @@ export const AuditResult = Schema.Struct({
   call: Schema.String,
   /** As in the request. Absent: "run". */
   operation: Schema.optionalKey(Schema.String),
+  ...Behalf,
   subject: AuditSubject,
   outcome: Outcome,
   /** The rule or the person that allowed or denied the request. */
   rule: Schema.optionalKey(Schema.String),
   /** The request that a person was asked, and how they answered, if they have. */
   approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
+  /** What it cost. */
+  cost: Schema.optionalKey(Schema.Struct({
+    /** Millionths of a US dollar. */
+    micro_usd: Schema.Int,
+    input_tokens: Schema.optionalKey(Schema.Int),
+    output_tokens: Schema.optionalKey(Schema.Int)
+  })),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
   duration_ms: Schema.Finite
@@ -131,6 +153,19 @@ export const AuditAct = Schema.Struct({
   outcome: Schema.Literals(["agreed", "done", "declined", "refused", "failed"])
 })
 
+/** A file that was older than `audit.keep`. Written before the file is removed, after every line of it was verified. */
+export const AuditExpired = Schema.Struct({
+  ...Base,
+  kind: Schema.Literal("expired"),
+  file: Schema.String,
+  /** How many entries it had. */
+  entries: Schema.Int,
+  /** Number and hash of its last entry. */
+  last: Schema.Struct({ n: Schema.Int, head: Hex64 }),
+  /** When it was sealed. */
+  sealed_at: Schema.String
+})
+
 /** Last line of a file. `recovered`: a later session wrote it, because this one died. */
 export const AuditSealed = Schema.Struct({
   ...Base,
@@ -149,6 +184,7 @@ export const AuditEntry = Schema.Union([
   AuditResult,
   AuditRead,
   AuditAct,
+  AuditExpired,
   AuditSealed
 ])
 export type AuditEntry = typeof AuditEntry.Type
@@ -169,8 +205,8 @@ export const AuditHead = Schema.Struct({
   i: Schema.Int,
   /** SHA-256, in hex, of the line before. */
   prev: Hex64,
-  /** `opened` is a session's first head, `closed` or `recovered` its last. */
-  state: Schema.Literals(["opened", "running", "closed", "recovered"]),
+  /** `opened` is a session's first head, `closed` or `recovered` its last. `expired`: its file may be gone. */
+  state: Schema.Literals(["opened", "running", "closed", "recovered", "expired"]),
   /**
    * Whether the file is below the project's `.ai/logs/audit` or, if the project had no `.ai`, below Kiwi's own folder.
    */
@@ -178,19 +214,33 @@ export const AuditHead = Schema.Struct({
   file: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}\/\d{8}T\d{9}Z-[0-9a-f]{16}\.jsonl$/)),
   n: Schema.Int,
   /** SHA-256, in hex, of the line of entry `n`. */
-  head: Hex64
+  head: Hex64,
+  /** The public key that signed the line: raw Ed25519, in base64url. Absent if no key could be used. */
+  key: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\w-]{43}$/))),
+  /** The signature of `signedText`, in base64url. */
+  sig: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[\w-]{85}[AQgw]$/)))
 })
 export type AuditHead = typeof AuditHead.Type
 
 const decodeHead = Schema.decodeUnknownOption(Schema.fromJsonString(AuditHead))
 
-export const encodeHead = ({ file, head, i, n, place, prev, state }: Omit<AuditHead, "v">): string =>
-  JSON.stringify({ v: 1, i, prev, state, place, file, n, head })
+type Head = Omit<AuditHead, "v">
+
+const textOf = ({ file, head, i, key, n, place, prev, state }: Head, sig: string | undefined): string =>
+  JSON.stringify({ v: 1, i, prev, state, place, file, n, head, key, sig })
+
+/** The head's line. */
+export const encodeHead = (head: Head): string => textOf(head, head.sig)
+
+/** What is signed: the line without its signature. `project` is the project's id, or "" without a project. */
+export const signedText = (project: string, head: Head): string =>
+  `kiwi audit head ${project}\n${textOf(head, undefined)}`
 
 /** The head on a line. Undefined unless the line is a head byte for byte. */
 export const parseHead = (line: string): AuditHead | undefined => {
   const head = Option.getOrUndefined(decodeHead(line))
-  return head !== undefined && encodeHead(head) === line ? head : undefined
+  const isWhole = head !== undefined && (head.key === undefined) === (head.sig === undefined)
+  return isWhole && encodeHead(head) === line ? head : undefined
 }
 
 /** The fields that every entry has, including those of later versions with more kinds. */
@@ -198,11 +248,13 @@ export interface AuditLink {
   readonly n: number
   readonly prev: string
   readonly kind: string
+  readonly at: unknown
   /** Only in a seal. */
   readonly how: unknown
   readonly torn: { readonly bytes: number; readonly sha256: string } | undefined
   /** Only in a first entry. */
   readonly heads: { readonly head: string; readonly i: number } | undefined
+  readonly project: unknown
 }
 
 const isHash = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
@@ -218,19 +270,21 @@ export const parseObject = (line: string): { readonly [key: string]: unknown } |
 export const parseLink = (line: string): AuditLink | undefined => {
   const entry = parseObject(line)
   if (entry === undefined) return undefined
-  const { heads, how, kind, n, prev, torn, v } = entry
+  const { at, heads, how, kind, n, prev, project, torn, v } = entry
   if (!Number.isSafeInteger(v) || typeof n !== "number" || !Number.isSafeInteger(n)) return undefined
   if (!isHash(prev) || typeof kind !== "string") return undefined
   return {
     n,
     prev,
     kind,
+    at,
     how,
     torn: Predicate.isReadonlyObject(torn) && typeof torn["bytes"] === "number" && isHash(torn["sha256"])
       ? { bytes: torn["bytes"], sha256: torn["sha256"] }
       : undefined,
     heads: Predicate.isReadonlyObject(heads) && typeof heads["i"] === "number" && isHash(heads["head"])
       ? { head: heads["head"], i: heads["i"] }
-      : undefined
+      : undefined,
+    project
   }
 }

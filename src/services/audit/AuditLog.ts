@@ -1,8 +1,10 @@
 // The project's audit: append-only files of hash-chained entries, one file for each session. Together they form one
 // tree.
-import { Context, type Effect, type Redacted, Schema } from "effect"
+import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
+import type { AuditAnchor } from "./AuditAnchor.ts"
 import type { AuditEntry, AuditRecord } from "./AuditEntry.ts"
+import type { EntryFilter } from "./EntryFilter.ts"
 
 /** The audit cannot be written. Nothing runs then, since every effect must be recorded. */
 export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("AuditUnavailable", {
@@ -25,8 +27,24 @@ export class AuditUnavailable extends Schema.TaggedError<AuditUnavailable>()("Au
 /** A problem that `verify` found. `file` is relative to `.ai/logs/audit`, or `audit-heads` for the list of heads. */
 export interface AuditProblem {
   readonly file: string
+  /** 0 for the whole file. */
   readonly line: number
-  readonly problem: "changed" | "removed" | "inserted" | "reordered" | "missing-file" | "cut-tail" | "unreadable"
+  /** Number of the entry or head, if it is known. */
+  readonly entry?: number
+  readonly problem:
+    | "changed"
+    | "removed"
+    | "inserted"
+    | "reordered"
+    | "missing-file"
+    | "cut-tail"
+    | "unreadable"
+    /** A head without a signature: no key could be used, or somebody else wrote it. */
+    | "unsigned"
+    /** A head signed by a key that is not this installation's. */
+    | "foreign-key"
+    /** A head whose signature is not its own. */
+    | "wrong-signature"
   readonly detail: string
 }
 
@@ -35,7 +53,21 @@ export interface AuditReport {
   readonly entries: number
   /** Files without a `sealed` entry: their sessions are running, or died and are not recovered yet. */
   readonly open: ReadonlyArray<string>
+  /** How many files their own session sealed. */
+  readonly sealed: number
+  /** How many files were sealed by another session, because theirs had died. */
+  readonly recovered: number
+  /** How many files were removed because they were older than `audit.keep`. Only their heads remain. */
+  readonly expired: number
+  /** Ids of the keys that signed the heads, in order of first use. */
+  readonly keys: ReadonlyArray<string>
   readonly problems: ReadonlyArray<AuditProblem>
+}
+
+export interface StoredEntry {
+  readonly entry: AuditEntry
+  /** The entry's line as it is in the file, without its end: its SHA-256 is the `prev` of the next line. */
+  readonly line: string
 }
 
 export class AuditLog extends Context.Service<AuditLog, {
@@ -49,14 +81,20 @@ export class AuditLog extends Context.Service<AuditLog, {
    * The newest `limit` (100) entries that match, newest last. Skips entries that cannot be decoded (`verify` reports
    * them) and files that this Kiwi did not write.
    */
-  readonly read: (filter?: {
-    readonly limit?: number
-    readonly call?: string
-    readonly item?: string
-    readonly outcome?: string
-  }) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  readonly read: (filter?: EntryFilter & { readonly limit?: number }) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  /** All entries that match, one session after the other, the oldest session first. Needs little memory. */
+  readonly stream: (filter?: EntryFilter) => Stream.Stream<StoredEntry>
+  /** The newest `limit` (0) entries that match, then those that any session appends from now on. Never ends. */
+  readonly follow: (filter?: EntryFilter & { readonly limit?: number }) => Stream.Stream<StoredEntry>
   /** Seals what a crashed session left, then compares every file with the list of heads. */
   readonly verify: Effect.Effect<AuditReport>
+  /** As `verify`. It also compares the list of heads with an anchor that was kept elsewhere. */
+  readonly verifyAgainst: (anchor: AuditAnchor) => Effect.Effect<AuditReport>
   /** Hash and number of the newest line of `audit-heads`, to keep elsewhere: they cover all sessions so far. */
-  readonly anchor: Effect.Effect<{ readonly head: string; readonly n: number }>
+  readonly anchor: Effect.Effect<AuditAnchor>
+  /**
+   * Removes sealed files that are older than `audit.keep` and whose every line is verified. Returns which. A session does
+   * this by itself a minute after it has begun a file.
+   */
+  readonly prune: Effect.Effect<ReadonlyArray<string>, AuditUnavailable>
 }>()("kiwi/services/audit/AuditLog") {}

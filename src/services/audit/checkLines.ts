@@ -42,10 +42,10 @@ export const checkLines = (expected: Expected) => {
    */
   let suspect: number | undefined
 
-  const report = (line: number, problem: AuditProblem["problem"], detail: string): void => {
+  const report = (line: number, problem: AuditProblem["problem"], detail: string, entry?: number): void => {
     if (blamed.has(line) || problems.length >= maxProblems) return
     blamed.add(line)
-    problems.push({ file, line, problem, detail })
+    problems.push({ file, line, problem, detail, ...(entry === undefined ? {} : { entry }) })
   }
 
   const resolveSuspect = (intact: boolean): void => {
@@ -69,7 +69,7 @@ export const checkLines = (expected: Expected) => {
     const point = points.get(n)
     if (point === undefined) return
     points.delete(n)
-    if (point !== hash) report(line, "changed", `entry ${n} is not the one that was recorded`)
+    if (point !== hash) report(line, "changed", `entry ${n} is not the one that was recorded`, n)
   }
 
   const reportForeign = (follows: { readonly n: number; readonly prev: string }): void => {
@@ -97,7 +97,7 @@ export const checkLines = (expected: Expected) => {
   const take = (checked: CheckedLine): void => {
     const { entry, hash, line } = checked
     lines = line
-    if (ended) return report(line, "inserted", "it is after the end of the session")
+    if (ended) return report(line, "inserted", "it is after the end of the session", entry?.n)
     if (entry === undefined) {
       if (foreign.length < maxProblems) foreign.push(line)
       return
@@ -116,7 +116,7 @@ export const checkLines = (expected: Expected) => {
     }
     if (entry.prev === prev) {
       resolveSuspect(true)
-      report(line, "changed", `it says it is entry ${entry.n}, but it is where entry ${next} was`)
+      report(line, "changed", `it says it is entry ${entry.n}, but it is where entry ${next} was`, next)
       return accept(next, checked)
     }
     if (entry.n > next) {
@@ -124,9 +124,9 @@ export const checkLines = (expected: Expected) => {
       return accept(entry.n, checked)
     }
     if (!takeFromGap(entry.n)) {
-      return report(line, "inserted", `entry ${entry.n} is already there, before it`)
+      return report(line, "inserted", `entry ${entry.n} is already there, before it`, entry.n)
     }
-    report(line, "reordered", `entry ${entry.n} comes after entry ${next - 1}`)
+    report(line, "reordered", `entry ${entry.n} comes after entry ${next - 1}`, entry.n)
     checkPoint(line, entry.n, hash)
   }
 
@@ -140,14 +140,20 @@ export const checkLines = (expected: Expected) => {
       report(
         at,
         "removed",
-        from === to ? `entry ${from} is missing before it` : `entries ${from} to ${to} are missing before it`
+        from === to ? `entry ${from} is missing before it` : `entries ${from} to ${to} are missing before it`,
+        from
       )
     }
     let last = final ?? 0
     for (const n of points.keys()) last = Math.max(last, n)
     const seen = next - 1 + (final === undefined ? 0 : foreign.length)
     if (last > seen) {
-      report(lines + 1, "cut-tail", `entries ${next} to ${last} are missing at the end`)
+      report(
+        lines + 1,
+        "cut-tail",
+        next === last ? `entry ${last} is missing at the end` : `entries ${next} to ${last} are missing at the end`,
+        next
+      )
     } else if (final !== undefined && !whole) {
       report(lines, "cut-tail", "its line end is missing")
     }

@@ -2,7 +2,7 @@
 // cut, so that no part of a secret remains at the edge.
 import type { Redacted, Schema } from "effect"
 import { isJsonArray } from "../schema/json.ts"
-import type { AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
+import type { AuditExpired, AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText, redactWords } from "./redaction.ts"
 
 /** Bytes of a line, newline included. */
@@ -17,7 +17,7 @@ export interface LinePlace {
 
 type Mark<A> = A extends unknown ? Omit<A, "v" | "n" | "at" | "prev"> : never
 /** An entry that the log itself writes to a session's file. */
-export type AuditMark = Mark<typeof AuditOpened.Type | typeof AuditSealed.Type>
+export type AuditMark = Mark<typeof AuditOpened.Type | typeof AuditExpired.Type | typeof AuditSealed.Type>
 
 type Secrets = ReadonlyArray<Redacted.Redacted<string>>
 

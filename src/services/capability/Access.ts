@@ -48,15 +48,20 @@ export interface ToolAccess {
   readonly _tag: "Tool"
   /** "tool.deploy" */
   readonly capability: `tool.${string}`
+  /** `server/tool` for a tool of an upstream server. */
   readonly id: string
+  /** "python", "http": for grants by the kind of tool. */
+  readonly toolType?: string
   /** With the defaults of its schema. Undefined where only the tool is asked about, as in a search. */
   readonly parameters: Schema.JsonObject | undefined
 }
 
-/** One of Kiwi's own actions, without a scope: `kiwi.search`, `kiwi.sign`, `spawn.thread`. */
+/** One of Kiwi's own actions: `kiwi.search`, `kiwi.sign`, `spawn.thread`. */
 export interface PlainAccess {
   readonly _tag: "Plain"
   readonly capability: string
+  /** What it is about, if one thing: `directive/ops/deploy`. Absent: only a grant without a scope covers it. */
+  readonly about?: string
 }
 
 export type Access = PathAccess | CommandAccess | HostAccess | SecretAccess | ToolAccess | PlainAccess

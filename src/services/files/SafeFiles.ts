@@ -6,7 +6,7 @@ import { isKiwiError, Underlying } from "../error/KiwiError.ts"
 /** A write that was refused or failed. `path` is relative to the root it was asked for. */
 export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefused", {
   path: Schema.String,
-  issue: Schema.Literals(["symlink", "outside", "read-only", "no-space", "exists", "not-a-directory", "io"]),
+  issue: Schema.Literals(["symlink", "outside", "read-only", "no-space", "exists", "not-a-directory", "changed", "io"]),
   detail: Schema.String,
   cause: Schema.optionalKey(Underlying)
 }) {
@@ -24,6 +24,8 @@ export class WriteRefused extends Schema.TaggedError<WriteRefused>()("WriteRefus
         return "Free some disk space and try again"
       case "exists":
         return `Move ${this.path} away first`
+      case "changed":
+        return `Read ${this.path} again, and repeat the change on what it has now`
       case "not-a-directory":
       case "io":
         return isKiwiError(this.cause) && this.cause.remediation !== undefined
@@ -69,6 +71,39 @@ export interface ReadOptions {
   readonly own?: boolean
 }
 
+/** What the system knows of a file, a folder or a link itself. */
+export interface FileStat {
+  readonly kind: "file" | "folder" | "link" | "other"
+  readonly bytes: number
+  /** Milliseconds since 1970. */
+  readonly modified: number
+  /** Permission bits. */
+  readonly mode: number
+  /** Number of names that the file has: hard links. */
+  readonly names: number
+  /** Differs once the file was replaced or written. */
+  readonly version: string
+}
+
+/** Where a path leads. */
+export interface RealPath {
+  /** With `/` between names: relative to the root if it is inside ("." for the root), otherwise absolute. */
+  readonly path: string
+  /** Undefined if there is nothing yet: `path` is then the real path of an existing folder, and names below it. */
+  readonly stat: FileStat | undefined
+}
+
+export interface FileRange {
+  readonly bytes: Uint8Array
+  /** Of the open file. */
+  readonly stat: FileStat
+}
+
+export interface FolderEntry {
+  readonly name: string
+  readonly kind: FileStat["kind"]
+}
+
 /** A file by its path below a root, and its new content. */
 export interface FileWrite {
   readonly path: string
@@ -80,13 +115,14 @@ export class SafeFiles extends Context.Service<SafeFiles, {
    * Replaces `root/path` atomically (temporary file beside it, fsync, rename) and creates missing folders. Fails if
    * `root` or any component below it is a symlink, or if the path leaves the root. Without `mode`, an existing file
    * keeps its mode; a new one gets 0600 below `$KIWI_HOME`, else 0644. Executable bits are always kept. `exclusive`
-   * fails as `exists` if the file exists; of several concurrent ones exactly one succeeds.
+   * fails as `exists` if the file exists; of several concurrent ones exactly one succeeds. `version`: fails as
+   * `changed` unless the file still has it.
    */
   readonly write: (
     root: string,
     path: string,
     data: Uint8Array | string,
-    options?: { readonly mode?: number; readonly exclusive?: boolean }
+    options?: { readonly mode?: number; readonly exclusive?: boolean; readonly version?: string }
   ) => Effect.Effect<void, WriteRefused>
   /**
    * As `write`, for many files: one answer for each, in their order; a failure of one does not stop the others. Each
@@ -113,4 +149,38 @@ export class SafeFiles extends Context.Service<SafeFiles, {
     path: string,
     options: ReadOptions
   ) => Effect.Effect<Uint8Array | undefined, ReadRefused>
+  /**
+   * Where a path leads by the system's own rules: links are followed, and `..` after a link is the parent of its
+   * target. `path` is absolute or relative to `root`. `last: "kept"`: if the last name is a link, the link itself. A
+   * link to nothing is refused.
+   */
+  readonly realPath: (
+    root: string,
+    path: string,
+    options?: { readonly last?: "followed" | "kept" }
+  ) => Effect.Effect<RealPath, ReadRefused>
+  /** Part of a regular file, by the rules of `read`. Files of the system's own, as in /proc, are refused. */
+  readonly readRange: (
+    root: string,
+    path: string,
+    range: { readonly offset: number; readonly length: number }
+  ) => Effect.Effect<FileRange | undefined, ReadRefused>
+  /** By the rules of `read`. A link is described itself. "." is the root. */
+  readonly stat: (root: string, path: string) => Effect.Effect<FileStat | undefined, ReadRefused>
+  /** A folder's entries, at most `limit`, in the order of their names. "." is the root. */
+  readonly list: (
+    root: string,
+    path: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<FolderEntry> | undefined, ReadRefused>
+  /**
+   * Renames a file, a link or a folder, and creates missing folders. Fails as `exists` if `to` exists, unless
+   * `replace` is set and both are files.
+   */
+  readonly move: (
+    root: string,
+    from: string,
+    to: string,
+    options?: { readonly replace?: boolean }
+  ) => Effect.Effect<void, WriteRefused>
 }>()("kiwi/services/files/SafeFiles") {}

@@ -2,6 +2,7 @@
 // they are.
 import { Result } from "effect"
 import type { Schema } from "effect"
+import { readPermissions } from "../capability/permissions/readPermissions.ts"
 import type { Directive, DirectiveInput, DirectiveStep, ItemSnapshot, XmlElement } from "../item/Item.ts"
 import { isJsonObject } from "../schema/json.ts"
 import type { DirectiveText } from "./DirectiveText.ts"
@@ -137,16 +138,23 @@ const makeReader = (text: string) => {
       )
   }
 
-  const permissions = (metadata: PlacedElement): Read<ReadonlyArray<XmlElement>> =>
+  const permissions = (metadata: PlacedElement): Read<Pick<Directive, "permissions" | "request">> =>
     Result.gen(function*() {
       const element = named(metadata, "permissions")[0]
       const hint =
         `Name what the directive may do: <permissions><read resource="filesystem" path="src/**"/></permissions>`
       if (element === undefined) return yield* refuse(metadata, "the directive has no <permissions>", hint)
       if (element.children.length === 0) return yield* refuse(element, "<permissions> names no permission", hint)
-      const bare = element.children.find((child) => Object.keys(child.attributes).length === 0)
+      const bare = element.children.find(({ attributes, children }) =>
+        Object.keys(attributes).length === 0 && children.length === 0
+      )
       if (bare !== undefined) return yield* refuse(bare, `<${bare.tag}> says neither what nor where`, hint)
-      return element.children.map(plain)
+      const request = readPermissions(element.children)
+      if (Result.isFailure(request)) {
+        const { element: wrong, hint, issue } = request.failure
+        return yield* refuse(wrong, issue, hint)
+      }
+      return { permissions: element.children.map(plain), request: request.success }
     })
 
   const limits = (metadata: PlacedElement): Read<Readonly<Record<string, string>>> =>
@@ -322,7 +330,7 @@ export const toDirective = (
       overridable: textOf(metadata, "overridable") === "true",
       author: textOf(metadata, "author"),
       model: yield* read.model(metadata),
-      permissions: yield* read.permissions(metadata),
+      ...yield* read.permissions(metadata),
       limits: yield* read.limits(metadata),
       hooks: yield* read.hooks(metadata),
       inputs: yield* read.inputs(named(root, "inputs")[0]),

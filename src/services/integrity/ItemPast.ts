@@ -39,7 +39,7 @@ export type ItemPast = typeof ItemPast.Type
 export const nothing = (location: ItemLocation): ItemPast => ({ format: 1, item: showLocation(location) })
 
 /** `a` < `b`. An invalid version is lower than any other. */
-const isBelow = (a: string, b: string): boolean => {
+export const isBelow = (a: string, b: string): boolean => {
   const [left, right] = [SemVer.parse(a), SemVer.parse(b)]
   if (Result.isFailure(right)) return false
   return Result.isFailure(left) || SemVer.isLessThan(left.success, right.success)

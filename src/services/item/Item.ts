@@ -1,6 +1,7 @@
 // The parsed models of the three item types. They contain what canonical bytes state, without any verification:
 // `integrity` decides whether an item is trusted.
 import type { Schema } from "effect"
+import type { Request } from "../capability/Request.ts"
 import type { ItemId, ItemType, Tier } from "./ItemId.ts"
 
 /** Where an item is. */
@@ -118,7 +119,10 @@ export interface Directive extends ItemHead {
   readonly _tag: "directive"
   readonly author: string
   readonly model: Readonly<Record<string, string>> | undefined
+  /** As written. */
   readonly permissions: ReadonlyArray<XmlElement>
+  /** What the permissions ask for. */
+  readonly request: Request
   readonly limits: Readonly<Record<string, string>>
   readonly hooks: ReadonlyArray<XmlElement>
   readonly inputs: ReadonlyArray<DirectiveInput>

@@ -51,6 +51,8 @@ export interface OutboundRequest {
   readonly body: Uint8Array | undefined
   /** `host:port` of hosts that may have a loopback or private address. Never from a call's parameters. */
   readonly privateHosts: ReadonlyArray<string>
+  /** Asked before a redirect to another host or port is followed. Default: it is followed. */
+  readonly mayRedirect?: (host: string, port: number) => Effect.Effect<boolean>
   /** The limit of the decoded response body, in bytes. */
   readonly maxBytes: number
 }

@@ -23,6 +23,8 @@ export type Action =
   | { readonly _tag: "Search"; readonly query: SearchQuery }
   /** `item` may be unsigned, and is shown as unsigned. */
   | { readonly _tag: "Load"; readonly item: ItemLocation }
+  /** An item is copied into another tier: `to`. */
+  | { readonly _tag: "Copy"; readonly to: ItemLocation; readonly verified: Verified }
   /** A range of a tool's kept output is returned. */
   | { readonly _tag: "ReadOutput"; readonly id: string }
   | { readonly _tag: "Help"; readonly topic: string }
@@ -57,6 +59,8 @@ export const showAction = (action: Action): string => {
       return "search"
     case "Load":
       return `load ${action.item.type} ${action.item.id}`
+    case "Copy":
+      return `copy ${action.to.type} ${action.to.id} to the ${action.to.tier} tier`
     case "ReadOutput":
       return `read the output ${action.id}`
     case "Help":

@@ -5,7 +5,7 @@ import type { Access } from "../capability/Access.ts"
 import { loadCall } from "../error/calls.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
 import { BuiltinFailed } from "./Primitive.ts"
-import type { AccessInput, PrimitiveInput, PrimitiveResult, PrimitiveStream } from "./Primitive.ts"
+import type { AccessInput, NeededLevel, PrimitiveInput, PrimitiveResult, PrimitiveStream } from "./Primitive.ts"
 
 /** Answers with a result, or with a stream that ends in one. Its failure becomes the `cause` of `BuiltinFailed`. */
 export type BuiltinHandler<R = never> = (
@@ -16,6 +16,8 @@ export interface Builtin<R = never> {
   readonly run: BuiltinHandler<R>
   /** What it would touch: decided before it runs. Default: nothing but its own answer. */
   readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, KiwiError, R>
+  /** The level that it needs because of what its caller chooses. Default: the level of its chain. */
+  readonly needs?: NeededLevel
 }
 
 /** One domain's handlers, by the `handler` in an item's config. */

@@ -387,6 +387,13 @@ export type PrimitiveError =
 /** What is known of a call before it is allowed. */
 export type AccessInput = Pick<PrimitiveInput, "tool" | "caller" | "config" | "parameters">
 
+/** A level of isolation, and what holds it. */
+export interface NeededLevel {
+  readonly level: Isolation
+  /** `engine`: the engine that starts its processes. `outbound`: the rules for requests, with granted hosts only. */
+  readonly by: "engine" | "outbound"
+}
+
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 
 /** The table of primitives: `subprocess`, `http_client`, `builtin`. */
@@ -394,6 +401,8 @@ export class Primitives extends Context.Service<Primitives, {
   readonly run: (primitive: string, input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
   /** What `run` would do, without doing it: `argv` or `request`, and the names of the child's variables. */
   readonly plan: (primitive: string, input: PrimitiveInput) => Effect.Effect<Schema.JsonObject, PrimitiveError>
+  /** The level that this config needs because of what its caller chooses. Undefined if the primitive does not say. */
+  readonly needs: (primitive: string, config: Schema.JsonObject) => NeededLevel | undefined
   /** What `run` would touch, by the config before templating: files, commands, hosts. Empty if it does not say. */
   readonly accesses: (
     primitive: string,

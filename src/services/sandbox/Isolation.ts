@@ -13,7 +13,9 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   tool: Schema.String,
   level: Isolation,
   /** The config field that a call parameter decides, if that is the reason. */
-  field: Schema.optionalKey(Schema.String)
+  field: Schema.optionalKey(Schema.String),
+  /** The level at which a person may let it run. */
+  lowered: Schema.optionalKey(Isolation)
 }) {
   override get message() {
     return this.field === undefined
@@ -21,7 +23,10 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
       : `${this.tool} lets its caller choose what runs (${this.field} in its config), and that needs a sandbox, which this kernel does not have`
   }
   get remediation() {
-    return this.field === undefined
+    // A tool of Kiwi's own lets its caller choose by design: there is no config to correct.
+    return this.field === undefined && this.lowered !== undefined
+      ? `A person can let it run without a sandbox: isolation.tools: {${this.tool}: ${this.lowered}} in config/kiwi.yaml of their user space (~/.ai)`
+      : this.field === undefined
       ? `Give this kernel an engine for ${this.level}, in its service ChildProcesses`
       : `Name the program, its code or the server in CONFIG, let parameters be data for it, and sign it again: kiwi sign tool ${this.tool}`
   }

@@ -20,8 +20,15 @@ export interface SettingsValues {
   readonly approvalsTimeout: Duration.Duration
   readonly approvalsWait: Duration.Duration
   readonly auditDurability: "os" | "full"
+  /** Bytes. */
+  readonly auditFile: number
+  readonly auditKeep: Duration.Duration
   readonly lockfileMode: LockMode
   readonly lockfileKeep: Duration.Duration
+  /** How long a call of a client that waits may take before it is answered that it is still running. */
+  readonly callsAnswer: Duration.Duration
+  /** Levels of tools that a person lowered, by the tool's id. */
+  readonly isolationTools: ReadonlyMap<string, "standard">
 }
 
 export interface SettingsProblem {
@@ -48,6 +55,8 @@ interface Definition<A> {
   readonly schema: Schema.ConstraintDecoder<A>
   /** Whether `a` is at least as strict as `b`. Undefined if strictness has no meaning here. */
   readonly tighter: ((a: A, b: A) => boolean) | undefined
+  /** Whether it counts only in the user's own file: a project never sets it, however trusted. */
+  readonly ownOnly?: boolean
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -97,6 +106,13 @@ const size = (low: string, high: string, written: string) => ({
 
 const shorter = (a: Duration.Duration, b: Duration.Duration) => Duration.isLessThanOrEqualTo(a, b)
 const smaller = (a: number, b: number) => a <= b
+
+const lowerable = Schema.Record(Schema.String.check(Schema.isMaxLength(128)), Schema.Literals(["standard"])).pipe(
+  Schema.decodeTo(Schema.instanceOf(Map<string, "standard">), {
+    decode: SchemaGetter.transform((tools) => new Map(Object.entries(tools))),
+    encode: SchemaGetter.transform((tools) => Object.fromEntries(tools))
+  })
+)
 
 /** All settings; `docs/settings.md` is generated from this. */
 export const definitions: { readonly [K in keyof SettingsValues]: Definition<SettingsValues[K]> } = {
@@ -159,6 +175,18 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     schema: Schema.Literals(["os", "full"]),
     tighter: (a, b) => a === "full" || b === "os"
   },
+  auditFile: {
+    key: "audit.file",
+    ...size("64KiB", "64GiB", "64MiB"),
+    doc: "A session that has written this much to its audit file seals it and goes on in a new one.",
+    tighter: undefined
+  },
+  auditKeep: {
+    key: "audit.keep",
+    ...duration("1d", "3650d", "365d"),
+    doc: "How long sealed files of the audit stay on disk. Their signed heads stay for good.",
+    tighter: (a, b) => Duration.isGreaterThanOrEqualTo(a, b)
+  },
   lockfileMode: {
     key: "lockfile.mode",
     written: "warn",
@@ -174,6 +202,24 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     ...duration("1h", "3650d", "90d"),
     doc: "How long a lockfile that no call has held to stays before `kiwi lockfile prune` removes it.",
     tighter: undefined
+  },
+  callsAnswer: {
+    key: "calls.answer",
+    ...duration("1s", "7d", "45s"),
+    doc:
+      "How long an MCP client waits for a call. One that runs longer is answered `running`, and `call.result` and `call.stop` follow it.",
+    tighter: undefined
+  },
+  isolationTools: {
+    key: "isolation.tools",
+    written: "{}",
+    form: "tools by id, each with `standard`",
+    default: new Map(),
+    doc:
+      "Tools that run without a sandbox, although their caller chooses what runs: `isolation.tools: {git.status: standard}`. It counts only in your own file.",
+    schema: lowerable,
+    tighter: undefined,
+    ownOnly: true
   }
 }
 
@@ -187,8 +233,12 @@ export const defaults: SettingsValues = {
   approvalsTimeout: definitions.approvalsTimeout.default,
   approvalsWait: definitions.approvalsWait.default,
   auditDurability: definitions.auditDurability.default,
+  auditFile: definitions.auditFile.default,
+  auditKeep: definitions.auditKeep.default,
   lockfileMode: definitions.lockfileMode.default,
-  lockfileKeep: definitions.lockfileKeep.default
+  lockfileKeep: definitions.lockfileKeep.default,
+  callsAnswer: definitions.callsAnswer.default,
+  isolationTools: definitions.isolationTools.default
 }
 
 type Field = keyof SettingsValues
@@ -218,8 +268,17 @@ export interface Interpreted {
   readonly loosens: ReadonlyArray<{ readonly line: number; readonly key: string; readonly setting: string }>
 }
 
-/** Applies a file's settings on top of `base`: all of them, or with `narrow` only the stricter ones. */
-export const interpret = (node: YamlNode, base: SettingsValues, file: string, narrow: boolean): Interpreted => {
+/**
+ * Applies a file's settings on top of `base`: all of them, or with `narrow` only the stricter ones. `own`: the file is
+ * the user's.
+ */
+export const interpret = (
+  node: YamlNode,
+  base: SettingsValues,
+  file: string,
+  narrow: boolean,
+  own = false
+): Interpreted => {
   const problems: Array<SettingsProblem> = []
   const loosens: Array<{ readonly line: number; readonly key: string; readonly setting: string }> = []
   const values = { ...base }
@@ -231,6 +290,11 @@ export const interpret = (node: YamlNode, base: SettingsValues, file: string, na
     if (Result.isFailure(decoded)) {
       const issue = sentenceOf(decoded.failure.issues[0])
       problems.push({ file, line, issue, hint: `For example: ${key}: ${definition.written}` })
+      return
+    }
+    if (definition.ownOnly === true && !own) {
+      const issue = `${key} counts only in a person's own file`
+      problems.push({ file, line, issue, hint: "Set it in config/kiwi.yaml of your user space, or remove it" })
       return
     }
     const tightens = definition.tighter?.(decoded.success, base[field]) ?? false

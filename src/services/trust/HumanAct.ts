@@ -10,6 +10,7 @@ export const HumanActKind = Schema.Literals([
   "identity",
   "loosen-lock",
   "secret",
+  "client",
   "approve"
 ])
 export type HumanActKind = typeof HumanActKind.Type

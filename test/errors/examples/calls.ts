@@ -203,6 +203,7 @@ export const examples: Examples = {
       Effect.provide(
         call("report"),
         ToolProxyPipeline.layer.pipe(Layer.provide(Layer.mock(Primitives, {
+          needs: () => undefined,
           known: ["http_client", "builtin"],
           accesses: () => Effect.succeed([]),
           run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client", "builtin"] }))

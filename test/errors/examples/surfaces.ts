@@ -87,6 +87,15 @@ export const examples: Examples = {
     produce: command(["search", "add", "--project", "no-such-folder"])
   },
   InitRefused: { when: "A file is to become a project", produce: command(["init", "notes.txt"]) },
+  ClientNameRefused: {
+    when: "A client is to have a name with a space",
+    produce: command(["client", "add", "my laptop"])
+  },
+  ClientUnknown: { when: "A client is removed that nobody added", produce: command(["client", "remove", "laptop"]) },
+  CopyRefused: {
+    when: "One of Kiwi's own tools is to be copied",
+    produce: command(["load", "tool", "ping", "--destination", "user"])
+  },
   HttpTokenWeak: { when: "KIWI_HTTP_TOKEN is a word", produce: http({ token: "letmein" }) },
   HttpAuthRequired: { when: "A server is to listen to everybody, without a token", produce: http({ host: "0.0.0.0" }) },
   HttpUnavailable: {

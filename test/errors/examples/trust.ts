@@ -9,6 +9,7 @@ import * as HumanGateEmbedder from "../../../src/layers/trust/humanGate/HumanGat
 import * as HumanGateNone from "../../../src/layers/trust/humanGate/HumanGateNone.ts"
 import { sign } from "../../../src/programs/sign.ts"
 import { proposeYourself, trustSigner, untrustSigner } from "../../../src/programs/trust.ts"
+import { Clients } from "../../../src/services/call/Clients.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Verifier } from "../../../src/services/integrity/Verifier.ts"
 import { ItemStore } from "../../../src/services/item/ItemStore.ts"
@@ -189,6 +190,13 @@ export const examples: Examples = {
           Layer.provide(HumanGateEmbedder.layerWith(() => Promise.resolve(false), {}), LineageMemory.layer)
         )
     )
+  },
+  ClientsUnbelieved: {
+    when: "clients.json was damaged",
+    produce: failing({}, "trusted", ({ home }) => {
+      fs.writeFileSync(join(home, "clients.json"), "{\"version\": 1, \"clients\": [", { mode: 0o600 })
+      return Effect.flatMap(Clients, ({ list }) => list)
+    })
   },
   SignersUnbelieved: {
     when: "signers.json was damaged, and a tool is signed by somebody who was in it",

@@ -190,19 +190,6 @@ describe("a session", () => {
       assert.strictEqual(yield* count("os"), 0)
     }))
 
-  it.effect("keeps its file when the day changes", () =>
-    Effect.gen(function*() {
-      const made = yield* world
-      const use = Effect.gen(function*() {
-        const audit = yield* AuditLog
-        yield* audit.append(request("c1"))
-        yield* TestClock.adjust("2 days")
-        yield* audit.append(request("c2"))
-      })
-      yield* Effect.provide(use, layerOf(made, { timeless: true }))
-      assert.deepStrictEqual(sessionFiles(made.audit).map((file) => entriesOf(file).length), [4])
-    }))
-
   it.effect("records a head every minute in which something happened", () =>
     Effect.gen(function*() {
       const made = yield* world

@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import * as AuditLogFile from "../../../src/layers/audit/AuditLogFile.ts"
 import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
+import * as KeychainMemory from "../../../src/layers/identity/KeychainMemory.ts"
 import * as SettingsMemory from "../../../src/layers/settings/SettingsMemory.ts"
 import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
 import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
@@ -37,6 +38,7 @@ export const layerOf = (made: World, { alone, settings = {}, timeless }: WorldOp
     Layer.provide(timeless === true ? ProcessLockMemory.layer : ProcessLockSqlite.layer),
     Layer.provide(WorkspaceNode.layer(alone === true ? undefined : made.root)),
     Layer.provide(SafeFilesNode.layer),
+    Layer.provide(KeychainMemory.layerUnavailable),
     Layer.provide(KiwiHomeNode.layerWith({ home: made.home, userHome: made.folder }))
   )
 
@@ -69,7 +71,16 @@ export const open = Effect.fnUntraced(function*(made: World, options?: WorldOpti
   return { audit, end: Scope.close(scope, Exit.void) }
 })
 
-export const verify = (made: World, options?: WorldOptions) => session(made, (audit) => audit.verify, options)
+export const report = (made: World, options?: WorldOptions) => session(made, (audit) => audit.verify, options)
+
+/** The parts of the report that most tests are about. */
+export const verify = (made: World, options?: WorldOptions) =>
+  Effect.map(report(made, options), ({ entries, files, open: running, problems }) => ({
+    files,
+    entries,
+    open: running,
+    problems
+  }))
 
 const caller = { surface: "test", client: "tester", session: "s" }
 

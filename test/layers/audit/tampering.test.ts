@@ -1,43 +1,10 @@
 // Whatever one does to the files of the audit, or to the list of heads: `verify` notices.
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Random, Schema } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import type { AuditLog } from "../../../src/services/audit/AuditLog.ts"
-import { open, request, result, session, sessionFiles, stateOf, type World, world } from "./auditWorld.ts"
-
-interface Found {
-  readonly made: World
-  readonly audit: AuditLog["Service"]
-  /** The list of heads, then sessions' files. */
-  readonly files: ReadonlyArray<{ readonly path: string; readonly bytes: Buffer }>
-}
-
-/** Three sessions, two of them side by side, all closed; with heads in between. */
-const evidence: Effect.Effect<Found, unknown, Scope.Scope> = Effect.gen(function*() {
-  const made = yield* world
-  yield* session(made, (audit) =>
-    Effect.gen(function*() {
-      for (let i = 0; i < 6; i++) {
-        yield* audit.append(request(`a${i}`))
-        yield* audit.append(result(`a${i}`))
-        if (i === 2) yield* audit.anchor
-      }
-    }))
-  const first = yield* open(made)
-  const second = yield* open(made)
-  for (let i = 0; i < 4; i++) {
-    yield* first.audit.append(request(`b${i}`))
-    yield* second.audit.append(request(`c${i}`))
-  }
-  yield* first.audit.anchor
-  yield* first.end
-  yield* second.end
-  const { audit } = yield* open(made, { timeless: true })
-  const paths = [join(stateOf(made), "audit-heads"), ...sessionFiles(made.audit)]
-  return { made, audit, files: paths.map((path) => ({ path, bytes: fs.readFileSync(path) })) }
-})
+import { evidence, type Found, harm as harmOf, joined, linesOf, missed, mutations } from "./evidence.ts"
 
 class Evidence extends Context.Service<Evidence, Found>()("kiwi/test/layers/audit/tampering/Evidence") {}
 
@@ -49,10 +16,6 @@ const Place = Schema.Struct({
   byte: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 255 }))
 })
 type Place = typeof Place.Type
-
-const linesOf = (bytes: Buffer): ReadonlyArray<string> => bytes.toString("latin1").split(/(?<=\n)/)
-
-const joined = (lines: ReadonlyArray<string>): Buffer => Buffer.from(lines.join(""), "latin1")
 
 /** What may be done to a file; `undefined` where it would change nothing. */
 const deeds: Readonly<Record<string, (bytes: Buffer, place: Place) => Buffer | undefined>> = {
@@ -94,15 +57,8 @@ const deeds: Readonly<Record<string, (bytes: Buffer, place: Place) => Buffer | u
   }
 }
 
-const harm = Effect.fnUntraced(function*(path: string, bytes: Buffer | undefined) {
-  const { audit, files } = yield* Evidence
-  const original = files.find((file) => file.path === path)!.bytes
-  if (bytes === undefined) fs.rmSync(path)
-  else fs.writeFileSync(path, bytes)
-  const report = yield* audit.verify
-  fs.writeFileSync(path, original)
-  return report
-})
+const harm = (path: string, bytes: Buffer | undefined) =>
+  Effect.flatMap(Evidence, (found) => harmOf(found, path, bytes))
 
 layer(Layer.effect(Evidence, evidence))("verify", (it) => {
   it.effect("finds nothing where nothing was done", () =>
@@ -189,4 +145,26 @@ layer(Layer.effect(Evidence, evidence))("verify", (it) => {
         }
       }
     }))
+
+  // Every line operation, and every thirteenth byte. test/long/auditMutations.test.ts does every byte.
+  it.effect("names the place of every single change", () =>
+    Effect.gen(function*() {
+      const found = yield* Evidence
+      const start = yield* Random.nextIntBetween(0, 12)
+      const lost: Array<string> = []
+      let count = 0
+      for (const { bytes, path } of found.files) {
+        const name = path.endsWith("audit-heads") ? "audit-heads" : path.slice(found.made.audit.length + 1)
+        for (const mutation of mutations(bytes, name === "audit-heads", () => 1)) {
+          const at = /\bbyte (\d+)/.exec(mutation.what)?.[1]
+          if (at !== undefined && Number(at) % 13 !== start) continue
+          if (mutation.bytes?.equals(bytes) === true) continue
+          count++
+          const miss = missed(yield* harmOf(found, path, mutation.bytes), name, mutation)
+          if (miss !== undefined) lost.push(miss)
+        }
+      }
+      assert.deepStrictEqual(lost, [])
+      assert.isAbove(count, 1_000)
+    }), 120_000)
 })

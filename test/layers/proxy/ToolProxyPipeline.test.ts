@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolProxyPipeline from "../../../src/layers/proxy/ToolProxyPipeline.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
@@ -215,8 +215,12 @@ describe("the audit", () => {
         append: (record) =>
           kinds.has(record.kind) ? Effect.fail(new AuditUnavailable({ detail: "the disk is full" })) : Effect.void,
         read: () => Effect.succeed([]),
+        stream: () => Stream.empty,
+        follow: () => Stream.empty,
         verify: Effect.die("unused"),
-        anchor: Effect.die("unused")
+        verifyAgainst: () => Effect.die("unused"),
+        anchor: Effect.die("unused"),
+        prune: Effect.die("unused")
       }))
     )
 

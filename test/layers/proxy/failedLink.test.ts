@@ -340,6 +340,7 @@ const faults: ReadonlyArray<Fault> = [
     what: "names a primitive that this kernel has none of",
     options: broken({}),
     instead: Layer.mock(Primitives, {
+      needs: () => undefined,
       known: [],
       accesses: () => Effect.succeed([]),
       run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client"] }))

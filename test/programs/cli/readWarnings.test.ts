@@ -1,6 +1,6 @@
 // What could not be recorded is said on stderr, and the answer stands.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import * as fs from "node:fs"
 import * as Kernel from "../../../src/layers/Kernel.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
@@ -12,8 +12,12 @@ const full = Layer.succeed(
   AuditLog.of({
     append: () => Effect.fail(new AuditUnavailable({ detail: "the disk is full" })),
     read: () => Effect.succeed([]),
+    stream: () => Stream.empty,
+    follow: () => Stream.empty,
     verify: Effect.die("unused"),
-    anchor: Effect.die("unused")
+    verifyAgainst: () => Effect.die("unused"),
+    anchor: Effect.die("unused"),
+    prune: Effect.die("unused")
   })
 )
 

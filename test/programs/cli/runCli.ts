@@ -134,6 +134,10 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["trust", "propose"],
   ["trust", "list"],
   ["trust", "remove"],
+  ["client"],
+  ["client", "add"],
+  ["client", "list"],
+  ["client", "remove"],
   ["lockfile"],
   ["lockfile", "freeze"],
   ["lockfile", "validate"],
@@ -146,8 +150,12 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["logs"],
   ["audit"],
   ["audit", "verify"],
+  ["audit", "tail"],
   ["audit", "show"],
+  ["audit", "stats"],
   ["audit", "anchor"],
+  ["audit", "export"],
+  ["audit", "prune"],
   ["doctor"],
   ["completions"]
 ]

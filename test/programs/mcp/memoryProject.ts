@@ -3,6 +3,7 @@
 import { Effect, FileSystem, Layer, PubSub, Queue, Stream } from "effect"
 import type { Scope } from "effect"
 import * as AuditLogMemory from "../../../src/layers/audit/AuditLogMemory.ts"
+import * as ClientsMemory from "../../../src/layers/call/ClientsMemory.ts"
 import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
 import type { MemoryFile } from "../../../src/layers/item/ItemStoreMemory.ts"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
@@ -13,6 +14,7 @@ import * as Projects from "../../../src/layers/Projects.ts"
 import { sign } from "../../../src/programs/sign.ts"
 import { AuditLog, AuditUnavailable } from "../../../src/services/audit/AuditLog.ts"
 import { CallEvents } from "../../../src/services/call/CallEvents.ts"
+import type { Clients } from "../../../src/services/call/Clients.ts"
 import { ItemType } from "../../../src/services/item/ItemId.ts"
 import type { Action } from "../../../src/services/permission/Action.ts"
 import { showAction } from "../../../src/services/permission/Action.ts"
@@ -110,7 +112,7 @@ export interface MemoryProject {
   onInterrupt: () => void
   /** Tells whoever watches the items that they changed. */
   readonly changed: Effect.Effect<void>
-  readonly layer: Layer.Layer<Projects.Projects | FileSystem.FileSystem>
+  readonly layer: Layer.Layer<Clients | Projects.Projects | FileSystem.FileSystem>
 }
 
 /** One project: whatever key it is opened by. */
@@ -213,7 +215,8 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
     interrupted: 0,
     onInterrupt: () => {},
     changed: Effect.asVoid(PubSub.publish(changes, undefined)),
-    layer: Layer.merge(
+    layer: Layer.mergeAll(
+      ClientsMemory.layer,
       Projects.layerWith(() =>
         Layer.unwrap(Effect.sync(() => {
           project.opened++

@@ -96,7 +96,7 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         assert.deepStrictEqual(listed.tools.map((t) => t.name), ["search", "load", "execute", "sign", "help"])
         assert.deepStrictEqual(
           listed.tools.map((t) => t.annotations?.readOnlyHint),
-          [true, true, false, false, true]
+          [true, false, false, false, true]
         )
         assert.isTrue(listed.tools.every((t) => t.outputSchema?.["type"] === "object"))
         assert.strictEqual(project.opened, 0)

@@ -35,7 +35,16 @@ export const contract = <E, E2>(
     test("is empty before anything happened", (audit) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* audit.read(), [])
-        assert.deepStrictEqual(yield* audit.verify, { files: 0, entries: 0, open: [], problems: [] })
+        assert.deepStrictEqual(yield* audit.verify, {
+          files: 0,
+          entries: 0,
+          open: [],
+          sealed: 0,
+          recovered: 0,
+          expired: 0,
+          keys: [],
+          problems: []
+        })
         assert.deepStrictEqual(yield* audit.anchor, { head: "0".repeat(64), n: 0 })
       }))
 

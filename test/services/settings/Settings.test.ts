@@ -63,6 +63,22 @@ describe("Settings", () => {
       assert.lengthOf((yield* settings("[1, 2]", false)).problems, 1)
     }))
 
+  it.effect("a file that may only tighten keeps the audit longer, never shorter", () =>
+    Effect.gen(function*() {
+      const kept = (text: string, narrow = true) =>
+        Effect.map(settings(text, narrow), ({ loosens, values }) => [
+          Duration.toDays(values.auditKeep),
+          values.auditFile,
+          loosens.length
+        ])
+      const file = defaults.auditFile
+      assert.deepStrictEqual(yield* kept("audit.keep: 400d\n"), [400, file, 0])
+      assert.deepStrictEqual(yield* kept("audit.keep: 364d\n"), [365, file, 1])
+      assert.deepStrictEqual(yield* kept("audit: {keep: 1d, file: 64KiB}\n"), [365, file, 2])
+      assert.deepStrictEqual(yield* kept("audit: {keep: 1d, file: 64KiB}\n", false), [1, 65_536, 2])
+      assert.deepStrictEqual(yield* kept("audit.keep: 1h\n", false), [365, file, 0])
+    }))
+
   it.effect.prop(
     "a file that may only tighten never loosens anything",
     [quantities, quantities],

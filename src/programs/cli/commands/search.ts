@@ -6,7 +6,7 @@ import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType, Tier } from "../../../services/item/ItemId.ts"
 import type { ItemState } from "../../itemState.ts"
-import { load } from "../../load.ts"
+import { load, loadInto } from "../../load.ts"
 import type { Loaded, LoadedContent } from "../../load.ts"
 import { search } from "../../search.ts"
 import type { SearchHit } from "../../search.ts"
@@ -166,13 +166,34 @@ const loadedText = (loaded: Loaded, paint: Paint, width: number): string => {
 export const loadCommand = Command.make("load", {
   type: typeArgument,
   id: Argument.String("id").pipe(Argument.withDescription("Its id, or category/id: add, math/add")),
-  tier: tierFlag
-}, ({ id, tier, type }) =>
+  tier: tierFlag,
+  destination: Flag.Literals("destination", ["project", "user"]).pipe(
+    Flag.withMetavar("TIER"),
+    Flag.withDescription("Copy it to this tier too, with its category and signature: project or user"),
+    Flag.optional
+  ),
+  version: Flag.String("item-version").pipe(
+    Flag.withMetavar("VERSION"),
+    Flag.withDescription("With --destination: copy only this version"),
+    Flag.optional
+  )
+}, ({ destination, id, tier, type, version }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const loaded = yield* inProject(() => load({ id, type, tier: Option.getOrUndefined(tier) }, by))
-    yield* output.answer(loaded, (paint) => loadedText(loaded, paint, output.width))
+    const query = { id, type, tier: Option.getOrUndefined(tier) }
+    if (Option.isNone(destination)) {
+      const loaded = yield* inProject(() => load(query, by))
+      return yield* output.answer(loaded, (paint) => loadedText(loaded, paint, output.width))
+    }
+    const loaded = yield* inProject(() =>
+      loadInto({ ...query, destination: destination.value, version: Option.getOrUndefined(version) }, by)
+    )
+    const { replaced, to, written } = loaded.copied
+    yield* output.answer(loaded, (paint) =>
+      written
+        ? `${paint.green("copied")} to ${safeLine(to)}${replaced === undefined ? "" : `, in place of ${replaced}`}`
+        : `${safeLine(to)} is the same already`)
   })).pipe(
     Command.withDescription(
       "Show one item whole: where it lies, who signed it, its parameters and its text. An item without a trusted " +
@@ -182,6 +203,7 @@ export const loadCommand = Command.make("load", {
     Command.withExamples([
       { command: "kiwi load tool add" },
       { command: "kiwi load directive authoring/write_tool", description: "By its category" },
+      { command: "kiwi load tool add --destination user", description: "Have it in every project" },
       { command: "kiwi load tool add --json", description: "With the parameters as JSON Schema" }
     ]),
     withNext(["kiwi run TYPE ID", "use it"], ["kiwi sign TYPE ID", "sign it, once you have read it"])

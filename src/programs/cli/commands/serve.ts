@@ -69,7 +69,7 @@ export const serveCommand = Command.make("serve", {
       token: token === undefined ? undefined : Redacted.make(token),
       noAuth,
       user: shell.user,
-      presence: yield* readPresence("http")
+      presence: yield* readPresence("http", plain.client)
     })
   })).pipe(
     Command.validate(({ allowHost, host, http, noAuth, port }) =>

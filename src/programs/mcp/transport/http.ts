@@ -13,11 +13,13 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { createServer, IncomingMessage } from "node:http"
 import type { Server } from "node:http"
+import { Clients } from "../../../services/call/Clients.ts"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
 import { answersTo, bracketed, isLoopback, namesOf } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
+import { admitAs } from "./principal.ts"
 
 const path = "/mcp"
 
@@ -68,13 +70,20 @@ export const checkToken = (token: Redacted.Redacted<string>): Effect.Effect<Reda
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Compares digests, so that the time it takes shows neither content nor length. */
-const makeAuthorized = (token: Redacted.Redacted<string> | undefined) => {
-  if (token === undefined) return () => true
-  const expected = digest(Redacted.value(token))
-  return (header: string | undefined): boolean => {
-    const [, given] = /^Bearer ([!-~]+)$/i.exec(header ?? "") ?? []
-    return given !== undefined && timingSafeEqual(digest(given), expected)
+/**
+ * Whether the request may go on, and as which client: the server's own token, or that of a client which a person added.
+ * Compares digests, so that the time it takes shows neither content nor length.
+ */
+const makeAuthorized = (token: Redacted.Redacted<string> | undefined, clients: Clients["Service"]) => {
+  const own = token === undefined ? undefined : digest(Redacted.value(token))
+  return (request: HttpServerRequest.HttpServerRequest): Effect.Effect<boolean> => {
+    const [, given] = /^Bearer ([!-~]+)$/i.exec(request.headers["authorization"] ?? "") ?? []
+    if (given === undefined) return Effect.succeed(own === undefined)
+    if (own !== undefined && timingSafeEqual(digest(given), own)) return Effect.succeed(true)
+    return Effect.map(clients.withToken(Redacted.make(given)), (client) => {
+      if (client !== undefined) admitAs(request, client)
+      return client !== undefined || own === undefined
+    })
   }
 }
 
@@ -96,6 +105,7 @@ interface SecurityOptions {
   /** In the form of an Origin header. */
   readonly origins: ReadonlySet<string>
   readonly token: Redacted.Redacted<string> | undefined
+  readonly clients: Clients["Service"]
   readonly gate: ListGate
   readonly notices: Notices
 }
@@ -104,7 +114,7 @@ interface SecurityOptions {
 const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
-      const authorized = makeAuthorized(options.token)
+      const authorized = makeAuthorized(options.token, options.clients)
       const inSession = HttpSessions.make(path, options.notices)
 
       const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
@@ -133,7 +143,7 @@ const security = (options: SecurityOptions) =>
             )
           }
           if (origin !== undefined && !options.origins.has(origin)) return refuse(403, "Foreign Origin")
-          if (!authorized(request.headers["authorization"])) {
+          if (!(yield* authorized(request))) {
             const response = refuse(401, "A bearer token is required")
             return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
           }
@@ -216,6 +226,7 @@ export const layer = <RE, RR>(
   Layer.unwrap(Effect.gen(function*() {
     const beyond = [options.host, ...options.allowedHosts].find((host) => !isLoopback(host.replace(/:\d+$/, "")))
     if (options.token === undefined && beyond !== undefined) return yield* new HttpAuthRequired({ host: beyond })
+    const clients = yield* Clients
     const server = createServer({ maxHeaderSize: 32 * 1024 })
     server.maxConnections = 512
     const app = Layer.unwrap(Effect.gen(function*() {
@@ -239,6 +250,7 @@ export const layer = <RE, RR>(
             answersTo: answersTo(hosts, options.allowedHosts),
             origins,
             token: options.token,
+            clients,
             gate: served.gate,
             notices: served.notices
           })

@@ -6,6 +6,7 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
+import { clientOf } from "./principal.ts"
 
 /** How many sessions there may be. A new one replaces the one that has been idle longest. */
 const most = 64
@@ -13,6 +14,8 @@ const idleAfter = 30 * 60 * 1000
 const mostSubscriptions = 1000
 
 interface Session {
+  /** The client that opened it; undefined for the server's own. */
+  readonly client: string | undefined
   usedAt: number
   /** Requests and streams that are running. A session with any is not idle. */
   running: number
@@ -78,10 +81,14 @@ export const make = (path: string, notices: Notices.Notices) => {
     return sessions.size < most
   })
 
-  const opened = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
+  const opened = Effect.fnUntraced(function*(
+    response: HttpServerResponse.HttpServerResponse,
+    client: string | undefined
+  ) {
     const id = response.headers["mcp-session-id"]
     if (id === undefined) return response
     sessions.set(id, {
+      client,
       usedAt: yield* Clock.currentTimeMillis,
       running: 0,
       streaming: false,
@@ -142,11 +149,13 @@ export const make = (path: string, notices: Notices.Notices) => {
   > {
     const id = request.headers["mcp-session-id"]
     const session = id === undefined ? undefined : sessions.get(id)
+    // As for an unknown one: who may not use a session does not learn that there is one.
+    if (session !== undefined && session.client !== clientOf(request)?.name) return empty(404)
     if (methods.includes("initialize")) {
       if (!(yield* makeRoom(app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
       const response = yield* app
       // The library sets the session's id only when the response is about to be sent.
-      yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent))
+      yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent, clientOf(request)?.name))
       return response
     }
     if (request.method === "GET" && request.headers["accept"]?.includes("text/event-stream") === true) {

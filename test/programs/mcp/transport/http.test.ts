@@ -1,30 +1,41 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { connect, createServer } from "node:net"
+import * as ClientsMemory from "../../../../src/layers/call/ClientsMemory.ts"
 import { isLoopback, namesOf, parseAllowedHost } from "../../../../src/programs/mcp/transport/hosts.ts"
 import * as Http from "../../../../src/programs/mcp/transport/http.ts"
 import * as Notices from "../../../../src/programs/mcp/transport/notices.ts"
 import { httpProtocols } from "../../../../src/programs/mcp/transport/protocols.ts"
+import { Clients } from "../../../../src/services/call/Clients.ts"
 
-const served = (options: Omit<Http.HttpOptions, "allowedHosts"> & { readonly allowedHosts?: ReadonlyArray<string> }) =>
+interface Options extends Omit<Http.HttpOptions, "allowedHosts"> {
+  readonly allowedHosts?: ReadonlyArray<string>
+  readonly clients?: Clients["Service"]
+}
+
+const served = (options: Options) =>
   Effect.gen(function*() {
     let url = ""
-    yield* Layer.build(Http.layer(
-      {
-        info: { name: "test", version: "0" },
-        protocols: httpProtocols,
-        registrations: Layer.empty,
-        gate: { methods: new Set(), effect: Effect.void },
-        notices: yield* Notices.make
-      },
-      {
-        allowedHosts: [],
-        ...options,
-        listening: (at) =>
-          Effect.sync(() => {
-            url = at
-          })
-      }
+    const clients = options.clients ?? (yield* ClientsMemory.make)
+    yield* Layer.build(Layer.provide(
+      Http.layer(
+        {
+          info: { name: "test", version: "0" },
+          protocols: httpProtocols,
+          registrations: Layer.empty,
+          gate: { methods: new Set(), effect: Effect.void },
+          notices: yield* Notices.make
+        },
+        {
+          allowedHosts: [],
+          ...options,
+          listening: (at) =>
+            Effect.sync(() => {
+              url = at
+            })
+        }
+      ),
+      Layer.succeed(Clients, clients)
     ))
     return url
   })

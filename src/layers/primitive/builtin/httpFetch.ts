@@ -1,0 +1,140 @@
+// Sends one request to a server that the caller names. The server is an access, decided before anything is sent; a
+// redirect to another one is decided too. Addresses are checked by Outbound. Every status is an answer, not a failure.
+import { Duration, Effect, Result, Schema, type Scope, Stream } from "effect"
+import type { HostAccess } from "../../../services/capability/Access.ts"
+import { Outbound } from "../../../services/outbound/Outbound.ts"
+import type { OutboundRequest } from "../../../services/outbound/Outbound.ts"
+import type { Builtin } from "../../../services/primitive/Builtins.ts"
+import { decodeParameters } from "../../../services/primitive/Builtins.ts"
+import { planRequest } from "../../../services/primitive/HttpClientConfig.ts"
+import { parseJsonOutput } from "../../../services/primitive/jsonOutput.ts"
+import { Outputs } from "../../../services/primitive/Outputs.ts"
+import type { AccessInput, PrimitiveInput, PrimitiveResult } from "../../../services/primitive/Primitive.ts"
+import { BuiltinFailed, RequestFailed, RequestRefused } from "../../../services/primitive/Primitive.ts"
+import { Settings } from "../../../services/settings/Settings.ts"
+import { portOf } from "../../outbound/proxyChoice.ts"
+import { makeCapture } from "../captureOutput.ts"
+import { decoderFor, isJson, isText, mediaType, safeHeaders } from "../HttpClientNode.ts"
+
+const Request = Schema.Struct({
+  url: Schema.NonEmptyString.check(Schema.isMaxLength(8_192)),
+  method: Schema.optionalKey(Schema.Literals(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])),
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  body: Schema.optionalKey(Schema.Json)
+})
+
+const planned = Effect.fnUntraced(function*(input: AccessInput) {
+  const given = yield* decodeParameters(Request, input)
+  const config = { ...given }
+  const plan = Result.mapError(
+    planRequest({ tool: input.tool, config, signed: {}, parameters: {} }),
+    (error) => new BuiltinFailed({ tool: input.tool, issue: error.message, hint: "Correct the parameters of the call" })
+  )
+  const { body, headers, method, url } = yield* Effect.fromResult(plan)
+  return { url: new URL(url), method, headers, body: body?._tag === "Bytes" ? body.bytes : undefined }
+})
+
+/** The server as rules know it: without a dot at the end of its name. */
+const accessOf = (host: string, port: number): HostAccess => ({
+  _tag: "Host",
+  capability: "net.http",
+  host: host.replace(/^\[|\]$/g, "").replace(/\.$/, "").toLowerCase(),
+  port
+})
+
+const send = (input: PrimitiveInput, request: OutboundRequest) =>
+  Effect.flatMap(Outbound, (outbound) => outbound.send(request)).pipe(
+    Effect.mapError((error) =>
+      error._tag === "OutboundFailed" ? failed(input, error) : new RequestRefused({
+        tool: input.tool,
+        target: error.target,
+        issue: error.issue,
+        hint: error.hint.includes("private_hosts")
+          ? "http.fetch reaches public addresses only. A tool that the person signed, with private_hosts in its config, can reach this one"
+          : error.hint
+      })
+    )
+  )
+
+const failed = (
+  { tool }: PrimitiveInput,
+  { issue, target, transient }: { readonly target: string; readonly issue: string; readonly transient: boolean }
+) => new RequestFailed({ tool, target, issue, attempts: 1, transient })
+
+const fetch = Effect.fnUntraced(
+  function*(
+    input: PrimitiveInput
+  ): Effect.fn.Return<
+    PrimitiveResult,
+    BuiltinFailed | RequestFailed | RequestRefused,
+    Outbound | Outputs | Settings | Scope.Scope
+  > {
+    const { body, headers, method, url } = yield* planned(input)
+    const outputs = yield* Outputs
+    const { httpTimeout, outputInline: inline, outputMax: spill } = yield* (yield* Settings).current
+    const own = accessOf(url.hostname, portOf(url))
+    const isUpgrade = (host: string, port: number) => host === own.host && own.port === 80 && port === 443
+    const exchanged = Effect.gen(function*() {
+      const response = yield* send(input, {
+        method,
+        url: url.href,
+        headers,
+        body,
+        privateHosts: [],
+        maxBytes: spill,
+        mayRedirect: (host, port) => {
+          const access = accessOf(host, port)
+          return isUpgrade(access.host, port) ? Effect.succeed(true) : input.mayAlso?.(access) ?? Effect.succeed(false)
+        }
+      })
+      const contentType = response.headers.get("content-type")
+      const type = mediaType(contentType)
+      const capture = makeCapture(outputs, { inline: isText(type) ? inline : 0, spill, ...decoderFor(contentType) })
+      yield* Effect.addFinalizer(() => capture.close)
+      yield* Stream.runForEach(response.body, (chunk) => capture.take(Buffer.from(chunk)) ?? Effect.void).pipe(
+        Effect.mapError((error) =>
+          error._tag === "OutputTooLarge"
+            ? failed(input, {
+              target: response.origin,
+              issue: `the answer is larger than ${spill} bytes`,
+              transient: false
+            })
+            : failed(input, error)
+        )
+      )
+      return { response, type, captured: yield* capture.finish }
+    })
+    const { captured, response, type } = yield* exchanged.pipe(Effect.timeoutOrElse({
+      duration: httpTimeout,
+      orElse: () =>
+        Effect.fail(failed(input, {
+          target: url.origin,
+          issue: `there was no complete answer within ${Duration.toSeconds(httpTimeout)} s`,
+          transient: true
+        }))
+    }))
+    const parsed = isJson(type) && captured.spilled === undefined ? parseJsonOutput(captured.text) : undefined
+    const shown = safeHeaders.flatMap((name) => {
+      const value = response.headers.get(name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    return {
+      data: {
+        status: response.status,
+        origin: response.origin,
+        content_type: type,
+        body: parsed !== undefined && Result.isSuccess(parsed) ? parsed.success : captured.text
+      },
+      metadata: { status_code: response.status, headers: Object.fromEntries(shown), body: captured }
+    }
+  },
+  Effect.scoped
+)
+
+const tool: Builtin<Outbound | Outputs | Settings> = {
+  run: fetch,
+  accesses: (input) => Effect.map(planned(input), ({ url }) => [accessOf(url.hostname, portOf(url))]),
+  needs: { level: "sandboxed", by: "outbound" }
+}
+
+export const handlers = { http_fetch: tool }

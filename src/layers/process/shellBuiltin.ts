@@ -1,0 +1,162 @@
+// Runs a command line, or one program with its arguments. Before, the command is taken apart: every program in it is an
+// access, and so is every file that a redirection opens. What cannot be taken apart is one access without words.
+import { Effect, Option, Redacted, Result, Schema } from "effect"
+import { existsSync } from "node:fs"
+import type { Access, CommandAccess } from "../../services/capability/Access.ts"
+import { PathUnusable } from "../../services/filesystem/fileErrors.ts"
+import { meansOneProgram } from "../../services/permission/command/CommandPattern.ts"
+import { isHarmlessAssignment } from "../../services/permission/command/programs.ts"
+import { readCommand } from "../../services/permission/command/readCommand.ts"
+import type { SimpleCommand } from "../../services/permission/command/SimpleCommand.ts"
+import { openedFiles } from "../../services/permission/command/SimpleCommand.ts"
+import type { Builtin } from "../../services/primitive/Builtins.ts"
+import { decodeParameters } from "../../services/primitive/Builtins.ts"
+import type { Outputs } from "../../services/primitive/Outputs.ts"
+import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import { ToolUnstartable } from "../../services/primitive/Primitive.ts"
+import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
+import type { Settings } from "../../services/settings/Settings.ts"
+import { shellWord } from "../../services/text/shellWord.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { change, type FileServices, joined, locate } from "../filesystem/places.ts"
+import { runCaptured } from "./capturedChild.ts"
+import { makeFindProgram } from "./programFile.ts"
+
+const longest = 65_536
+
+const Command = Schema.Struct({
+  command: Schema.Union([
+    Schema.NonEmptyString.check(Schema.isMaxLength(longest)),
+    Schema.NonEmptyArray(Schema.String.check(Schema.isMaxLength(longest))).check(Schema.isMaxLength(1_000))
+  ]),
+  cwd: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(4_096))),
+  timeout: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(86_400)))
+})
+type Command = typeof Command.Type
+
+/** Never found by name: what is read is what runs. */
+const shell = existsSync("/bin/bash")
+  ? { file: "/bin/bash", kind: "bash" as const }
+  : { file: "/bin/sh", kind: "sh" as const }
+
+/** The folder that the command starts in, relative to the project. */
+const startFolder = Effect.fnUntraced(function*(cwd = ".") {
+  const { project } = yield* Workspace
+  // Without a project it runs in an empty folder of Kiwi's own.
+  if (Option.isNone(project) && cwd === ".") return undefined
+  const { access, stat } = yield* locate(cwd, "fs.read")
+  if (access.path.startsWith("/")) {
+    return yield* new PathUnusable({
+      path: cwd,
+      issue: "it is outside the project",
+      hint: "Name a folder of the project"
+    })
+  }
+  if (stat?.kind !== "folder") {
+    return yield* new PathUnusable({
+      path: cwd,
+      issue: "it is not a folder",
+      hint: "filesystem.list shows the folders"
+    })
+  }
+  return access.path
+})
+
+/** Why the words alone do not say what runs. */
+const whyOpaque = (command: SimpleCommand): string | undefined => {
+  if (command.words.some(({ fixed }) => !fixed)) return "the shell fills in some of its words"
+  if (!meansOneProgram(command)) return "its program is found in another folder"
+  const variable = command.assignments.find(({ name, value }) => !isHarmlessAssignment(name, value))
+  return variable === undefined ? undefined : `it sets ${variable.name}`
+}
+
+const opaque = (text: string, reason: string): CommandAccess => ({
+  _tag: "Command",
+  capability: "process.exec",
+  words: undefined,
+  text,
+  opaque: reason
+})
+
+const within = (start: string, path: string): string => path.startsWith("/") ? path : joined(start, path)
+
+const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCommand) {
+  const { program, text, words } = command
+  const folders = yield* Effect.forEach(
+    command.folders,
+    (folder) => Effect.option(locate(within(start, folder), "fs.read"))
+  )
+  const isOutside = folders.some((folder) => Option.isNone(folder) || folder.value.access.path.startsWith("/"))
+  const reason = isOutside ? "it may run outside the project" : whyOpaque(command)
+  const own: CommandAccess = reason === undefined
+    ? { _tag: "Command", capability: "process.exec", words: [program, ...words.map((word) => word.text)], text }
+    : opaque(text, reason)
+  const files = yield* Effect.forEach(openedFiles(command), ({ direction, path }) =>
+    direction === "read"
+      ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
+      : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
+  return [own, ...files.flat()]
+})
+
+const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
+  const start = yield* startFolder(cwd)
+  if (typeof command !== "string") {
+    const text = command.map(shellWord).join(" ")
+    const own: Access = { _tag: "Command", capability: "process.exec", words: command, text }
+    return [own]
+  }
+  const read = readCommand(command, shell.kind)
+  const known = yield* Effect.forEach(read.commands, (one) => accessesOf(start ?? ".", one))
+  const rest = yield* Effect.forEach(read.opaque, ({ command: partly, reason, text }) =>
+    // The files that can be seen in it are asked about too.
+    partly === undefined
+      ? Effect.succeed([opaque(text, reason)])
+      : Effect.map(accessesOf(start ?? ".", partly), ([_, ...files]) => [opaque(text, reason), ...files]))
+  return [...known, ...rest].flat()
+})
+
+const findProgram = makeFindProgram()
+
+const argvOf = (command: Command["command"], folder: string, input: PrimitiveInput) => {
+  if (typeof command === "string") return Effect.succeed([shell.file, "-c", command])
+  const [program, ...rest] = command
+  const searchPath = input.env.get("PATH")
+  const found = findProgram({
+    command: program,
+    folder,
+    project: input.cwd,
+    searchPath: searchPath === undefined ? undefined : Redacted.value(searchPath.value)
+  })
+  return Result.isSuccess(found)
+    ? Effect.succeed([found.success, ...rest])
+    : Effect.fail(new ToolUnstartable({ tool: input.tool, command: program, issue: found.failure, field: "command" }))
+}
+
+const run = Effect.fnUntraced(function*(input: PrimitiveInput) {
+  const { command, cwd, timeout } = yield* decodeParameters(Command, input)
+  const start = yield* startFolder(cwd)
+  const folder = start === undefined || start === "." ? input.cwd : `${input.cwd}/${start}`
+  const argv = yield* argvOf(command, folder, input)
+  const done = yield* runCaptured(input, {
+    argv,
+    cwd: folder,
+    within: timeout === undefined ? undefined : Math.ceil(timeout * 1_000)
+  })
+  return {
+    data: {
+      exit_code: done.code,
+      ...(done.signal === null ? {} : { signal: done.signal }),
+      stdout: done.stdout.text,
+      stderr: done.stderr.text
+    },
+    metadata: { ...(done.code === null ? {} : { exit_code: done.code }), stdout: done.stdout }
+  }
+})
+
+const tool: Builtin<FileServices | ChildProcesses | Outputs | Settings> = {
+  run,
+  accesses: (input) => Effect.flatMap(decodeParameters(Command, input), accesses),
+  needs: { level: "sandboxed", by: "engine" }
+}
+
+export const handlers = { shell_run: tool }

@@ -1,0 +1,17 @@
+// Naming a client, and removing one: acts of a person.
+import { Effect } from "effect"
+import type { Caller } from "../services/call/Caller.ts"
+import { Clients } from "../services/call/Clients.ts"
+import { asHuman } from "./humanAct.ts"
+
+export const addClient = Effect.fn("addClient")(function*(name: string, unattended: boolean, caller: Caller) {
+  const clients = yield* Clients
+  const request = yield* clients.proposeAdd(name, unattended)
+  return yield* asHuman(request, caller, (act) => clients.add(name, unattended, act))
+})
+
+export const removeClient = Effect.fn("removeClient")(function*(name: string, caller: Caller) {
+  const clients = yield* Clients
+  const request = yield* clients.proposeRemove(name)
+  return yield* asHuman(request, caller, (act) => clients.remove(name, act))
+})

@@ -1,0 +1,226 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Glob from "../../../src/services/capability/scopes/Glob.ts"
+import * as HostPattern from "../../../src/services/capability/scopes/HostPattern.ts"
+import * as NamePattern from "../../../src/services/capability/scopes/NamePattern.ts"
+import * as WordPattern from "../../../src/services/capability/scopes/WordPattern.ts"
+
+const glob = (text: string) => Result.getOrThrowWith(Glob.parse(text), (issue) => new Error(`${text} ${issue}`))
+
+describe("a glob", () => {
+  const cases: ReadonlyArray<readonly [glob: string, yes: ReadonlyArray<string>, no: ReadonlyArray<string>]> = [
+    ["src/*", ["src/a.ts", "src/.env", "src/a"], ["src", "src/a/b.ts", "srcs/a", "lib/a", "/src/a"]],
+    ["**/*.py", ["main.py", "a/main.py", "a/b/c.py", ".py"], ["main.pyc", "main.py/x", "a/b"]],
+    ["**/*", ["README.md", "a/b", ".git/config"], [".", "/etc/passwd"]],
+    ["**", ["README.md", ".", "a/b/c", ".env"], ["/etc/passwd", "../x", "a/../../x", "a//b", "C:/x"]],
+    ["src/**", ["src", "src/a", "src/a/b", "src/.a"], ["srcs", "src/../etc/passwd", "a/src/b", "SRC/a"]],
+    ["src/", ["src", "src/a/b"], ["srcs"]],
+    ["./src/a.ts", ["src/a.ts"], ["src/aats", "a.ts"]],
+    ["a/**/b", ["a/b", "a/x/b", "a/x/y/b"], ["a/xb", "ab", "a/b/c"]],
+    ["a/**/**/b", ["a/b", "a/x/b"], ["a"]],
+    ["a?c/*.t?", ["abc/x.ts", "aßc/.tx"], ["a/c/x.ts", "ac/x.ts", "abc/x.t"]],
+    ["a**b", ["ab", "axxb"], ["a/b"]],
+    [".", ["."], ["a", "/"]],
+    ["/etc/**", ["/etc", "/etc/passwd"], ["etc/passwd", "/etcx", "/etc/../root"]],
+    ["/", ["/"], [".", "/a"]],
+    ["a+b (1)/x.ts", ["a+b (1)/x.ts"], ["aab (1)/x.ts"]],
+    ["**/.env*", [".env", "a/.env.local"], ["a/env", ".env/x"]]
+  ]
+  for (const [text, yes, no] of cases) {
+    it(text, () => {
+      for (const path of yes) assert.isTrue(Glob.matches(glob(text), path), path)
+      for (const path of no) assert.isFalse(Glob.matches(glob(text), path), path)
+    })
+  }
+
+  it("is refused where it could mean something else", () => {
+    for (
+      const text of [
+        "",
+        " src",
+        "a{b,c}",
+        "a[bc]",
+        "a\\b",
+        "!src",
+        "@(a|b)",
+        "+(a)",
+        "*(a)",
+        "?(a)",
+        "../x",
+        "src/../x",
+        "src//a",
+        "src/./a",
+        "~/x",
+        "C:/x",
+        "a\0b",
+        "a\nb",
+        "a\u202eb",
+        "x".repeat(257)
+      ]
+    ) assert.isTrue(Result.isFailure(Glob.parse(text)), JSON.stringify(text))
+  })
+
+  const inside: ReadonlyArray<readonly [child: string, parent: string, is: boolean]> = [
+    ["src/**", "**", true],
+    ["**", "src/**", false],
+    ["src/a.ts", "src/*.ts", true],
+    ["src/*.ts", "src/a.ts", false],
+    ["src/*.ts", "src/*", true],
+    ["src/*", "src/**", true],
+    ["src/**", "src/*", false],
+    ["src/**/*.ts", "src/**", true],
+    ["src/**/*.ts", "**/*.ts", true],
+    ["src/**", "src/**/*", false],
+    ["src/*/b", "src/**/b", true],
+    ["github/**", "git/**", false],
+    ["git*", "git", false],
+    ["srcs/**", "src/**", false],
+    ["src", "src/**", true],
+    ["a/**/b/**/c", "a/**/c", true],
+    ["a/**/c", "a/**/b/**/c", false],
+    ["/etc/**", "**", false],
+    ["**", "/**", false],
+    ["a?c", "a*c", true],
+    ["a*c", "a?c", false],
+    ["*a*", "*", true],
+    ["**/x", "**/*", true],
+    ["*.test.ts", "*.ts", true]
+  ]
+  for (const [child, parent, is] of inside) {
+    it(`${child} is ${is ? "" : "not "}within ${parent}`, () =>
+      assert.strictEqual(Glob.isWithin([glob(child)], glob(parent)), is))
+  }
+
+  it("is compared together with others that have to match too", () => {
+    assert.isTrue(Glob.isWithin([glob("src/**"), glob("**/*.ts")], glob("src/**/*.ts")))
+    assert.isFalse(Glob.isWithin([glob("src/**"), glob("**/*.ts")], glob("src/*.ts")))
+    assert.isTrue(Glob.isEmpty([glob("src/**"), glob("lib/**")]))
+    assert.isTrue(Glob.isEmpty([glob("**/*.ts"), glob("**/*.md")]))
+    assert.isTrue(Glob.isEmpty([glob("**"), glob("/**")]))
+    assert.isFalse(Glob.isEmpty([glob("src/**"), glob("**/*.ts")]))
+  })
+
+  it("is not within another if that takes too long to find out", () => {
+    const slow = Array.from({ length: 60 }, () => "**/a*").join("/").slice(0, 250)
+    assert.isFalse(Glob.isWithin([glob(slow), glob("**/b*/**/*c")], glob(`**/x/${slow}`.slice(0, 250))))
+  })
+})
+
+describe("a host", () => {
+  const host = (text: string) => Result.getOrThrow(HostPattern.parse(text))
+  it("matches with port and wildcard", () => {
+    const cases: ReadonlyArray<readonly [string, string, number, boolean]> = [
+      ["api.github.com", "api.github.com", 443, true],
+      ["api.github.com", "api.github.com", 8080, true],
+      ["api.github.com:443", "api.github.com", 8080, false],
+      ["API.GitHub.com.", "api.github.com", 443, true],
+      ["api.github.com", "api.github.com.", 443, true],
+      ["api.github.com", "xapi.github.com", 443, false],
+      ["api.github.com", "api.github.com.evil.com", 443, false],
+      ["*.github.com", "api.github.com", 443, true],
+      ["*.github.com", "a.b.github.com", 443, true],
+      ["*.github.com", "github.com", 443, false],
+      ["*.github.com", "evilgithub.com", 443, false],
+      ["*:8080", "x", 8080, true],
+      ["*:8080", "x", 80, false],
+      ["[::1]:3000", "::1", 3000, true],
+      ["[::1]", "::2", 3000, false],
+      ["127.0.0.1", "127.0.0.1", 1, true]
+    ]
+    for (const [text, name, port, is] of cases) {
+      assert.strictEqual(HostPattern.matches(host(text), name, port), is, `${text} ${name}:${port}`)
+    }
+  })
+  it("is refused where it could mean something else", () => {
+    for (
+      const text of [
+        "",
+        "a b",
+        "https://x.com",
+        "x.com/path",
+        "u@x.com",
+        "x.com:0",
+        "x.com:99999",
+        "a*.com",
+        "a.*.com",
+        "*.1.2.3.4",
+        "127.1",
+        "0x7f.0.0.1",
+        "münchen.de",
+        "x.com:443:1",
+        "*.*.com",
+        "::1"
+      ]
+    ) assert.isTrue(Result.isFailure(HostPattern.parse(text)), text)
+  })
+  it("is within another", () => {
+    const cases: ReadonlyArray<readonly [string, string, boolean]> = [
+      ["api.github.com", "*.github.com", true],
+      ["*.api.github.com", "*.github.com", true],
+      ["*.github.com", "*.api.github.com", false],
+      ["github.com", "*.github.com", false],
+      ["x.com:443", "x.com", true],
+      ["x.com", "x.com:443", false],
+      ["*", "*.com", false],
+      ["*.com:1", "*:1", true],
+      ["*:2", "*:1", false]
+    ]
+    for (const [child, parent, is] of cases) {
+      assert.strictEqual(HostPattern.isWithin([host(child)], host(parent)), is, `${child} ${parent}`)
+    }
+    assert.isTrue(HostPattern.isWithin([host("*.com"), host("*:1")], host("*.com:1")))
+    assert.isTrue(HostPattern.isEmpty([host("a.com"), host("b.com")]))
+    assert.isTrue(HostPattern.isEmpty([host("*:1"), host("*:2")]))
+    assert.isFalse(HostPattern.isEmpty([host("*.com"), host("a.com:1")]))
+  })
+})
+
+describe("a command", () => {
+  const words = (text: string) => Result.getOrThrow(WordPattern.parse(text))
+  it("names whole words", () => {
+    const matches = (pattern: string, command: string) => WordPattern.matches(words(pattern), command.split(" "))
+    assert.isTrue(matches("git *", "git status"))
+    assert.isTrue(matches("git *", "git"))
+    assert.isFalse(matches("git *", "github x"))
+    assert.isFalse(matches("git *", "/tmp/git status"))
+    assert.isTrue(matches("npm test", "npm test"))
+    assert.isFalse(matches("npm test", "npm test --x"))
+    assert.isFalse(matches("git commit *", "git -c x commit"))
+  })
+  it("is reached by what denies it, whatever it is wrapped in", () => {
+    const reaches = (pattern: string, command: string) => WordPattern.reaches(words(pattern), command.split(" "))
+    for (const command of ["rm x", "/bin/rm -rf /", "RM x", "sudo rm x", "env rm", "rm"]) {
+      assert.isTrue(reaches("rm *", command), command)
+    }
+    assert.isTrue(reaches("git push *", "git -C x push origin") || reaches("git push *", "git --no-pager push"))
+    assert.isFalse(reaches("rm *", "git status"))
+  })
+  it("is refused if a shell would read it, or if it names no program", () => {
+    for (const text of ["", "*", "git; rm", "git && x", "$(x)", "a|b", "git * x", "g*t", "a `b`", "x > y", "a 'b'"]) {
+      assert.isTrue(Result.isFailure(WordPattern.parse(text)), text)
+    }
+  })
+  it("is within another", () => {
+    const within = (child: string, parent: string) => WordPattern.isWithin([words(child)], words(parent))
+    assert.isTrue(within("git commit *", "git *"))
+    assert.isTrue(within("git status", "git *"))
+    assert.isFalse(within("git *", "git status"))
+    assert.isFalse(within("github *", "git *"))
+    assert.isTrue(WordPattern.isEmpty([words("git *"), words("npm *")]))
+    assert.isFalse(WordPattern.isEmpty([words("git *"), words("git status")]))
+  })
+})
+
+describe("a name", () => {
+  const name = (text: string) => Result.getOrThrow(NamePattern.parse(text))
+  it("has a * only at its end", () => {
+    assert.isTrue(NamePattern.matches(name("GITHUB_*"), "GITHUB_TOKEN"))
+    assert.isFalse(NamePattern.matches(name("GITHUB_TOKEN"), "GITHUB_TOKEN2"))
+    assert.isTrue(NamePattern.isWithin([name("a_b*")], name("a_*")))
+    assert.isFalse(NamePattern.isWithin([name("a_*")], name("a_")))
+    assert.isTrue(NamePattern.isEmpty([name("a*"), name("b*")]))
+    for (const text of ["", "a*b", "**", "a b", "a,b", "a\n"]) {
+      assert.isTrue(Result.isFailure(NamePattern.parse(text)), text)
+    }
+  })
+})
