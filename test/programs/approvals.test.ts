@@ -20,7 +20,11 @@ const asksAbout = (tag: Action["_tag"]) =>
         Effect.map(PermissionGateDefault.make.decide(by, action), (decision) =>
           action._tag !== tag ? decision : {
             ...decision,
-            asks: [{ access: { _tag: "Plain", capability: "kiwi.ask" }, rule: "project: ask", reason: "is asked about" }]
+            asks: [{
+              access: { _tag: "Plain", capability: "kiwi.ask" },
+              rule: "project: ask",
+              reason: "is asked about"
+            }]
           })
     })
   )
@@ -33,7 +37,9 @@ const follow = (who: string) =>
 
 /** A person who gives this answer. */
 const answering = (choice: string) =>
-  HumanGate.of({ ask: ({ digest, kind }) => Effect.succeed({ kind, digest, choice, by: "terminal", seen: "at a desk" }) })
+  HumanGate.of({
+    ask: ({ digest, kind }) => Effect.succeed({ kind, digest, choice, by: "terminal", seen: "at a desk" })
+  })
 
 const waiting = Effect.map(
   Effect.flatMap(ApprovalStore, ({ list }) => list),
