@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { copyItem } from "../../src/programs/copyItem.ts"
+import { withApproval } from "../../src/programs/approvals.ts"
+import * as CopyItem from "../../src/programs/copyItem.ts"
 import { loadInto } from "../../src/programs/load.ts"
 import { runTool } from "../../src/programs/runTool.ts"
 import { sign } from "../../src/programs/sign.ts"
@@ -14,6 +15,12 @@ import { caller, tool } from "../layers/proxy/calls.ts"
 import { kernelOf, realProject } from "../support/realProject.ts"
 import { trustProject } from "../support/trustWorld.ts"
 import { person } from "./items.ts"
+
+/** After the person's answer: the shipped rules ask about every copy. */
+const copyItem: typeof CopyItem.copyItem = (input, by) =>
+  withApproval(CopyItem.copyItem(input, by), by, Effect.succeed(0)).pipe(
+    Effect.provideService(HumanGate, person("yes"))
+  ) as ReturnType<typeof CopyItem.copyItem>
 
 const say = (version: string, text = "hi") => tool({ version, config: { command: "echo", args: [text] } })
 
