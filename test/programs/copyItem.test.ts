@@ -17,10 +17,11 @@ import { trustProject } from "../support/trustWorld.ts"
 import { person } from "./items.ts"
 
 /** After the person's answer: the shipped rules ask about every copy. */
+const answered = <A, E extends { readonly _tag: string }, R>(copy: Effect.Effect<A, E, R>) =>
+  Effect.provideService(withApproval(copy, caller, Effect.succeed(0)), HumanGate, person("yes"))
+
 const copyItem: typeof CopyItem.copyItem = (input, by) =>
-  withApproval(CopyItem.copyItem(input, by), by, Effect.succeed(0)).pipe(
-    Effect.provideService(HumanGate, person("yes"))
-  ) as ReturnType<typeof CopyItem.copyItem>
+  answered(CopyItem.copyItem(input, by)) as ReturnType<typeof CopyItem.copyItem>
 
 const say = (version: string, text = "hi") => tool({ version, config: { command: "echo", args: [text] } })
 
@@ -67,7 +68,7 @@ describe("copying an item to another tier", () => {
       fs.rmSync(w.inProject("tools/misc/say.yaml"))
       const result = yield* w.use(runTool("say"))
       assert.strictEqual(result.metadata.tool.tier, "user")
-      const back = yield* w.use(loadInto({ id: "say", destination: "project" }, caller))
+      const back = yield* w.use(answered(loadInto({ id: "say", destination: "project" }, caller)))
       assert.deepInclude(back, {
         tier: "project",
         state: "ok",
