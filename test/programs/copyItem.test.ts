@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { copyItem } from "../../src/programs/copyItem.ts"
+import { withApproval } from "../../src/programs/approvals.ts"
+import * as CopyItem from "../../src/programs/copyItem.ts"
 import { loadInto } from "../../src/programs/load.ts"
 import { runTool } from "../../src/programs/runTool.ts"
 import { sign } from "../../src/programs/sign.ts"
@@ -14,6 +15,13 @@ import { caller, tool } from "../layers/proxy/calls.ts"
 import { kernelOf, realProject } from "../support/realProject.ts"
 import { trustProject } from "../support/trustWorld.ts"
 import { person } from "./items.ts"
+
+/** After the person's answer: the shipped rules ask about every copy. */
+const answered = <A, E extends { readonly _tag: string }, R>(copy: Effect.Effect<A, E, R>) =>
+  Effect.provideService(withApproval(copy, caller, Effect.succeed(0)), HumanGate, person("yes"))
+
+const copyItem: typeof CopyItem.copyItem = (input, by) =>
+  answered(CopyItem.copyItem(input, by)) as ReturnType<typeof CopyItem.copyItem>
 
 const say = (version: string, text = "hi") => tool({ version, config: { command: "echo", args: [text] } })
 
@@ -60,7 +68,7 @@ describe("copying an item to another tier", () => {
       fs.rmSync(w.inProject("tools/misc/say.yaml"))
       const result = yield* w.use(runTool("say"))
       assert.strictEqual(result.metadata.tool.tier, "user")
-      const back = yield* w.use(loadInto({ id: "say", destination: "project" }, caller))
+      const back = yield* w.use(answered(loadInto({ id: "say", destination: "project" }, caller)))
       assert.deepInclude(back, {
         tier: "project",
         state: "ok",

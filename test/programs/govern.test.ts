@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as AuditLogMemory from "../../src/layers/audit/AuditLogMemory.ts"
 import * as PermissionGateDefault from "../../src/layers/permission/PermissionGateDefault.ts"
+import { withApproval } from "../../src/programs/approvals.ts"
 import { copyItem } from "../../src/programs/copyItem.ts"
 import { envSync } from "../../src/programs/envSync.ts"
 import { execute } from "../../src/programs/execute.ts"
@@ -195,7 +196,8 @@ const rows: Readonly<Record<string, Row>> = {
   loading: { tag: "Load", use: load({ id: "say" }, caller), recorded: "read", operation: "load", acts: false },
   "copying an item": {
     tag: "Copy",
-    use: copyItem({ id: "say", destination: "user" }, caller),
+    // Asked about by the shipped rules.
+    use: withApproval(copyItem({ id: "say", destination: "user" }, caller), caller, Effect.succeed(0)),
     recorded: "result",
     operation: "load",
     acts: true

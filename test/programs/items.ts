@@ -45,6 +45,7 @@ export const person = (answer: Answer, asked: Array<HumanRequest> = []) =>
       const { command, digest, kind, title } = request
       if (answer === "no") return yield* new HumanDeclined({ kind, title })
       if (answer === "nobody") return yield* new HumanRequired({ kind, title, command })
-      return { kind, digest, by: "terminal" as const }
+      const choice = request.choices?.[0]?.value
+      return { kind, digest, by: "terminal" as const, ...(choice === undefined ? {} : { choice }) }
     })
   })

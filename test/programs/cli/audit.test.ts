@@ -43,7 +43,11 @@ const records: ReadonlyArray<AuditRecord> = [
   request("c1", "add", "codex"),
   request("c2", "sub", "cursor", { parent: "c1", jti: "t-1", thread: "th-1", directive: "calc" }),
   result("c2", "sub", "denied", { rule: "no-sub", error: { code: "PERMISSION_DENIED", message: hostile } }),
-  result("c1", "add", "success", { rule: "shipped", approval: "ap-1", cost: { micro_usd: 7 } }),
+  result("c1", "add", "success", {
+    rule: "shipped",
+    approval: { id: "ap-1", by: "answered at /dev/pts/3" },
+    cost: { micro_usd: 7 }
+  }),
   request("c3", hostile, "codex"),
   {
     kind: "read",

@@ -5,6 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { ItemType, Tier } from "../../../services/item/ItemId.ts"
+import { withApproval } from "../../approvals.ts"
 import type { ItemState } from "../../itemState.ts"
 import { load, loadInto } from "../../load.ts"
 import type { Loaded, LoadedContent } from "../../load.ts"
@@ -12,6 +13,7 @@ import { search } from "../../search.ts"
 import type { SearchHit } from "../../search.ts"
 import { unansweredSources } from "../../unansweredSources.ts"
 import { withNext } from "../help.ts"
+import { withGate } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
 import { definitions, indented, plural, wrap } from "../text.ts"
@@ -187,7 +189,11 @@ export const loadCommand = Command.make("load", {
       return yield* output.answer(loaded, (paint) => loadedText(loaded, paint, output.width))
     }
     const loaded = yield* inProject(() =>
-      loadInto({ ...query, destination: destination.value, version: Option.getOrUndefined(version) }, by)
+      withApproval(
+        loadInto({ ...query, destination: destination.value, version: Option.getOrUndefined(version) }, by),
+        by,
+        Effect.succeed(0)
+      ).pipe(withGate(false))
     )
     const { replaced, to, written } = loaded.copied
     yield* output.answer(loaded, (paint) =>
