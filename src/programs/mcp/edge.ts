@@ -1,9 +1,8 @@
 // The MCP edge: decodes arguments and encodes results. Every typed failure and every defect becomes one error object;
 // no failure becomes prose or ends the server.
-import { Cause, Context, Effect, Option, Schema } from "effect"
+import { Cause, Context, type Duration, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
-import { sha256 } from "../../layers/identity/sha256.ts"
 import type { ProjectServices } from "../../layers/projectGraph.ts"
 import { Projects } from "../../layers/Projects.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -13,6 +12,7 @@ import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { execute } from "../execute.ts"
@@ -36,6 +36,7 @@ import {
 import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
+import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
@@ -93,6 +94,9 @@ const toCallToolResult = (
     ...("error" in outcome ? { isError: true } : {})
   })
 }
+
+/** For a call that is answered as running. */
+const howToFollow = "It goes on. Execute call.result with this call_id to wait for its result, or call.stop to end it"
 
 const done = (data: unknown): Answer => ({ status: "success", data })
 
@@ -167,7 +171,8 @@ export interface EdgeOptions {
   readonly presence: HumanGateElicit.Presence
 }
 
-export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {
+export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions, long: LongCalls) {
+  const scope = yield* Effect.scope
   const projects = yield* Projects
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
@@ -181,8 +186,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       surface: "mcp",
       client: options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
-      // Not the session's own id: with it, a reader of the audit could end the session.
-      session: session === undefined ? process : sha256(session).slice(0, 32)
+      session: session === undefined ? process : sessionName(session)
     })
   })
 
@@ -197,34 +201,44 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     let about: string | undefined
     let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
-    const outcome = yield* Effect.gen(function*() {
-      const caller = yield* callerOf
-      const callId = yield* newCallId
-      const { project: path, run } = yield* handlers[tool](args, { caller, callId })
-      about = path
-      const key = yield* project.resolve(path)
-      if (key === project.own) about = undefined
-      const runShortened = Effect.gen(function*() {
-        shorten = yield* shortenNames(tool === "execute")
-        return yield* run
-      })
-      const answer = yield* projects.use(key)(runShortened).pipe(
-        Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
-        Effect.catchIf(
-          (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
-          (error) => helpWithout(error, caller)
-        ),
-        Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
+    const caller = yield* callerOf
+    const callId = yield* newCallId
+    const perform = (waits: (time: Duration.Duration) => Effect.Effect<void>) =>
+      Effect.gen(function*() {
+        const { project: path, run } = yield* handlers[tool](args, { caller, callId })
+        about = path
+        const key = yield* project.resolve(path)
+        if (key === project.own) about = undefined
+        const runShortened = Effect.gen(function*() {
+          shorten = yield* shortenNames(tool === "execute")
+          yield* waits((yield* (yield* Settings).current).callsAnswer)
+          return yield* run
+        })
+        const answer = yield* projects.use(key)(runShortened).pipe(
+          Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
+          Effect.catchIf(
+            (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
+            (error) => helpWithout(error, caller)
+          ),
+          Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
+        )
+        return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
+      }).pipe(
+        Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) =>
+            Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
+        )
       )
-      return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
-    }).pipe(
-      Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
-      Effect.catchCauseIf(
-        (cause) => !Cause.hasInterrupts(cause),
-        (cause) =>
-          Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
+    const show = (outcome: Effect.Success<ReturnType<typeof perform>>) =>
+      toCallToolResult(outcome, about, shorten).structuredContent as Schema.JsonObject
+    const outcome = tool === "execute"
+      ? yield* Effect.map(
+        long.follow(scope, { caller, callId, run: perform, show }),
+        ({ answer, output }) => answer ?? { status: "running", data: { call_id: callId, output, note: howToFollow } }
       )
-    )
+      : yield* perform(() => Effect.void)
     return "error" in outcome && outcome.error._tag === "HumanRequired"
       ? gate.question() ?? toCallToolResult(outcome, about, shorten)
       : toCallToolResult(outcome, about, shorten)

@@ -12,6 +12,8 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/sign.md", "a15432abb6c4ea48934a80d2acd685732ad270327772b991daf2726a3d401caf"],
   ["knowledge/help/tools.md", "7b73feacca0776801c6f5dd5e43e4a5f98557acafe95ec66769122e108e36385"],
   ["knowledge/help/trust.md", "290472bd0a98754c660ca33fa5bfe6ef8e4d06b871649438d5e890ba831961ef"],
+  ["tools/call/call.result.yaml", "38c7143de0035dc5d1451154af3e629a4db43d67869a98556a78548d9eefd762"],
+  ["tools/call/call.stop.yaml", "9f38052eaa4ae86d9caf9deee1c25ecae8168b2f46c71cf35141ca226cef4a27"],
   ["tools/core/lockfile_diff.yaml", "305de58803cfd560c0e008b1d2814f40a1bf3c389ade551d872942531c8e3ab8"],
   ["tools/core/lockfile_freeze.yaml", "517974eab23afc8655b864fd62860127149d6ad3917fdb1661b1dca0fd32b34d"],
   ["tools/core/lockfile_list.yaml", "7270f32b76559c104597a443b77a7d0e1c9f8f24ae2f296dd11664f7a1b64b9e"],

@@ -98,6 +98,8 @@ interface SecurityOptions {
   readonly token: Redacted.Redacted<string> | undefined
   readonly gate: ListGate
   readonly notices: Notices
+  /** What is done for a session that ended, by its id. */
+  readonly endSession: (id: string) => Effect.Effect<void>
 }
 
 /** Applies to every route, including those that do not exist. */
@@ -105,7 +107,7 @@ const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
       const authorized = makeAuthorized(options.token)
-      const inSession = HttpSessions.make(path, options.notices)
+      const inSession = HttpSessions.make(path, options.notices, options.endSession)
 
       const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
         const { headers } = request
@@ -199,6 +201,8 @@ interface Served<RE, RR> {
   readonly registrations: Layer.Layer<never, RE, RR>
   readonly gate: ListGate
   readonly notices: Notices
+  /** What is done for a session that ended, by its id. */
+  readonly endSession: (id: string) => Effect.Effect<void>
 }
 
 const listen = (server: Server, options: HttpOptions) =>
@@ -240,7 +244,8 @@ export const layer = <RE, RR>(
             origins,
             token: options.token,
             gate: served.gate,
-            notices: served.notices
+            notices: served.notices,
+            endSession: served.endSession
           })
         ),
         {

@@ -15,7 +15,8 @@ const served = (options: Omit<Http.HttpOptions, "allowedHosts"> & { readonly all
         protocols: httpProtocols,
         registrations: Layer.empty,
         gate: { methods: new Set(), effect: Effect.void },
-        notices: yield* Notices.make
+        notices: yield* Notices.make,
+        endSession: () => Effect.void
       },
       {
         allowedHosts: [],
