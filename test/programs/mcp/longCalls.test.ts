@@ -9,9 +9,12 @@ import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import * as MemoryProject from "./memoryProject.ts"
 
-/** Lets time pass until a call is answered. */
+/** Lets time pass until a call is answered, each second after everything that could go on in the one before. */
 const passing = <A, E, R>(call: Effect.Effect<A, E, R>) =>
-  Effect.raceFirst(call, Effect.forever(Effect.andThen(TestClock.adjust("1 second"), Effect.yieldNow)))
+  Effect.raceFirst(
+    call,
+    Effect.forever(Effect.andThen(TestClock.adjust("1 second"), Effect.repeat(Effect.yieldNow, { times: 500 })))
+  )
 
 const connect = Effect.gen(function*() {
   const project = yield* MemoryProject.make
