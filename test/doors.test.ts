@@ -19,6 +19,7 @@ const starters: Readonly<Record<string, readonly [why: string, ...doors: Readonl
   "src/layers/Kernel.ts": ["composes", "ChildProcesses"],
   "src/layers/KernelMemory.ts": ["composes", "ChildProcesses"],
   "src/layers/primitive/SubprocessNode.ts": ["runs tools", "ChildProcesses"],
+  "src/layers/process/capturedChild.ts": ["runs commands and git for a caller", "ChildProcesses"],
   "src/layers/process/ChildProcessesMemory.ts": ["the service without processes", "ChildProcesses"],
   "src/layers/process/ChildProcessesNode.ts": ["the service", "ChildProcesses", "child_process"],
   "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "ChildProcesses"],

@@ -56,7 +56,7 @@ const startFolder = Effect.fnUntraced(function*(cwd = ".") {
     return yield* new PathUnusable({
       path: cwd,
       issue: "it is not a folder",
-      hint: "filesystem.list shows the folders"
+      hint: "See the folders with filesystem.list"
     })
   }
   return access.path

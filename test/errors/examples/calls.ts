@@ -204,6 +204,7 @@ export const examples: Examples = {
         call("report"),
         ToolProxyPipeline.layer.pipe(Layer.provide(Layer.mock(Primitives, {
           needs: () => undefined,
+          accesses: () => Effect.succeed([]),
           known: ["http_client", "builtin"],
           run: (primitive) => Effect.fail(new PrimitiveUnknown({ primitive, known: ["http_client", "builtin"] }))
         })))

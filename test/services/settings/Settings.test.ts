@@ -21,7 +21,9 @@ describe("Settings", () => {
 
   it("each default is what its written form means", () => {
     for (const [field, definition] of Object.entries(definitions)) {
-      const written: unknown = definition.key === "calls.concurrency" ? 16 : definition.written
+      const written: unknown = definition.key === "calls.concurrency" || definition.key === "isolation.tools"
+        ? JSON.parse(definition.written)
+        : definition.written
       const parsed: Result.Result<unknown, unknown> = Schema.decodeUnknownResult<Schema.ConstraintDecoder<unknown>>(
         definition.schema
       )(written)
