@@ -2,10 +2,11 @@
 //
 // A pattern is one command: words, quoted as in a shell. A word `*` at the end is any further words, also none; a word
 // `*` before it is exactly one word. `'*'` is the word itself. The program is compared as it is written: `/tmp/git` and
-// `./git` are not `git`. A relative path names a program only in the folder where the shell starts.
+// `./git` are not `git`. A relative path names a program only in the folder where the shell starts. An option that starts
+// a program or writes a file (`git log --output=x`) has to be named: see `namedOptions`.
 import { Result } from "effect"
 import { judgeCommand } from "./judgeCommand.ts"
-import { countHarmlessOptions, isHarmlessAssignment, mayStartOthers } from "./programs.ts"
+import { countHarmlessOptions, isHarmlessAssignment, mayStartOthers, namedOptions } from "./programs.ts"
 import { readWord } from "./shellWords.ts"
 import type { Assignment, SimpleCommand, Word } from "./SimpleCommand.ts"
 
@@ -115,8 +116,31 @@ export const matchesCommand = (pattern: CommandPattern, command: SimpleCommand):
   if (!coversAssignments(pattern.assignments, command.assignments)) return false
   const words = significantWords(command)
   if (pattern.open ? words.length < pattern.words.length : words.length !== pattern.words.length) return false
-  return pattern.words.every((expected, i) => words[i]!.fixed && (expected === anyWord || expected === words[i]!.text))
+  const needsName = mustBeNamed(command.program, words)
+  return words.every((word, i) => {
+    const expected = i < pattern.words.length ? pattern.words[i] : undefined
+    if (typeof expected === "string") return word.fixed && word.text === expected
+    return (word.fixed || expected === undefined) && !needsName(i)
+  })
 }
+
+/**
+ * Whether the word at an index is, or may be, an option that no `*` covers. `--` ends the options, unless it may be the
+ * value of one.
+ */
+const mustBeNamed = (program: string, words: ReadonlyArray<Word>): (index: number) => boolean => {
+  const named = namedOptions.get(nameOf(program))
+  if (named === undefined) return () => false
+  const end = words.findIndex(({ text, fixed }, i) => fixed && text === "--" && !mayBeOption(words[i - 1]))
+  return (index) => {
+    if (end !== -1 && index >= end) return false
+    const word = words[index]!
+    return word.fixed ? named.test(word.text) : mayBeOption(word)
+  }
+}
+
+const mayBeOption = (word: Word | undefined) =>
+  word !== undefined && (word.fixed ? word.text.startsWith("-") : !/^[\w./]/.test(word.text))
 
 /** All that the pattern names are set, and nothing else that matters. */
 const coversAssignments = (named: ReadonlyArray<Assignment>, set: ReadonlyArray<Assignment>): boolean =>
@@ -172,11 +196,21 @@ const matchesWords = (
 /** Whether `parent` matches every command that `child` matches. */
 export const patternWithin = (child: CommandPattern, parent: CommandPattern): boolean =>
   child.program === parent.program &&
+  namesNeeded(parent, child.words) &&
   coversAssignments(parent.assignments, child.assignments) &&
   (parent.open
     ? child.words.length >= parent.words.length
     : !child.open && child.words.length === parent.words.length) &&
   parent.words.every((word, i) => word === anyWord || word === child.words[i])
+
+/** Whether the pattern names all words that have to be named. */
+const namesNeeded = (pattern: CommandPattern, words: CommandPattern["words"]): boolean => {
+  const needsName = mustBeNamed(
+    pattern.program,
+    words.map((word) => word === anyWord ? { text: "", fixed: false } : { text: word, fixed: true })
+  )
+  return words.every((word, i) => word === anyWord || typeof pattern.words[i] === "string" || !needsName(i))
+}
 
 /** The pattern of the commands that both match; undefined if there are none. */
 export const intersectPatterns = (a: CommandPattern, b: CommandPattern): CommandPattern | undefined => {
@@ -192,6 +226,7 @@ export const intersectPatterns = (a: CommandPattern, b: CommandPattern): Command
     if (word !== anyWord && other !== anyWord && word !== other) return undefined
     words.push(word === anyWord ? other : word)
   }
+  if (!namesNeeded(a, words) || !namesNeeded(b, words)) return undefined
   return { assignments, program: a.program, words, open: a.open && b.open }
 }
 

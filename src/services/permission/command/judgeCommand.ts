@@ -26,17 +26,15 @@ const assignment = /^([A-Za-z_]\w*)=([^]*)$/
 
 const isOption = (word: Word) => word.text.startsWith("-")
 
-/** `taken` says that another program starts it, so that it is no command of the shell itself. */
+/** `taken`: another program starts it, so that the shell itself does not run it. */
 export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   const { program, words, assignments } = command
+  if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
   if (!programName.test(program) || program.startsWith("-")) return opaque("its program has an unusual name")
   const names = assignments.map(({ name }) => name)
   const variable = names.find((name) => resolvingVariables.test(name))
   if (variable !== undefined) return opaque(`${variable} decides which programs run`)
-  if (new Set(names).size < names.length) {
-    return opaque("it sets one variable twice")
-  }
-  if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
+  if (new Set(names).size < names.length) return opaque("it sets one variable twice")
   const ofShell = shellChangers.has(program)
   if (ofShell && !(program === "set" && !taken && words.length > 0 && setsHarmless(words))) {
     return opaque(`${program} changes the shell itself`)
@@ -87,12 +85,12 @@ const wrappers: ReadonlyMap<Wrapper, Unwrap> = new Map<Wrapper, Unwrap>([
     let at = 0
     while (words[at]?.fixed && isOption(words[at]!)) {
       const { text } = words[at]!
-      if (text === "-k" || text === "-s") at += 2
+      if ((text === "-k" || text === "-s") && words[at + 1]?.fixed) at += 2
       else if (/^--(?:foreground|preserve-status|verbose|kill-after=[\w.]+|signal=\w+)$|^-v$/.test(text)) at++
       else return "timeout has an option that is not known here"
     }
-    const [before, duration] = [words[at - 1], words[at]]
-    if (before?.fixed === false || !duration?.fixed || !/^[\d.]+[smhd]?$/.test(duration.text)) {
+    const duration = words[at]
+    if (!duration?.fixed || !/^[\d.]+[smhd]?$/.test(duration.text)) {
       return "timeout has no duration that can be read"
     }
     return { at: at + 1 }

@@ -83,6 +83,14 @@ export const countHarmlessOptions = (program: string, textAt: (index: number) =>
   return count
 }
 
+/** Programs with subcommands of which no rule leaves further words open. */
+const proposedExactly = (
+  "ansible apt-get aws az bazel biome bun bundle composer conda corepack dart deno dnf doctl dotnet flutter fly " +
+  "gcloud gem glab gsutil hatch helm heroku hg jj just kubectl lerna mamba mise mix nix nx packer pacman pdm " +
+  "pipenv pipx poetry pulumi rails rustup rye serverless snap stack svn swift terraform tofu turbo uv vagrant " +
+  "vercel wrangler yum zypper"
+).split(" ")
+
 /**
  * Programs with subcommands, and the subcommands after which a proposed rule may leave the further words open. `_` is
  * any one word. After a `*`, they are left open even if the command had none. All others – what publishes, deletes,
@@ -91,11 +99,11 @@ export const countHarmlessOptions = (program: string, textAt: (index: number) =>
 export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map(
   Object.entries({
     git: "status *, log *, diff *, show *, blame *, add *, commit *, rev-parse *, ls-files *, ls-tree *, describe *, " +
-      "merge-base *, shortlog *, cat-file *, rev-list *, show-ref *, switch, checkout, restore, stash list *, " +
+      "merge-base *, shortlog *, cat-file *, rev-list *, show-ref *, switch, stash list *, " +
       "stash show *, stash push, worktree list *, mv",
-    npm: "test, run _, ls *, list *, outdated *, view *",
-    pnpm: "test, run _, ls *, list *, outdated *, why *",
-    yarn: "test, run _, list *, outdated *, why *",
+    npm: "test, run _, ls *, list *",
+    pnpm: "test, run _, ls *, list *, why *",
+    yarn: "test, run _, list *, why *",
     cargo: "build, check, clippy, test, fmt, doc, tree *, bench",
     go: "build, test, vet, fmt, doc *, list",
     gh:
@@ -104,37 +112,54 @@ export const subcommands: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string
     docker: "ps *, images *, logs *, inspect *, compose ps *, compose logs *",
     podman: "ps *, images *, logs *, inspect *",
     "docker-compose": "ps *, logs *",
-    kubectl: "get *, describe *, logs *",
-    terraform: "fmt, validate",
-    pip: "list *, show *, freeze *",
-    pip3: "list *, show *, freeze *",
-    uv: "pip list *, pip show *, tree *",
-    poetry: "check *, show *",
+    pip: "show *, freeze *",
+    pip3: "show *, freeze *",
     ruff: "check, format",
-    dotnet: "build, test, format",
-    mix: "test, format, compile",
-    swift: "build, test",
-    bundle: "list *, show *",
     brew: "list *, info *",
     apt: "list *, show *",
     systemctl: "status *, list-units *",
-    dart: "test, analyze, format",
-    flutter: "test, analyze",
-    ...Object.fromEntries(
-      ("ansible apt-get aws az bazel bun composer conda corepack deno dnf doctl fly gcloud gem glab gsutil hatch " +
-        "heroku helm hg jj just lerna mamba mise nix nx packer pacman pdm pipenv pipx pulumi rails rustup rye " +
-        "serverless snap stack svn tofu turbo vagrant vercel wrangler yum zypper").split(" ").map((
-          name
-        ) => [name, ""])
-    )
+    ...Object.fromEntries(proposedExactly.map((program) => [program, ""]))
   }).map(([program, list]) => [program, list === "" ? [] : list.split(", ").map((words) => words.split(" "))])
 )
 
 /** Programs without subcommands that print what they read, or check and test a project: any words may be proposed. */
 export const openPrograms: ReadonlySet<string> = new Set(
-  ("ava basename bats biome black cal cat cksum clang-format cmp column comm cut date df diff dir dirname du egrep " +
-    "eslint expr fgrep file flake8 fold gofmt golangci-lint grep head hexdump hostname id isort jest jq ls lsof markdownlint " +
-    "md5sum mocha mypy nl nproc numfmt od oxlint paste phpstan phpunit prettier ps pylint pyright pytest " +
-    "readlink realpath rev rg rspec rubocop rustfmt seq sha1sum sha256sum shasum shellcheck sleep stat standard strings " +
-    "stylelint tac tail tr tsc uname uptime vitest vue-tsc wc whereis which who whoami yamllint").split(" ")
+  ("basename black cat cksum clang-format cmp column comm cut date df diff dir dirname du egrep eslint expr " +
+    "fgrep flake8 fold gofmt grep head hexdump id isort jest jq ls lsof md5sum mocha mypy nl nproc numfmt od " +
+    "oxlint paste prettier ps pylint pyright pytest readlink realpath rev rg rustfmt seq sha1sum sha256sum shasum " +
+    "shellcheck sleep sort stat strings tac tail tr tsc uname uptime vitest vue-tsc wc whereis which who whoami " +
+    "yamllint").split(" ")
 )
+
+/**
+ * Options that start a program, load code, write a file or choose another project. A `*` of a pattern does not cover
+ * them: a rule has to name them. Abbreviations count, where the program takes them.
+ */
+export const namedOptions: ReadonlyMap<string, RegExp> = new Map([
+  ["git", /^(?:--(?:ou|up|rece|exe|ext|open)|-O)/],
+  ["rg", /^--(?:pre(?:=|$)|hostname-bin)/],
+  ["npm", /^(?:-C|-g$|--(?:pref|scr|node-o|use|glo|loc|ini|she))/],
+  ["pnpm", /^(?:-C|--(?:dir|prefix|config|script-shell|shell|node-options|global|use-node))/],
+  ["yarn", /^--(?:cwd|use-yarnrc|script-shell|modules-folder)/],
+  ["cargo", /^(?:-C|-Z|--(?:config|manifest-path|target-dir|artifact-dir|out-dir))/],
+  [
+    "go",
+    /^--?(?:exec|toolexec|vettool|overlay|modfile|C|o|compiler|(?:ld|gccgo)flags|\w*profile|trace|outputdir)(?:=|$)/
+  ],
+  ["sort", /^(?:-[a-zA-Z]*[oT]|--(?:o|co|t))/],
+  ["date", /^(?:-[a-zA-Z]*s|--s)/],
+  ["ruff", /^--(?:config|output-file)/],
+  ["tsc", /^(?:@|--?(?:outdir|outfile|declarationdir|tsbuildinfofile|plugins))/i],
+  ["vue-tsc", /^(?:@|--?(?:outdir|outfile|declarationdir|tsbuildinfofile|plugins))/i],
+  ["eslint", /^(?:-[cfo]|--(?:config|rulesdir|resolve-plugins|plugin|parser|format|output-file|ext))/],
+  ["prettier", /^--(?:config|plugin)/],
+  ["oxlint", /^(?:-c|--config)/],
+  ["flake8", /^--(?:config|append-config|output-file)/],
+  ["pylint", /^--(?:ini|loa|rc|out)/],
+  ["pyright", /^--(?:pythonpath|venv|project|typeshed)/],
+  ["pytest", /^(?:-[a-zA-Z]*[cop]|--(?:rootdir|confcutdir|override-ini|import-mode|basetemp|junit|pdbcls))/],
+  ["mypy", /^--(?:co|python-e|ca|ju|.*report)/],
+  ["jest", /^(?:-[a-zA-Z]*c|--(?:config|root|globalSetup|globalTeardown|setup|runner|transform|outputFile|reporters))/],
+  ["vitest", /^(?:-[a-zA-Z]*[cr]|--(?:config|root|dir|outputFile|globalSetup|environment|pool))/],
+  ["mocha", /^(?:-[a-zA-Z]*r|--(?:require|config|package|file|opts|reporter|node-option|import|loader|ui))/]
+])

@@ -13,8 +13,11 @@ const mostFolders = 8
 const unreadable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 /**
- * Reads a command as this shell would. The shell must be started without the variables that change what it reads
- * (`BASH_ENV`, `ENV`, `CDPATH`, `IFS`, `SHELLOPTS`, exported functions) and without aliases.
+ * Reads a command as this shell would.
+ *
+ * **Gotchas**: the shell must be started without the variables that change what it reads or where it is (`BASH_ENV`,
+ * `ENV`, `CDPATH`, `IFS`, `PWD`, `SHELLOPTS`, exported functions) and without aliases. A rule for a program says nothing
+ * about `folders`: whether they are in the project is for the caller to decide.
  */
 export const readCommand = (text: string, shell: Shell = "sh"): CommandReading => {
   const refuse = (reason: string): CommandReading => ({ commands: [], opaque: [{ text, reason }] })
@@ -217,7 +220,7 @@ class Reader {
     } else if (!first.fixed) return this.refuse(text, "a variable or file name decides which program runs")
     this.start({
       program: first?.text ?? ":",
-      words: rest.map((word): Word => ({ text: word.text, fixed: word.fixed })),
+      words: rest.map(wordOf),
       assignments,
       redirections,
       folders: this.folders,
@@ -240,7 +243,7 @@ class Reader {
     if (redirections.length > 0) this.commands.push({ ...command, program: ":", words: [] })
     this.folders = union([], folders.map((folder) => enter(folder, to!.text)))
     this.listFolders = union(this.listFolders, this.folders)
-    if (this.listFolders.length > mostFolders) this.stop(this.at, "too many folders are possible")
+    if (this.listFolders.length > mostFolders) this.stop(this.at - text.length, "too many folders are possible")
   }
 
   /** Reads one redirection; false if there is none here, a text if it is opaque. */
@@ -254,6 +257,7 @@ class Reader {
     if (copied !== undefined) return this.endsKeyword(this.at) || "a descriptor is not a number"
     if (operator === undefined) return "a descriptor is not one digit"
     if (operator.startsWith("<<")) return "it contains a here-document"
+    if (operator.startsWith("&") && descriptor !== undefined) return "a number stands before an operator"
     if (operator.startsWith("&") && this.shell === "sh") return `shells read ${operator} differently`
     if (operator.endsWith("&") || source[this.at] === "(") return "it opens more than a file"
     while (source[this.at] === " " || source[this.at] === "\t") this.at++
@@ -306,10 +310,19 @@ const readAssignment = (written: string, word: ReadWord): Assignment | undefined
   return { name: found[1]!, value: word.text.slice(found[0].length) }
 }
 
+const wordOf = ({ text, fixed }: ReadWord): Word => ({ text, fixed })
+
 /** What stands before the opaque part of a command. */
 const partOf = (words: ReadonlyArray<ReadWord>, text: string): SimpleCommand | undefined => {
   const [program, ...rest] = words
   if (program?.fixed !== true) return undefined
   const unknown: Word = { text: "…", fixed: false }
-  return { program: program.text, words: [...rest, unknown], assignments: [], redirections: [], folders: ["."], text }
+  return {
+    program: program.text,
+    words: [...rest.map(wordOf), unknown],
+    assignments: [],
+    redirections: [],
+    folders: ["."],
+    text
+  }
 }

@@ -121,8 +121,8 @@ export const readWord = (source: string, start: number, shell: Shell): ReadWord 
     }
   }
   if (brace !== -1 && /,|\.\./.test(source.slice(brace, at))) fixed = false
-  // A lone bracket is the program `[`, or its last word.
-  if (text === "[" && bare) fixed = true
+  // Lone brackets are the program `[` and a keyword.
+  if (bare && (text === "[" || text === "[[")) fixed = true
   return { text: fixed ? text : source.slice(start, at), fixed, bare, end: at }
 }
 

@@ -15,7 +15,8 @@ export const randomFrom = (seed: number): Random => {
 
 export const pick = <A>(random: Random, list: ReadonlyArray<A>): A => list[random(list.length)]!
 
-export const times = <A>(count: number, make: () => A): ReadonlyArray<A> => Array.from({ length: count }, make)
+export const times = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> =>
+  Array.from({ length: count }, (_, index) => make(index))
 
 export const programs = ["a", "b", "git", "c-d"]
 
@@ -140,6 +141,13 @@ const pieces = [
 export const randomText = (random: Random): string =>
   times(1 + random(9), () => pick(random, pick(random, pieces)) + pick(random, ["", "", " ", " ", " "])).join("")
 
+// No slash: what a text writes by mistake must stay in its folder.
+const characters = [..."aab  '\"\\$;;&&||<>>(){}!#=~*?[]\n\n\t12-.,:%^+@`"]
+
+/** Characters in any order. */
+export const randomCharacters = (random: Random): string =>
+  `a ${times(1 + random(10), () => pick(random, characters)).join("")}`
+
 /** A text that every shell can read, with commands of the given programs. */
 export const randomScript = (random: Random, depth = 2): string => {
   const command = (): string => {
@@ -152,8 +160,8 @@ export const randomScript = (random: Random, depth = 2): string => {
     const redirected = pick(random, ["", "", "", " >o1", " 2>&1 >o2", " <in", " >>o3 2>/dev/null"])
     return `${assigned}${pick(random, programs)} ${times(random(4), () => pick(random, words)).join(" ")}${redirected}`
   }
-  const operators = ["&&", "&&", "||", ";", "|", "\n", "&& \n", ";\n", "# c\n", "&&\\\n", "|\n"]
-  return times(random(4), () => `${command()} ${pick(random, operators)} `).join("") + command()
+  const joints = ["&&", "&&", "||", ";", "|", "\n", "&& \n", ";\n", "# c\n", "&&\\\n", "|\n"]
+  return times(random(4), () => `${command()} ${pick(random, joints)} `).join("") + command()
 }
 
 const special = " \t\n'\"\\$`*?[]{}~#!&|;<>()=:,.-%@^é漢😀\r"

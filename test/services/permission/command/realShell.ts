@@ -77,7 +77,7 @@ export const runInShell = (
     cwd: folder,
     env: { PATH: bin, HOME: base, LC_ALL: "C.UTF-8" },
     encoding: "utf8",
-    timeout: 25_000
+    timeout: 100_000
   })
   if (run.error !== undefined || run.signal !== null) throw new Error(`${shell} did not end: ${run.stderr}`)
   return readLog(readFileSync(log, "utf8"), base)
