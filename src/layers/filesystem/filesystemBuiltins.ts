@@ -200,7 +200,7 @@ const list = builtin(
   })
 )
 
-const stat = builtin(
+const describe = builtin(
   Schema.Struct({ path: PathText }),
   ({ path }) => Effect.map(locate(path, "fs.read", "kept"), ({ access }) => [access]),
   Effect.fnUntraced(function*(_, input) {
@@ -336,7 +336,7 @@ export const handlers = {
   filesystem_edit: edit,
   filesystem_list: list,
   filesystem_search: search,
-  filesystem_stat: stat,
+  filesystem_stat: describe,
   filesystem_delete: remove,
   filesystem_move: move
 } satisfies BuiltinHandlers<FileServices>

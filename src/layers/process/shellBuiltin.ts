@@ -111,7 +111,7 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), ([_, ...files]) => [opaque(text, reason), ...files]))
+      : Effect.map(accessesOf(start ?? ".", partly), (seen) => [opaque(text, reason), ...seen.slice(1)]))
   return [...known, ...rest].flat()
 })
 

@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // Calls that take longer than a client waits.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
