@@ -20,6 +20,7 @@ const starters: Readonly<Record<string, readonly [why: string, ...doors: Readonl
   "src/layers/KernelMemory.ts": ["composes", "ChildProcesses"],
   "src/layers/permission/PermissionGateRules.ts": ["asks whether there is a sandbox", "ChildProcesses"],
   "src/layers/primitive/SubprocessNode.ts": ["runs tools", "ChildProcesses"],
+  "src/layers/process/capturedChild.ts": ["runs commands and git for a caller", "ChildProcesses"],
   "src/layers/process/ChildProcessesMemory.ts": ["the service without processes", "ChildProcesses"],
   "src/layers/process/ChildProcessesNode.ts": ["the service", "ChildProcesses", "child_process"],
   "src/layers/process/ownChild.ts": ["every child of Kiwi's own", "ChildProcesses"],

@@ -2,6 +2,7 @@
 // project can no longer fail.
 import { Effect, Layer } from "effect"
 import { Builtins } from "../services/primitive/Builtins.ts"
+import * as CallBuiltins from "./call/callBuiltins.ts"
 import * as FilesystemBuiltins from "./filesystem/filesystemBuiltins.ts"
 import * as GitBuiltins from "./git/gitBuiltins.ts"
 import { KernelOptionInvalid } from "./kernelOptions.ts"
@@ -14,6 +15,7 @@ import * as ShellBuiltin from "./process/shellBuiltin.ts"
 
 /** One line for each domain with builtins. */
 const domains = [
+  CallBuiltins.handlers,
   FilesystemBuiltins.handlers,
   GitBuiltins.handlers,
   HttpFetch.handlers,

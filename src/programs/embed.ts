@@ -79,6 +79,7 @@ export type { CallEvent } from "../services/call/CallEvents.ts"
 export { CallEvents } from "../services/call/CallEvents.ts"
 export { CallWarning, CallWarnings } from "../services/call/CallWarning.ts"
 export { Client, ClientNameRefused, Clients, ClientsUnbelieved, ClientUnknown } from "../services/call/Clients.ts"
+export { CallUnknown } from "../services/call/RunningCalls.ts"
 export type { Access } from "../services/capability/Access.ts"
 export { showAccess } from "../services/capability/Access.ts"
 export type {
@@ -307,7 +308,16 @@ export type {
 export { EnvConfigInvalid, EnvResolver, RequirementsMissing } from "../services/env/EnvResolver.ts"
 export type { ResolvedInterpreter } from "../services/env/ResolvedInterpreter.ts"
 export { InterpreterKind } from "../services/env/ResolvedInterpreter.ts"
+export type { FileRange, FileStat, FolderEntry, RealPath } from "../services/files/SafeFiles.ts"
 export { ReadRefused, SafeFiles, WriteRefused } from "../services/files/SafeFiles.ts"
+export {
+  EditUnclear,
+  FileAbsent,
+  FileNotText,
+  PathProtected,
+  PathUnusable,
+  PatternUnusable
+} from "../services/filesystem/fileErrors.ts"
 export type { LockFinding } from "../services/lockfile/compareLock.ts"
 export { Lockfile } from "../services/lockfile/Lockfile.ts"
 export type { FreezePlan, LockCheck, LockProblem, LockState, PrunePlan } from "../services/lockfile/Lockfiles.ts"

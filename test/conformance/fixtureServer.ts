@@ -19,7 +19,8 @@ const program = Effect.gen(function*() {
       protocols: httpProtocols,
       registrations: FixtureItems.layer(FixtureTools.register, FixtureItems.register),
       gate: { methods: new Set(), effect: Effect.void },
-      notices: yield* Notices.make
+      notices: yield* Notices.make,
+      endSession: () => Effect.void
     },
     {
       host: "127.0.0.1",

@@ -12,6 +12,7 @@ import { outcomeOf } from "../../src/services/call/callOutcome.ts"
 import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import type { ErrorCause, ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { codeOf, innermost, isKiwiError, stateOf, toErrorObject } from "../../src/services/error/KiwiError.ts"
+import type { PathProtected } from "../../src/services/filesystem/fileErrors.ts"
 import type { LockUseError } from "../../src/services/lockfile/Lockfiles.ts"
 import type { ChainReason, ToolCallError } from "../../src/services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../src/services/proxy/ToolProxy.ts"
@@ -38,9 +39,9 @@ it("programs that embed Kiwi can name every error of a service", () => {
   assert.deepStrictEqual(ofServices.filter(({ name }) => !(name in embed)).map(({ name }) => name), [])
 })
 
-/** Those of the lock tools are causes of `BuiltinFailed`. */
+/** Those of the lock tools and the file tools are causes of `BuiltinFailed`. */
 type CallErrorName =
-  | (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError)["_tag"]
+  | (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError | PathProtected)["_tag"]
   // Of threads.
   | "PermissionEscalation"
   | "BudgetExceeded"
@@ -78,6 +79,7 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   LockMismatch: "denied",
   LockInvalid: "denied",
   HumanRequired: "denied",
+  PathProtected: "denied",
   RequestRefused: "denied",
   RequirementsMissing: "missing_command",
   DependenciesMissing: "missing_command",

@@ -2,13 +2,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Layer, Logger, Schema } from "effect"
 import * as fs from "node:fs"
+import * as CallBuiltins from "../../src/layers/call/callBuiltins.ts"
+import * as FilesystemBuiltins from "../../src/layers/filesystem/filesystemBuiltins.ts"
+import * as GitBuiltins from "../../src/layers/git/gitBuiltins.ts"
 import * as Kernel from "../../src/layers/Kernel.ts"
 import * as KernelMemory from "../../src/layers/KernelMemory.ts"
 import * as LockfileBuiltins from "../../src/layers/lockfile/lockfileBuiltins.ts"
+import * as HttpFetch from "../../src/layers/primitive/builtin/httpFetch.ts"
 import * as Noop from "../../src/layers/primitive/builtin/noop.ts"
 import * as OutputRead from "../../src/layers/primitive/builtin/outputRead.ts"
 import * as BuiltinRegistry from "../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../src/layers/primitive/OutputsMemory.ts"
+import * as ShellBuiltin from "../../src/layers/process/shellBuiltin.ts"
 import { Projects } from "../../src/layers/Projects.ts"
 import { makeKiwi } from "../../src/programs/makeKiwi.ts"
 import { toErrorObject } from "../../src/services/error/KiwiError.ts"
@@ -28,7 +33,16 @@ import { call, entries, reasonOf, tool } from "./proxy/calls.ts"
 
 const answer: BuiltinHandler = () => Effect.succeed({ data: "replaced", metadata: {} })
 
-const names = [LockfileBuiltins, Noop, OutputRead].flatMap(({ handlers }) => Object.keys(handlers))
+const names = [
+  CallBuiltins,
+  FilesystemBuiltins,
+  GitBuiltins,
+  HttpFetch,
+  LockfileBuiltins,
+  Noop,
+  OutputRead,
+  ShellBuiltin
+].flatMap(({ handlers }) => Object.keys(handlers))
 
 const builtin = (handler: string) => tool({ executor_id: "builtin", config: { handler } })
 

@@ -153,7 +153,7 @@ const build = (files: Map<string, Uint8Array>, folders: Set<string>): SafeFiles[
     if (there !== undefined && !(options.replace === true && there.kind === "file" && moved.kind === "file")) {
       return yield* new WriteRefused({ path: to, issue: "exists", detail: "it is already there" })
     }
-    for (const [name, bytes] of [...files]) {
+    for (const [name, bytes] of new Map(files)) {
       if (name !== old && !name.startsWith(`${old}/`)) continue
       files.delete(name)
       files.set(`${next}${name.slice(old.length)}`, bytes)

@@ -175,7 +175,7 @@ export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?
     realPath: (root, path, options = {}) =>
       Effect.try({ try: () => Walk.realPath(root, path, options.last === "kept"), catch: asRead(path) }),
     readRange: (root, path, range) => looking(path, () => Walk.readRange(naming, root, path, range)),
-    stat: (root, path) => looking(path, () => Walk.stat(naming, root, path)),
+    stat: (root, path) => looking(path, () => Walk.look(naming, root, path)),
     list: (root, path, limit) => looking(path, () => Walk.list(naming, root, path, limit)),
     move: (root, from, to, options = {}) =>
       Effect.try({

@@ -53,7 +53,7 @@ export const readRange = (
 
 const below = (path: string): ReadonlyArray<string> => path === "." ? [] : components(path)
 
-export const stat = (naming: Naming, root: string, path: string): FileStat | undefined => {
+export const look = (naming: Naming, root: string, path: string): FileStat | undefined => {
   const parts = below(path)
   const name = parts.at(-1)
   return withFolder(naming, root, parts.slice(0, -1), undefined, (folder) => {

@@ -49,7 +49,7 @@ const reading = ({ path = "." }: { readonly path?: string }) =>
   Effect.map(locate(path, "fs.read"), ({ access }) => [access])
 
 const notAFile = (path: string) =>
-  new PathUnusable({ path, issue: "it is a folder", hint: "filesystem.list shows what it has" })
+  new PathUnusable({ path, issue: "it is a folder", hint: "See what it has with filesystem.list" })
 
 const mostLines = 10_000
 
@@ -176,7 +176,7 @@ const list = builtin(
         return yield* new PathUnusable({
           path: place.shown,
           issue: "it is not a folder",
-          hint: "filesystem.stat shows what it is"
+          hint: "See what it is with filesystem.stat"
         })
       }
       for (const { kind, name } of found ?? []) {
@@ -200,7 +200,7 @@ const list = builtin(
   })
 )
 
-const stat = builtin(
+const describe = builtin(
   Schema.Struct({ path: PathText }),
   ({ path }) => Effect.map(locate(path, "fs.read", "kept"), ({ access }) => [access]),
   Effect.fnUntraced(function*(_, input) {
@@ -336,7 +336,7 @@ export const handlers = {
   filesystem_edit: edit,
   filesystem_list: list,
   filesystem_search: search,
-  filesystem_stat: stat,
+  filesystem_stat: describe,
   filesystem_delete: remove,
   filesystem_move: move
 } satisfies BuiltinHandlers<FileServices>

@@ -83,7 +83,7 @@ export const readPage = Effect.fnUntraced(function*(place: Place, skip: number, 
     return yield* new PathUnusable({
       path: place.shown,
       issue: "that line is too far from its beginning",
-      hint: "filesystem.read with encoding base64 reads at an offset in bytes"
+      hint: "Use encoding base64, which reads at an offset in bytes"
     })
   }
   const { bytes } = yield* readBytes(place, start.at, Math.min(longestPage, size - start.at))

@@ -69,8 +69,12 @@ const comparedOf = ({ call, chain, parameters }: Pick<SoFar, "call" | "chain" | 
   }
 }
 
-const kindOf = (exit: Exit.Exit<ToolResult, ToolCallError>, { call, chain }: SoFar): PastCall["kind"] =>
-  Exit.isFailure(exit) ? "failure" : !call.dryRun && chain?.leaf.tool.mutatesState === true ? "change" : "read"
+const changes = ({ accesses, chain }: SoFar): boolean =>
+  chain?.leaf.tool.mutatesState === true ||
+  accesses?.some(({ capability }) => capability === "fs.write" || capability === "fs.delete") === true
+
+const kindOf = (exit: Exit.Exit<ToolResult, ToolCallError>, known: SoFar): PastCall["kind"] =>
+  Exit.isFailure(exit) ? "failure" : !known.call.dryRun && changes(known) ? "change" : "read"
 
 const settingsOf = ({ loopThreshold, loopWindow }: SettingsValues): LoopSettings => ({
   threshold: loopThreshold,

@@ -1,5 +1,5 @@
 // What holds where no rule speaks, and what no rule can change.
-import type { Access, PathAccess } from "../../services/capability/Access.ts"
+import type { Access, CommandAccess, PathAccess } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
@@ -9,10 +9,11 @@ import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
-import { guardedRead, protectedName } from "../../services/permission/guardedPaths.ts"
+import { guardedRead } from "../../services/permission/guardedPaths.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
+import { protection } from "../../services/permission/protectedNames.ts"
 import { absoluteOf } from "../../services/permission/rule/matchRule.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { nameFlag, shownName } from "../identity/shownName.ts"
@@ -154,6 +155,21 @@ const defaultOfPath = (access: PathAccess): Verdict => {
   return { _tag: "Ask", rule: "project-changes", reason: "changes files of this project", offer: changesOffer }
 }
 
+/**
+ * In a sandbox that proved itself nothing has to be asked. Without one the step `isolate` refuses, before anybody is
+ * asked, unless a person lowered the tool: then each command is a question.
+ */
+const defaultOfCommand = (access: CommandAccess, { sandboxed }: Surroundings): Verdict => {
+  if (sandboxed) return allow("sandboxed-commands")
+  const offer = ruleFor(access)
+  return {
+    _tag: "Ask",
+    rule: "commands",
+    reason: `runs ${safeLine(access.text, 200)}, without a sandbox`,
+    ...(offer === undefined ? {} : { offer: `allow: ${offer}` })
+  }
+}
+
 /** What Kiwi allows every caller. Acts that only a person may do are confirmed elsewhere. */
 const ofActions: { readonly [Tag in Exclude<Action["_tag"], "Copy" | "Run" | "UseSecret">]: string } = {
   Follow: "follow-believed",
@@ -178,8 +194,7 @@ export const shippedDefault = (action: Action, access: Access, around: Surroundi
     case "Path":
       return defaultOfPath(access)
     case "Command":
-      // Commands run in a sandbox, or not at all: the step `isolate` sees to it.
-      return allow("sandboxed-commands")
+      return defaultOfCommand(access, around)
     case "Host": {
       const offer = ruleFor(access)
       return {
@@ -231,6 +246,8 @@ export const neverAllowed = (action: Action, access: Access, around: Surrounding
   if (capability === "fs.delete" && contains(absolute, around.root)) {
     return deny("it would delete the project")
   }
-  const name = protectedName(path)
-  return name === undefined ? undefined : deny(`${safeLine(path)} decides what runs later (${name})`)
+  const guard = protection(path)
+  return guard === undefined || guard.by === "kiwi.write"
+    ? undefined
+    : deny(`${safeLine(path)} is protected: ${guard.why}`)
 }

@@ -34,12 +34,12 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        const { accesses, needs, run }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
+        const { accesses, needs, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
           ? { run: builtin }
           : builtin
         handlers.set(name, {
           run: (input) => {
-            const answer = run(input)
+            const answer = handle(input)
             // An effect that has finished needs no services, and providing them costs a microsecond.
             return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
           },
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), (builtin) => ask(String(input.config["handler"]), builtin.run, input))
+    Effect.flatMap(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
     Effect.flatMap(find(input), (builtin) =>
       builtin.accesses === undefined

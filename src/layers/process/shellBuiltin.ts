@@ -56,7 +56,7 @@ const startFolder = Effect.fnUntraced(function*(cwd = ".") {
     return yield* new PathUnusable({
       path: cwd,
       issue: "it is not a folder",
-      hint: "filesystem.list shows the folders"
+      hint: "See the folders with filesystem.list"
     })
   }
   return access.path
@@ -111,7 +111,7 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), ([_, ...files]) => [opaque(text, reason), ...files]))
+      : Effect.map(accessesOf(start ?? ".", partly), (seen) => [opaque(text, reason), ...seen.slice(1)]))
   return [...known, ...rest].flat()
 })
 

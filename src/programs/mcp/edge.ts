@@ -3,7 +3,6 @@
 import { Cause, Context, Duration, Effect, Option, Schema } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
-import { sha256 } from "../../layers/identity/sha256.ts"
 import type { ProjectServices } from "../../layers/projectGraph.ts"
 import { Projects } from "../../layers/Projects.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -40,6 +39,7 @@ import {
 import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
+import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
@@ -102,6 +102,9 @@ const toCallToolResult = (
     ...("error" in outcome ? { isError: true } : {})
   })
 }
+
+/** For a call that is answered as running. */
+const howToFollow = "It goes on. Execute call.result with this call_id to wait for its result, or call.stop to end it"
 
 const done = (data: unknown): Answer => ({ status: "success", data })
 
@@ -196,7 +199,8 @@ export interface EdgeOptions {
   readonly presence: HumanGateElicit.Presence
 }
 
-export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions) {
+export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions, long: LongCalls) {
+  const scope = yield* Effect.scope
   const projects = yield* Projects
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
@@ -219,8 +223,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       surface: "mcp",
       client: (Option.isSome(request) ? clientOf(request.value)?.name : undefined) ?? options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
-      // Not the session's own id: with it, a reader of the audit could end the session.
-      session: session === undefined ? process : sha256(session).slice(0, 32)
+      session: session === undefined ? process : sessionName(session)
     })
   })
 
@@ -236,43 +239,52 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     let about: string | undefined
     let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
-    const outcome = yield* Effect.gen(function*() {
-      const handled = Effect.flatMap(newCallId, (callId) => handlers[tool](args, { caller, callId }))
-      const first = yield* handled
-      const path = first.project
-      about = path
-      const key = yield* project.resolve(path)
-      if (key === project.own) about = undefined
-      const runShortened = Effect.gen(function*() {
-        shorten = yield* shortenNames(tool === "execute")
-        const settings = yield* Settings
-        const wait = Effect.map(settings.current, ({ approvalsWait }) => Duration.toMillis(approvalsWait))
-        let isFirst = true
-        // Repeated after an answer, as a call of its own.
-        const attempt = Effect.suspend(() => {
-          if (!isFirst) return Effect.flatMap(handled, ({ run }) => run)
-          isFirst = false
-          return first.run
+    const callId = yield* newCallId
+    const perform = (waits: (time: Duration.Duration) => Effect.Effect<void>) =>
+      Effect.gen(function*() {
+        const first = yield* handlers[tool](args, { caller, callId })
+        about = first.project
+        const key = yield* project.resolve(first.project)
+        if (key === project.own) about = undefined
+        const runShortened = Effect.gen(function*() {
+          shorten = yield* shortenNames(tool === "execute")
+          const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
+          yield* waits(callsAnswer)
+          let { run } = first
+          // Repeated after an answer, as a call of its own.
+          const repeated = Effect.flatMap(newCallId, (id) => handlers[tool](args, { caller, callId: id }))
+          const attempt = Effect.suspend(() => {
+            const now = run
+            run = Effect.flatMap(repeated, (again) => again.run)
+            return now
+          })
+          return yield* withApproval(attempt, caller, Effect.succeed(Duration.toMillis(approvalsWait)))
         })
-        return yield* withApproval(attempt, caller, wait)
-      })
-      const answer = yield* projects.use(key)(runShortened).pipe(
-        Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
-        Effect.catchIf(
-          (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
-          (error) => helpWithout(error, caller)
-        ),
-        Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
+        const answer = yield* projects.use(key)(runShortened).pipe(
+          Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
+          Effect.catchIf(
+            (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
+            (error) => helpWithout(error, caller)
+          ),
+          Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
+        )
+        return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
+      }).pipe(
+        Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) =>
+            Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
+        )
       )
-      return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
-    }).pipe(
-      Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
-      Effect.catchCauseIf(
-        (cause) => !Cause.hasInterrupts(cause),
-        (cause) =>
-          Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
+    const show = (outcome: Effect.Success<ReturnType<typeof perform>>) =>
+      toCallToolResult(outcome, about, shorten).structuredContent as Schema.JsonObject
+    const outcome = tool === "execute"
+      ? yield* Effect.map(
+        long.follow(scope, { caller, callId, run: perform, show }),
+        ({ answer, output }) => answer ?? { status: "running", data: { call_id: callId, output, note: howToFollow } }
       )
-    )
+      : yield* perform(() => Effect.void)
     return "error" in outcome && outcome.error._tag === "HumanRequired"
       ? gate.question() ?? toCallToolResult(outcome, about, shorten)
       : toCallToolResult(outcome, about, shorten)

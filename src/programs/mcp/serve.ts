@@ -39,7 +39,7 @@ export const serveHttp = Effect.fn("serveHttp")(
     const made = options.noAuth || options.token !== undefined ? undefined : yield* Http.makeToken
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)
-    const { gate, notices, registrations } = yield* Server.make(options)
+    const { endSession, gate, notices, registrations } = yield* Server.make(options)
     const outbound = yield* Outbound
     const scope = yield* Effect.scope
     const listening = (url: string) =>
@@ -61,7 +61,7 @@ export const serveHttp = Effect.fn("serveHttp")(
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
-      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices },
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices, endSession },
       { host: options.host, port: options.port, allowedHosts: options.allowedHosts, token, listening }
     )
     return yield* Layer.launch(server)

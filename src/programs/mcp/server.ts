@@ -1,12 +1,14 @@
 // The MCP server: five tools, resources and prompts over one set of projects, for every transport. `initialize` is
 // answered before any project is opened.
 import { Context, Deferred, Effect, Layer } from "effect"
+import type { Scope } from "effect"
 import * as McpServer from "effect/ai/McpServer"
 import type { ProjectKey, Projects } from "../../layers/Projects.ts"
 import { version } from "../version.ts"
 import * as CallProject from "./callProject.ts"
 import * as Catalog from "./catalog.ts"
 import type { Presence } from "./HumanGateElicit.ts"
+import * as LongCalls from "./longCalls.ts"
 import { withProgress } from "./progress.ts"
 import { instructions, tools } from "./tools.ts"
 import type { ListGate } from "./transport/admission.ts"
@@ -23,9 +25,13 @@ export interface ServerOptions {
 
 export const serverInfo = { name: "kiwi", version, instructions }
 
-/** The registrations, the gate that the transport puts in front of list requests, and the notifications. */
+/**
+ * The registrations, the gate that the transport puts in front of list requests, the notifications, and what a session
+ * leaves when it ends.
+ */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const notices = yield* Notices.make
+  const long = LongCalls.make()
   const ready = yield* Deferred.make<Catalog.Catalog>()
   const gate: ListGate = {
     methods: Catalog.listMethods,
@@ -42,8 +48,8 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     // Loaded by the first call: a session starts without the modules of the use cases.
     const edge = yield* Effect.cached(
       Effect.promise(() => import("./edge.ts")).pipe(
-        Effect.flatMap((Edge) => Edge.make(project, options)),
-        Effect.provideContext(yield* Effect.context<Projects>()),
+        Effect.flatMap((Edge) => Edge.make(project, options, long)),
+        Effect.provideContext(yield* Effect.context<Projects | Scope.Scope>()),
         // Otherwise an interruption of the first caller would be cached.
         Effect.uninterruptible
       )
@@ -62,5 +68,5 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     }
     yield* Deferred.succeed(ready, yield* Catalog.make(project, uses, notices))
   }))
-  return { gate, notices, registrations }
+  return { gate, notices, registrations, endSession: (id: string) => long.end(LongCalls.sessionName(id)) }
 })

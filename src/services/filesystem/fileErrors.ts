@@ -8,7 +8,7 @@ export class FileAbsent extends Schema.TaggedError<FileAbsent>()("FileAbsent", {
     return `There is nothing at ${this.path}`
   }
   get remediation() {
-    return "filesystem.list shows what a folder has, and filesystem.search finds files by name and content"
+    return "Look with filesystem.list what its folder has, or find it with filesystem.search"
   }
 }
 
@@ -56,7 +56,7 @@ export class FileNotText extends Schema.TaggedError<FileNotText>()("FileNotText"
     return `${this.path} is not UTF-8 text (${this.bytes} bytes)`
   }
   get remediation() {
-    return "filesystem.read with encoding base64 returns its bytes, and filesystem.write with encoding base64 replaces them"
+    return "Use filesystem.read with encoding base64 for its bytes, and filesystem.write with encoding base64 to replace them"
   }
 }
 

@@ -1,46 +1,7 @@
-// Names that no rule makes writable, since they decide what runs later or what Kiwi believes; and files of a project
-// that are readable only by a rule that names them. Compared folded, at any depth.
+// Files of a project that are readable only by a rule that names them. Compared folded, at any depth.
 import { foldName, matchesName, segmentsOf } from "./rule/pathPattern.ts"
 
-const unwritable = new Set([
-  ".ai",
-  ".git",
-  "git~1",
-  ".mcp.json",
-  ".claude",
-  ".cursor",
-  ".vscode",
-  ".envrc",
-  // Shell start-up files.
-  ".bash_aliases",
-  ".bash_login",
-  ".bash_logout",
-  ".bash_profile",
-  ".bashrc",
-  ".cshrc",
-  ".kshrc",
-  ".login",
-  ".logout",
-  ".mkshrc",
-  ".profile",
-  ".tcshrc",
-  ".zlogin",
-  ".zlogout",
-  ".zprofile",
-  ".zshenv",
-  ".zshrc",
-  "config.fish"
-])
-
 const foldedNames = (path: string): ReadonlyArray<string> => segmentsOf(path).map(foldName)
-
-/** The name in the path that makes it unwritable: ".git". */
-export const protectedName = (path: string): string | undefined => {
-  const names = foldedNames(path)
-  const found = names.find((name) => unwritable.has(name))
-  if (found !== undefined) return found
-  return names.some((name, index) => name === "fish" && names[index + 1] === "conf.d") ? "fish/conf.d" : undefined
-}
 
 const secretFiles = [
   ".env*",

@@ -42,7 +42,8 @@ const names: ReadonlyMap<string, string> = new Map([
     ".tcshrc",
     ".login",
     ".logout",
-    ".inputrc"
+    ".inputrc",
+    "config.fish"
   ].map((name) => [name, startUp] as const)
 ])
 
@@ -51,9 +52,8 @@ const obeyed = new Set(["config", "config.worktree", "hooks", "info", "modules",
 
 const itemFolders = new Set(["directives", "tools", "knowledge"])
 
-/** Characters that HFS+ leaves out of names, and others that are not seen. */
-const ignored =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g
+/** Characters that are not seen: HFS+ leaves them out of names. */
+const ignored = /\p{Default_Ignorable_Code_Point}/gu
 
 /** A name as the most forgiving file system reads it. */
 export const foldName = (name: string): string => {
@@ -97,7 +97,7 @@ export const protection = (path: string): Protection | undefined => {
         : { name, why: "Kiwi's own files are there", by: "nobody" }
     }
     // fish reads it at any place that is somebody's ~/.config.
-    if (folded === "fish" && at > 0 && foldName(parts[at - 1]!) === ".config") {
+    if (folded === "fish" && ((at > 0 && foldName(parts[at - 1]!) === ".config") || below[0] === "conf.d")) {
       return { name, why: startUp, by: "nobody" }
     }
     const why = names.get(folded)

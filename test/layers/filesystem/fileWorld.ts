@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // Calls of file tools on a real project, under a gate that notes what it is asked and denies what a test says.
 import { Effect, Layer } from "effect"
 import type { Schema } from "effect"

@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // The filesystem tools on a real disk: what they answer, what they ask for, and that they open nothing else.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

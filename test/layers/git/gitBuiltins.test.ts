@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // The git tools on a real repository that somebody else prepared: whatever would run leaves a mark.
 import { assert, describe } from "@effect/vitest"
 import { it } from "@effect/vitest"

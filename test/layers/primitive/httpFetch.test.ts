@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // http.fetch: which server it asks for, what it sends, and that no redirect gets around that.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

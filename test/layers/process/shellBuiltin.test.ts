@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // shell.run: what it asks for before it runs, and how it runs.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

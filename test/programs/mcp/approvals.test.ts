@@ -5,6 +5,7 @@ import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as CallProject from "../../../src/programs/mcp/callProject.ts"
 import * as Edge from "../../../src/programs/mcp/edge.ts"
+import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { CallEvent } from "../../../src/services/call/CallEvents.ts"
 import { CallEvents } from "../../../src/services/call/CallEvents.ts"
@@ -33,7 +34,7 @@ const serve = (world: World, { client = "ada", nobody }: Connection = {}) =>
     return yield* Effect.provideContext(
       Effect.flatMap(
         CallProject.make(""),
-        (project) => Edge.make(project, { client, presence: { nobody, agent: undefined } })
+        (project) => Edge.make(project, { client, presence: { nobody, agent: undefined } }, LongCalls.make())
       ),
       services
     )

@@ -12,6 +12,8 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/sign.md", "a15432abb6c4ea48934a80d2acd685732ad270327772b991daf2726a3d401caf"],
   ["knowledge/help/tools.md", "7b73feacca0776801c6f5dd5e43e4a5f98557acafe95ec66769122e108e36385"],
   ["knowledge/help/trust.md", "290472bd0a98754c660ca33fa5bfe6ef8e4d06b871649438d5e890ba831961ef"],
+  ["tools/call/call.result.yaml", "38c7143de0035dc5d1451154af3e629a4db43d67869a98556a78548d9eefd762"],
+  ["tools/call/call.stop.yaml", "9f38052eaa4ae86d9caf9deee1c25ecae8168b2f46c71cf35141ca226cef4a27"],
   ["tools/capabilities/db_capabilities.yaml", "8287e9f87ec6792649ce3572cc0435740faa72289a2021796aefe8c02e3be9aa"],
   ["tools/capabilities/fs_capabilities.yaml", "c035a1b152bddaabdcd80d9ee18412b18cafabe353bf02843a44f88c4c252f9b"],
   ["tools/capabilities/git_capabilities.yaml", "2f264feadef1c116c40e869ea75a8a7a6c01b0883f0deb9c9805a477eb670199"],

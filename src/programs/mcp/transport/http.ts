@@ -108,6 +108,8 @@ interface SecurityOptions {
   readonly clients: Clients["Service"]
   readonly gate: ListGate
   readonly notices: Notices
+  /** What is done for a session that ended, by its id. */
+  readonly endSession: (id: string) => Effect.Effect<void>
 }
 
 /** Applies to every route, including those that do not exist. */
@@ -115,7 +117,7 @@ const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
     Effect.sync(() => {
       const authorized = makeAuthorized(options.token, options.clients)
-      const inSession = HttpSessions.make(path, options.notices)
+      const inSession = HttpSessions.make(path, options.notices, options.endSession)
 
       const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
         const { headers } = request
@@ -209,6 +211,8 @@ interface Served<RE, RR> {
   readonly registrations: Layer.Layer<never, RE, RR>
   readonly gate: ListGate
   readonly notices: Notices
+  /** What is done for a session that ended, by its id. */
+  readonly endSession: (id: string) => Effect.Effect<void>
 }
 
 const listen = (server: Server, options: HttpOptions) =>
@@ -252,7 +256,8 @@ export const layer = <RE, RR>(
             token: options.token,
             clients,
             gate: served.gate,
-            notices: served.notices
+            notices: served.notices,
+            endSession: served.endSession
           })
         ),
         {

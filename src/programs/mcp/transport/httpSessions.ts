@@ -51,14 +51,15 @@ const withSubscriptions = (response: HttpServerResponse.HttpServerResponse): Htt
     })
 }
 
-export const make = (path: string, notices: Notices.Notices) => {
+/** `onEnd`: what is done for a session that ended. */
+export const make = (path: string, notices: Notices.Notices, onEnd: (id: string) => Effect.Effect<void>) => {
   const sessions = new Map<string, Session>()
 
   const forget = (id: string) =>
     Effect.suspend(() => {
       const session = sessions.get(id)
       sessions.delete(id)
-      return session === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(session.ended, undefined))
+      return session === undefined ? Effect.void : Effect.andThen(Deferred.succeed(session.ended, undefined), onEnd(id))
     })
 
   /** Ends a session with a DELETE, as its client would: the library has no other way. */

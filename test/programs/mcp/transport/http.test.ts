@@ -24,7 +24,8 @@ const served = (options: Options) =>
           protocols: httpProtocols,
           registrations: Layer.empty,
           gate: { methods: new Set(), effect: Effect.void },
-          notices: yield* Notices.make
+          notices: yield* Notices.make,
+          endSession: () => Effect.void
         },
         {
           allowedHosts: [],

@@ -1,0 +1,99 @@
+// Calls that take longer than a client waits: answered as running, they go on until they end, are stopped, or their
+// session ends. To the audit each is one call.
+import { Deferred, type Duration, Effect, Exit, Fiber, Option } from "effect"
+import type { Schema, Scope } from "effect"
+import { sha256 } from "../../layers/identity/sha256.ts"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import type { Caller } from "../../services/call/Caller.ts"
+import type { CallEvent } from "../../services/call/CallEvents.ts"
+import { CallEvents } from "../../services/call/CallEvents.ts"
+import type { RunningCall } from "../../services/call/RunningCalls.ts"
+import { RunningCalls } from "../../services/call/RunningCalls.ts"
+
+/** The end of a call's output that is kept, in characters. */
+const mostOutput = 16_384
+const mostCalls = 1_000
+
+/** The name of an HTTP session, for audit and rules: with its id, a reader of the audit could end it. */
+export const sessionName = (id: string): string => sha256(id).slice(0, 32)
+
+const makeOutput = () => {
+  let text = ""
+  return {
+    take: (event: CallEvent) => {
+      if (event._tag === "Chunk") text = `${text}${event.text}`.slice(-mostOutput)
+    },
+    said: () => text.toWellFormed()
+  }
+}
+
+export interface LongCall<A, R> {
+  readonly caller: Caller
+  readonly callId: string
+  /** Runs the call. It says how long the client waits as soon as that is known. */
+  readonly run: (waits: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
+  /** The answer as data, for a client that asks for it later. */
+  readonly show: (answer: A) => Schema.JsonObject
+}
+
+interface Followed extends RunningCall {
+  readonly session: string
+}
+
+export const make = () => {
+  const running = new BoundedMap<string, Followed>(mostCalls)
+  const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
+
+  /** Its answer or, once its client has waited long enough, what it has said. The scope ends it if it still runs. */
+  const follow = Effect.fnUntraced(function*<A, R>(scope: Scope.Scope, { callId, caller, run, show }: LongCall<A, R>) {
+    const output = makeOutput()
+    const outer = yield* CallEvents
+    const time = yield* Deferred.make<Duration.Duration>()
+    let answered = false
+    const emit = (event: CallEvent) =>
+      Effect.suspend(() => {
+        output.take(event)
+        return answered ? Effect.void : outer.emit(event)
+      })
+    const fiber = yield* run((limit) => Effect.asVoid(Deferred.succeed(time, limit))).pipe(
+      Effect.provideService(CallEvents, { emit }),
+      Effect.provideService(RunningCalls, {
+        find: (id) => running.get(keyOf(caller, id)),
+        forget: (id) => running.delete(keyOf(caller, id))
+      }),
+      Effect.forkIn(scope, { startImmediately: true })
+    )
+    const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
+    const done = yield* Effect.raceFirst(Fiber.await(fiber), late).pipe(
+      Effect.onInterrupt(() => Fiber.interrupt(fiber))
+    )
+    if (done !== undefined) return { answer: yield* done, output: "" }
+    answered = true
+    running.set(keyOf(caller, callId), {
+      session: caller.session,
+      output: output.said,
+      answer: (wait) =>
+        Effect.map(
+          Effect.timeoutOption(Fiber.await(fiber), wait),
+          Option.match({
+            onNone: () => undefined,
+            onSome: (exit) => Exit.isSuccess(exit) ? show(exit.value) : { status: "stopped", output: output.said() }
+          })
+        ),
+      stop: Effect.asVoid(Fiber.interrupt(fiber))
+    })
+    return { answer: undefined, output: output.said() }
+  })
+
+  /** Stops the calls of a session that ended. */
+  const end = (session: string) =>
+    Effect.suspend(() =>
+      Effect.forEach([...running.values()].filter((call) => call.session === session), ({ stop }) => stop, {
+        concurrency: "unbounded",
+        discard: true
+      })
+    )
+
+  return { follow, end }
+}
+export type LongCalls = ReturnType<typeof make>
