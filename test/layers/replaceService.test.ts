@@ -73,6 +73,7 @@ const uses = {
   ApprovalStore: [embed.ApprovalStore, call("asked")],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],
+  CallLimits: [embed.CallLimits, says],
   CapabilityTokens: [embed.CapabilityTokens, call("say", {}, { thread: "t", token: Redacted.make("x") })],
   ChainResolver: [embed.ChainResolver, says],
   ChildProcesses: [embed.ChildProcesses, says],
@@ -83,6 +84,7 @@ const uses = {
   GitTree: [embed.GitTree, changedSince("/nowhere", "HEAD")],
   HumanGate: [embed.HumanGate, sign({ id: "say" }, caller)],
   Identity: [embed.Identity, sign({ id: "say" }, caller)],
+  Interventions: [embed.Interventions, Effect.flatMap(embed.Interventions, ({ waiting }) => waiting)],
   ItemCopies: [
     embed.ItemCopies,
     Effect.flatMap(embed.ItemCopies, (copies) => copies.plan({ id: "say" }, "user"))

@@ -2,13 +2,18 @@
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { call } from "../../layers/proxy/calls.ts"
+import type { RealProject } from "../../support/realProject.ts"
 import { failing } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 
-const write = (path: string, content: string | Uint8Array) => ({ project }: { readonly project: string }) =>
+const write = (path: string, content: string | Uint8Array) => ({ project }: Pick<RealProject, "project">) =>
   fs.writeFileSync(join(project, path), content)
 
-const asked = (tool: string, parameters: Record<string, string>, prepare = write("notes.txt", "same\nsame\n")) =>
+const asked = (
+  tool: string,
+  parameters: Record<string, string>,
+  prepare: (real: RealProject) => void = write("notes.txt", "same\nsame\n")
+) =>
   failing({}, "trusted", (real) => {
     prepare(real)
     return call(tool, parameters)
@@ -33,7 +38,11 @@ export const examples: Examples = {
   },
   EditUnclear: {
     when: "An agent replaces a text that is in the file twice",
-    produce: asked("filesystem.edit", { path: "notes.txt", old: "same", new: "other" })
+    produce: asked("filesystem.edit", { path: "notes.txt", old: "same", new: "other" }, (real) => {
+      write("notes.txt", "same\nsame\n")(real)
+      fs.mkdirSync(join(real.userSpace, "config"), { recursive: true })
+      fs.writeFileSync(join(real.userSpace, "config/permissions.yaml"), "rules: [{allow: fs.write(**)}]\n")
+    })
   },
   PatternUnusable: {
     when: "An agent searches with a pattern that is no plain text and has a look-ahead",

@@ -108,7 +108,7 @@ describe("a call with a token", () => {
   it.effect("is checked before anything else is read", () =>
     Effect.gen(function*() {
       const proxy = yield* ToolProxy
-      assert.deepStrictEqual(proxy.steps.slice(0, 2), ["auditRequest", "authenticateToken"])
+      assert.deepStrictEqual(proxy.steps.slice(0, 3), ["auditRequest", "watchOutcome", "authenticateToken"])
       const error = yield* Effect.flip(call("no_such_tool", {}, { thread: "t1" }))
       assert.strictEqual(error._tag, "TokenMissing")
     }).pipe(Effect.provide(world)))

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs"
 import { defaults, definitions, documentation, interpret } from "../../../src/services/settings/Settings.ts"
 import { parseControlYaml } from "../../../src/services/workspace/controlYaml.ts"
 
-const settings = (text: string, narrow: boolean, base = defaults) =>
-  Effect.map(parseControlYaml(new TextEncoder().encode(text)), (node) => interpret(node, base, "f", narrow))
+const settings = (text: string, narrow: boolean, base = defaults, own = false) =>
+  Effect.map(parseControlYaml(new TextEncoder().encode(text)), (node) => interpret(node, base, "f", narrow, own))
 
 const quantities = Schema.Struct({
   timeout: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })),
@@ -23,7 +23,7 @@ describe("Settings", () => {
     Effect.gen(function*() {
       for (const [field, { default: value, key, written }] of Object.entries(definitions)) {
         const empty = { ...defaults, limitsRate: {}, limitsConcurrency: {} }
-        const { problems, values } = yield* settings(`${key}: ${written}`, false, empty)
+        const { problems, values } = yield* settings(`${key}: ${written}`, false, empty, true)
         assert.deepStrictEqual(problems, [])
         const parsed: unknown = values[field as keyof typeof values]
         assert.deepStrictEqual(parsed, key.startsWith("limits.") ? { ...value as object, tools: {} } : value, field)
