@@ -23,5 +23,8 @@ it("prints one JSON document of the documented form", async () => {
 
 it("names the suites when it is asked for one that there is not", async () => {
   const failed = await run("--only", "nonsense").then(() => undefined, (error: unknown) => error)
-  assert.include(JSON.stringify(failed), "start, governed, mcp, tool, lockfile, opening, resolve, search")
+  assert.include(
+    JSON.stringify(failed),
+    "start, governed, token, mcp, tool, lockfile, opening, resolve, search, permission, sign"
+  )
 })

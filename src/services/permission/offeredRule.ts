@@ -2,10 +2,10 @@
 // name it, or if it would be too wide: an interpreter, a shell or a network client alone.
 import { Result } from "effect"
 import type { Access } from "../capability/Access.ts"
-import { showPattern } from "./command/CommandPattern.ts"
-import { suggestPattern } from "./command/suggestPattern.ts"
+import { asCommand } from "../capability/command/asCommand.ts"
+import { showPattern } from "../capability/command/CommandPattern.ts"
+import { suggestPattern } from "../capability/command/suggestPattern.ts"
 import { hostAsPattern, parseHostPattern } from "./rule/hostPattern.ts"
-import { asCommand } from "./rule/matchRule.ts"
 import { asPattern } from "./rule/pathPattern.ts"
 
 /** A scope as a part of a list in a line. */

@@ -3,7 +3,6 @@ import { Result } from "effect"
 import * as Glob from "../../../src/services/capability/scopes/Glob.ts"
 import * as HostPattern from "../../../src/services/capability/scopes/HostPattern.ts"
 import * as NamePattern from "../../../src/services/capability/scopes/NamePattern.ts"
-import * as WordPattern from "../../../src/services/capability/scopes/WordPattern.ts"
 
 const glob = (text: string) => Result.getOrThrowWith(Glob.parse(text), (issue) => new Error(`${text} ${issue}`))
 
@@ -172,42 +171,6 @@ describe("a host", () => {
     assert.isTrue(HostPattern.isEmpty([host("a.com"), host("b.com")]))
     assert.isTrue(HostPattern.isEmpty([host("*:1"), host("*:2")]))
     assert.isFalse(HostPattern.isEmpty([host("*.com"), host("a.com:1")]))
-  })
-})
-
-describe("a command", () => {
-  const words = (text: string) => Result.getOrThrow(WordPattern.parse(text))
-  it("names whole words", () => {
-    const matches = (pattern: string, command: string) => WordPattern.matches(words(pattern), command.split(" "))
-    assert.isTrue(matches("git *", "git status"))
-    assert.isTrue(matches("git *", "git"))
-    assert.isFalse(matches("git *", "github x"))
-    assert.isFalse(matches("git *", "/tmp/git status"))
-    assert.isTrue(matches("npm test", "npm test"))
-    assert.isFalse(matches("npm test", "npm test --x"))
-    assert.isFalse(matches("git commit *", "git -c x commit"))
-  })
-  it("is reached by what denies it, whatever it is wrapped in", () => {
-    const reaches = (pattern: string, command: string) => WordPattern.reaches(words(pattern), command.split(" "))
-    for (const command of ["rm x", "/bin/rm -rf /", "RM x", "sudo rm x", "env rm", "rm"]) {
-      assert.isTrue(reaches("rm *", command), command)
-    }
-    assert.isTrue(reaches("git push *", "git -C x push origin") || reaches("git push *", "git --no-pager push"))
-    assert.isFalse(reaches("rm *", "git status"))
-  })
-  it("is refused if a shell would read it, or if it names no program", () => {
-    for (const text of ["", "*", "git; rm", "git && x", "$(x)", "a|b", "git * x", "g*t", "a `b`", "x > y", "a 'b'"]) {
-      assert.isTrue(Result.isFailure(WordPattern.parse(text)), text)
-    }
-  })
-  it("is within another", () => {
-    const within = (child: string, parent: string) => WordPattern.isWithin([words(child)], words(parent))
-    assert.isTrue(within("git commit *", "git *"))
-    assert.isTrue(within("git status", "git *"))
-    assert.isFalse(within("git *", "git status"))
-    assert.isFalse(within("github *", "git *"))
-    assert.isTrue(WordPattern.isEmpty([words("git *"), words("npm *")]))
-    assert.isFalse(WordPattern.isEmpty([words("git *"), words("git status")]))
   })
 })
 

@@ -3,11 +3,12 @@
 import { Result } from "effect"
 import { BoundedMap } from "../../cache/BoundedMap.ts"
 import type { Access } from "../Access.ts"
+import { asCommand } from "../command/asCommand.ts"
+import * as CommandPattern from "../command/CommandPattern.ts"
 import { withoutContained } from "../withoutContained.ts"
 import * as Glob from "./Glob.ts"
 import * as HostPattern from "./HostPattern.ts"
 import * as NamePattern from "./NamePattern.ts"
-import * as WordPattern from "./WordPattern.ts"
 
 export type ScopeKind = "path" | "command" | "host" | "name" | "place"
 
@@ -25,22 +26,33 @@ interface Kind<P> {
 
 const kinds: {
   readonly path: Kind<Glob.Glob>
-  readonly command: Kind<WordPattern.WordPattern>
+  readonly command: Kind<{ readonly pattern: CommandPattern.CommandPattern }>
   readonly host: Kind<HostPattern.HostPattern>
   readonly name: Kind<NamePattern.NamePattern>
   readonly place: Kind<Glob.Glob>
 } = {
   path: { ...Glob, matches: (glob, access) => access._tag === "Path" && Glob.matches(glob, access.path) },
   command: {
-    ...WordPattern,
-    matches: (pattern, access) =>
-      access._tag === "Command" && access.words !== undefined && WordPattern.matches(pattern, access.words),
-    reaches: (pattern, access) =>
-      access._tag !== "Command"
-        ? false
-        : access.words === undefined
-        ? undefined
-        : WordPattern.reaches(pattern, access.words)
+    parse: (text) =>
+      Result.map(
+        CommandPattern.parsePattern(text),
+        (pattern) => ({ pattern, text: CommandPattern.showPattern(pattern) })
+      ),
+    matches: ({ pattern }, access) => {
+      const command = access._tag === "Command" ? asCommand(access) : undefined
+      return command !== undefined && CommandPattern.matchesCommand(pattern, command)
+    },
+    reaches: ({ pattern }, access) => {
+      if (access._tag !== "Command") return false
+      const command = asCommand(access)
+      return command === undefined ? undefined : CommandPattern.reachesCommand(pattern, command)
+    },
+    isWithin: (patterns, { pattern: parent }) =>
+      patterns.some(({ pattern }) => CommandPattern.patternWithin(pattern, parent)),
+    isEmpty: (patterns) =>
+      patterns.some(({ pattern }, i) =>
+        patterns.slice(i + 1).some((other) => CommandPattern.intersectPatterns(pattern, other.pattern) === undefined)
+      )
   },
   host: {
     ...HostPattern,

@@ -1,7 +1,12 @@
 // One permission rule: whether it allows, asks or denies, what it is about, and for which calls it holds.
 import { Result, Schema } from "effect"
+import {
+  type CommandPattern,
+  parsePattern,
+  parsePatterns,
+  whyNeverAllowed
+} from "../../capability/command/CommandPattern.ts"
 import { nearest } from "../../schema/schemaIssues.ts"
-import { type CommandPattern, parsePattern, parsePatterns, whyNeverAllowed } from "../command/CommandPattern.ts"
 import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
 import { matchesName, parsePathPattern, type PathPattern } from "./pathPattern.ts"
 

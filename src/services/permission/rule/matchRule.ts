@@ -1,10 +1,10 @@
 // Whether a rule speaks about an access. A rule that allows is read exactly; one that asks or denies is read in the
 // widest sense: any case, any spelling of a letter, whatever a command may start.
 import type { Access, CommandAccess, PathAccess } from "../../capability/Access.ts"
+import { asCommand } from "../../capability/command/asCommand.ts"
+import { matchesCommand, reachesCommand } from "../../capability/command/CommandPattern.ts"
 import { isYours, type SignedBy } from "../../integrity/Verifier.ts"
 import type { Tier } from "../../item/ItemId.ts"
-import { matchesCommand, reachesCommand } from "../command/CommandPattern.ts"
-import type { SimpleCommand } from "../command/SimpleCommand.ts"
 import { matchesHost } from "./hostPattern.ts"
 import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { ActionName, Rule, ScopedKind } from "./Rule.ts"
@@ -98,19 +98,6 @@ const matchesPath = (
   const prefix = literalPrefix(pattern)
   return capability === "fs.delete" && prefix.length >= folded.length &&
     folded.every((name, index) => name === prefix[index])
-}
-
-/** Only for an access whose words are known. */
-export const asCommand = ({ text, words }: CommandAccess): SimpleCommand | undefined => {
-  const [program, ...rest] = words ?? []
-  return program === undefined ? undefined : {
-    program,
-    words: rest.map((word) => ({ text: word, fixed: true })),
-    assignments: [],
-    redirections: [],
-    folders: ["."],
-    text
-  }
 }
 
 const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: RuleQuery): Match => {

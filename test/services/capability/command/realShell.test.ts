@@ -1,14 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { posix } from "node:path"
-import { readCommand } from "../../../../src/services/permission/command/readCommand.ts"
-import type { Shell } from "../../../../src/services/permission/command/shellWords.ts"
+import { readCommand } from "../../../../src/services/capability/command/readCommand.ts"
+import type { Shell } from "../../../../src/services/capability/command/shellWords.ts"
 import {
   type CommandReading,
   openedFiles,
   type SimpleCommand,
   type Word
-} from "../../../../src/services/permission/command/SimpleCommand.ts"
+} from "../../../../src/services/capability/command/SimpleCommand.ts"
 import { describeWith } from "../../../support/realParts.ts"
 import { temporary } from "../../../support/temporary.ts"
 import {

@@ -11,10 +11,10 @@ import {
   reachesCommand,
   showPattern,
   whyNeverAllowed
-} from "../../../../src/services/permission/command/CommandPattern.ts"
-import { readCommand } from "../../../../src/services/permission/command/readCommand.ts"
-import type { SimpleCommand, Word } from "../../../../src/services/permission/command/SimpleCommand.ts"
-import { suggestPattern } from "../../../../src/services/permission/command/suggestPattern.ts"
+} from "../../../../src/services/capability/command/CommandPattern.ts"
+import { readCommand } from "../../../../src/services/capability/command/readCommand.ts"
+import type { SimpleCommand, Word } from "../../../../src/services/capability/command/SimpleCommand.ts"
+import { suggestPattern } from "../../../../src/services/capability/command/suggestPattern.ts"
 import { pick, type Random, randomFrom, randomWord, times } from "./randomCommands.ts"
 
 const pattern = (text: string) => Result.getOrThrow(parsePattern(text))

@@ -1,8 +1,8 @@
 // Readings as one line, for tables.
-import { showPattern } from "../../../../src/services/permission/command/CommandPattern.ts"
-import { isHarmless } from "../../../../src/services/permission/command/judgeCommand.ts"
-import type { CommandReading, SimpleCommand } from "../../../../src/services/permission/command/SimpleCommand.ts"
-import { suggestPattern } from "../../../../src/services/permission/command/suggestPattern.ts"
+import { showPattern } from "../../../../src/services/capability/command/CommandPattern.ts"
+import { isHarmless } from "../../../../src/services/capability/command/judgeCommand.ts"
+import type { CommandReading, SimpleCommand } from "../../../../src/services/capability/command/SimpleCommand.ts"
+import { suggestPattern } from "../../../../src/services/capability/command/suggestPattern.ts"
 
 const signs = { read: "<", write: ">", append: ">>" }
 
