@@ -1,6 +1,6 @@
 // Whether a rule speaks about an access. A rule that allows is read exactly; one that asks or denies is read in the
 // widest sense: any case, any spelling of a letter, whatever a command may start.
-import type { Access, CommandAccess, PathAccess } from "../../capability/Access.ts"
+import type { Access, PathAccess } from "../../capability/Access.ts"
 import { asCommand } from "../../capability/command/asCommand.ts"
 import { matchesCommand, reachesCommand } from "../../capability/command/CommandPattern.ts"
 import { isYours, type SignedBy } from "../../integrity/Verifier.ts"
