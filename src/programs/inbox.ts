@@ -1,13 +1,20 @@
 // What waits for a person in a project, what they answered lately, and what was refused.
 import { Effect, Option } from "effect"
+import { sha256 } from "../layers/identity/sha256.ts"
 import type { Approval } from "../services/approval/Approval.ts"
 import { answersOf, offersOf, together } from "../services/approval/Approval.ts"
 import { ApprovalNotFound } from "../services/approval/ApprovalErrors.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import type { AuditEntry } from "../services/audit/AuditEntry.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Caller } from "../services/call/Caller.ts"
+import type { Intervention } from "../services/limit/Interventions.ts"
+import { Interventions } from "../services/limit/Interventions.ts"
+import { shellWord } from "../services/text/shellWord.ts"
+import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import { asHuman } from "./humanAct.ts"
 
 export interface InboxRequest {
   readonly id: string
@@ -41,8 +48,21 @@ export interface Refused {
   readonly message: string
 }
 
+/** A caller that is stuck, or that leaves a decision to a person. The texts are its own. */
+export interface AskedHelp {
+  readonly id: string
+  readonly kind: Intervention["kind"]
+  readonly caller: string
+  readonly at: string
+  readonly priority: Intervention["priority"]
+  readonly reason: string
+  readonly options: ReadonlyArray<string>
+  readonly context?: string
+}
+
 export interface Inbox {
   readonly waiting: ReadonlyArray<InboxRequest>
+  readonly help: ReadonlyArray<AskedHelp>
   readonly refused: ReadonlyArray<Refused>
 }
 
@@ -83,15 +103,43 @@ const refusalOf = (entry: AuditEntry): ReadonlyArray<Refused> =>
     message: entry.error.message
   }]
 
+const helpOf = ({ at, client, context, id, kind, options, priority, reason }: Intervention): AskedHelp => ({
+  id,
+  kind,
+  caller: client,
+  at: time(at),
+  priority,
+  reason,
+  options,
+  ...(context === undefined ? {} : { context })
+})
+
 export const inbox = Effect.gen(function*() {
   const store = yield* ApprovalStore
+  const interventions = yield* Interventions
   const audit = yield* AuditLog
   const waiting = (yield* store.list).filter(({ state }) => state === "pending")
   const denied = yield* audit.read({ limit: refusalsShown, outcome: "denied" })
   return {
     waiting: together(waiting).map(([first, ...others]) => shown(first, others)),
+    help: (yield* interventions.waiting).map(helpOf),
     refused: denied.flatMap(refusalOf).toReversed()
   } satisfies Inbox as Inbox
+})
+
+/** A person has dealt with what a caller asked for. Returns whether it was there. */
+export const settleHelp = Effect.fnUntraced(function*(id: string, caller: Caller) {
+  const interventions = yield* Interventions
+  const found = (yield* interventions.waiting).find((one) => one.id === id)
+  if (found === undefined) return yield* new ApprovalNotFound({ id })
+  const request: HumanRequest = {
+    kind: "approve",
+    title: `Take ${id} off your list`,
+    details: found.reason,
+    digest: sha256(JSON.stringify(["settle", found])),
+    command: `kiwi inbox --done ${shellWord(id)}`
+  }
+  yield* asHuman(request, caller, () => interventions.settle(id))
 })
 
 export interface Status extends Inbox {

@@ -16,7 +16,7 @@ import {
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import { showAccess } from "../../services/capability/Access.ts"
-import { CheckRule } from "../../services/permission/CheckRule.ts"
+import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
@@ -70,7 +70,6 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
     answers: ReadonlyArray<ApprovalAnswer>,
     rules: ReadonlyArray<string>
   ) {
-    const check = yield* CheckRule
     const { id } = approval
     const refuse = (issue: string, hint: string) => new AnswerRefused({ id, issue, hint })
     const makes = answers.every((answer) => answer === "session" || answer === "always")
@@ -87,7 +86,7 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
     const offers = offersOf(approval.asks)
     for (const rule of rules) {
       const issue = rule.startsWith(makes)
-        ? yield* check(rule, offers)
+        ? answeredRuleIssue(rule, offers)
         : `a rule of this answer begins with "${makes}"`
       if (issue !== undefined) {
         return yield* refuse(`the rule "${rule}" cannot be made: ${issue}`, `Give one like: ${offers[0] ?? "deny: …"}`)

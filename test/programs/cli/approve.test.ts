@@ -4,8 +4,10 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { readFileSync } from "node:fs"
 import { ApprovalAnswer } from "../../../src/services/approval/Approval.ts"
+import { Interventions } from "../../../src/services/limit/Interventions.ts"
 import { definitions } from "../../../src/services/settings/Settings.ts"
 import { commandsIn, isUnderstood } from "../../errors/remedies.ts"
+import { caller } from "../../layers/proxy/calls.ts"
 import { askingKernel } from "../askingKernel.ts"
 import type { CliOptions } from "./runCli.ts"
 import { runCli } from "./runCli.ts"
@@ -232,6 +234,36 @@ describe("kiwi inbox and kiwi status", () => {
         yield* cli(run)
         const after = JSON.parse((yield* cli(["inbox", "--json"])).stdout)
         assert.deepInclude(after.refused[0], { code: "APPROVAL_REJECTED", item: "edit", rule: "default: changes ask" })
+      })
+  )
+
+  test(
+    "show who is stuck or leaves a decision to you, until you take it off the list yourself",
+    ({ use }, cli) =>
+      Effect.gen(function*() {
+        const id = yield* use(Effect.flatMap(Interventions, ({ file }) =>
+          file({
+            kind: "escalation",
+            reason: "Drop the table?\u001b[2K\u202e",
+            options: ["drop it", "keep it"],
+            priority: "high",
+            attempts: 0,
+            caller,
+            sessionId: undefined,
+            context: { table: "users" }
+          })))
+        const { stdout } = yield* cli(["inbox"])
+        for (const text of [id, "leaves a decision to you", "urgent", "Drop the table?", "keep it", "users"]) {
+          assert.include(stdout, text)
+        }
+        assert.notInclude(stdout, "\u202e")
+        const refused = yield* cli(["inbox", "--done", id, "--json"], { ...atTerminal(), env: { CLAUDECODE: "1" } })
+        assert.strictEqual(failure(refused.stdout).code, "HUMAN_REQUIRED")
+        assert.include((yield* cli(["inbox"])).stdout, id)
+        assert.strictEqual((yield* cli(["inbox", "--done", id], atTerminal())).code, 0)
+        assert.notInclude((yield* cli(["inbox"])).stdout, id)
+        const again = yield* cli(["inbox", "--done", id, "--json"], atTerminal())
+        assert.strictEqual(failure(again.stdout).code, "APPROVAL_NOT_FOUND")
       })
   )
 

@@ -2,13 +2,15 @@
 import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import { exactText } from "../../../services/error/exactText.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
-import type { Inbox, InboxRequest, RequestStatus, Status } from "../../inbox.ts"
-import { inbox, requestStatus, status } from "../../inbox.ts"
+import type { AskedHelp, Inbox, InboxRequest, RequestStatus, Status } from "../../inbox.ts"
+import { inbox, requestStatus, settleHelp, status } from "../../inbox.ts"
 import { withNext } from "../help.ts"
+import { withGate } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
-import { inProject } from "../root.ts"
+import { caller, inProject } from "../root.ts"
 import { definitions, indented, plural, table } from "../text.ts"
 import type { Paint } from "../text.ts"
 
@@ -37,6 +39,22 @@ const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
     )
   ].join("\n")
 
+const helpText = (one: AskedHelp, paint: Paint, width: number): string =>
+  [
+    `${paint.bold(one.id)}  ${one.kind === "stuck" ? "is stuck" : "leaves a decision to you"}${
+      one.priority === "high" ? paint.yellow("  urgent") : ""
+    }`,
+    indented(
+      definitions([
+        ["caller", safeLine(one.caller)],
+        ["at", clock(one.at)],
+        ["says", safeLine(one.reason, 2_000)],
+        ...one.options.map((option) => ["option", safeLine(option, 200)] as const),
+        ...(one.context === undefined ? [] : [["context", safeLine(one.context, 400)] as const])
+      ], width - 2).split("\n")
+    )
+  ].join("\n")
+
 const refusedText = ({ refused }: Inbox, paint: Paint): string =>
   table(refused.map((one) => [
     paint.dim(clock(one.at)),
@@ -50,21 +68,38 @@ const inboxText = (found: Inbox, paint: Paint, width: number): string =>
       ? "Nothing waits for you."
       : found.waiting.map((one) => waitingText(one, paint, width)).join("\n\n"),
     ...(found.waiting.length === 0 ? [] : [paint.dim("Answer one: kiwi approve ID, or kiwi reject ID")]),
+    ...(found.help.length === 0 ? [] : [
+      `${paint.bold("Asks for your help")}\n${found.help.map((one) => helpText(one, paint, width)).join("\n\n")}`,
+      paint.dim("Dealt with one: kiwi inbox --done ID")
+    ]),
     ...(found.refused.length === 0 ? [] : [
       `${paint.bold("Refused lately")}\n${refusedText(found, paint)}`,
       paint.dim("What would allow one: kiwi explain ID")
     ])
   ].join("\n\n")
 
-export const inboxCommand = Command.make("inbox", {}, () =>
+export const inboxCommand = Command.make("inbox", {
+  done: Flag.String("done").pipe(
+    Flag.withMetavar("ID"),
+    Flag.withDescription("Take what a caller asked your help with off the list"),
+    Flag.optional
+  )
+}, ({ done }) =>
   Effect.gen(function*() {
     const output = yield* Output
+    if (Option.isSome(done)) {
+      const by = yield* caller
+      // Typing the command is the answer.
+      yield* inProject(() => settleHelp(done.value, by)).pipe(withGate(true))
+      return yield* output.answer({ done: done.value }, (paint) => `${paint.green("done")} ${safeLine(done.value)}`)
+    }
     const found = yield* inProject(() => inbox)
     yield* output.answer(found, (paint) => inboxText(found, paint, output.width))
   })).pipe(
     Command.withDescription(
       "What waits for you in this project: each call that a rule asks about, what it would touch, and the rule that an " +
-        "answer can make. Calls that one answer settles are one. Below it, what was refused lately."
+        "answer can make. Calls that one answer settles are one. Below it, callers that are stuck or leave a decision to " +
+        "you, and what was refused lately."
     ),
     Command.withShortDescription("What waits for your answer"),
     Command.withExamples([{ command: "kiwi inbox" }, { command: "kiwi inbox --json" }]),
