@@ -10,6 +10,7 @@ import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { Intervention } from "../services/limit/Interventions.ts"
 import { Interventions } from "../services/limit/Interventions.ts"
+import { Settings } from "../services/settings/Settings.ts"
 import { shellWord } from "../services/text/shellWord.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -146,6 +147,8 @@ export interface Status extends Inbox {
   readonly project: string | null
   readonly trust: "trusted" | "restricted" | "no project"
   readonly reason?: string
+  /** Tools that you let run with less isolation than they need. */
+  readonly lowered?: Readonly<Record<string, string>>
   /** Answered or expired within a day, newest first. */
   readonly finished: ReadonlyArray<InboxRequest>
 }
@@ -154,11 +157,13 @@ export const status = Effect.gen(function*() {
   const store = yield* ApprovalStore
   const { project } = yield* Workspace
   const state = yield* Effect.flatMap(ProjectTrust, (trust) => trust.state)
+  const { isolationTools } = yield* Effect.flatMap(Settings, ({ current }) => current)
   const finished = (yield* store.list).filter((one) => one.state !== "pending")
   return {
     project: Option.getOrNull(Option.map(project, ({ root }) => root)),
     trust: state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project",
     ...(state._tag === "Restricted" ? { reason: state.reason } : {}),
+    ...(isolationTools.size === 0 ? {} : { lowered: Object.fromEntries(isolationTools) }),
     ...(yield* inbox),
     finished: finished.toReversed().slice(0, refusalsShown).map((one) => shown(one))
   } satisfies Status as Status

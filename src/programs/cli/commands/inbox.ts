@@ -114,6 +114,9 @@ const statusText = (found: Status, paint: Paint, width: number): string =>
     definitions([
       ["project", found.project === null ? "none here" : safeLine(found.project, 400)],
       ["trust", found.reason === undefined ? found.trust : `${found.trust}: ${safeLine(found.reason)}`],
+      ...Object.entries(found.lowered ?? {}).map(([tool, level]) =>
+        ["lowered", `${safeLine(tool)} runs as ${level}, without the sandbox that it needs`] as const
+      ),
       ["waiting", plural(found.waiting.length, "request")]
     ], width),
     ...(found.finished.length === 0 ? [] : [
