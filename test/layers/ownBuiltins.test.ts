@@ -16,6 +16,7 @@ import * as OutputsMemory from "../../src/layers/primitive/OutputsMemory.ts"
 import * as ShellBuiltin from "../../src/layers/process/shellBuiltin.ts"
 import { Projects } from "../../src/layers/Projects.ts"
 import { makeKiwi } from "../../src/programs/makeKiwi.ts"
+import { CallEvents } from "../../src/services/call/CallEvents.ts"
 import { toErrorObject } from "../../src/services/error/KiwiError.ts"
 import { WriteRefused } from "../../src/services/files/SafeFiles.ts"
 import { ItemNotFound } from "../../src/services/item/ItemErrors.ts"
@@ -228,6 +229,24 @@ describe("a handler's own error is the cause, and what the caller is told:", () 
       )
       assert.deepStrictEqual(causes, ["OutputNotFound", "ItemNotFound"])
     }).pipe(Effect.provide(KernelMemory.layer())))
+
+  it.effect("and what it reports goes to the call that it answers, not to the one in which the kernel was built", () =>
+    Effect.gen(function*() {
+      const heard: Array<string> = []
+      const hearing = (name: string) => ({ emit: () => Effect.sync(() => void heard.push(name)) })
+      const mine = () =>
+        Effect.gen(function*() {
+          yield* (yield* CallEvents).emit({ _tag: "Progress", message: "working" })
+          return { data: null, metadata: {} }
+        })
+      const { handlers } = yield* Builtins.pipe(
+        Effect.provide(BuiltinRegistry.register({ mine }).pipe(Layer.provide(BuiltinRegistry.layer))),
+        Effect.provideService(CallEvents, hearing("first"))
+      )
+      const run = handlers.get("mine")!.run(inputFor({}))
+      yield* Effect.provideService(run, CallEvents, hearing("second"))
+      assert.deepStrictEqual(heard, ["second"])
+    }))
 
   it.effect("and what it asks for are the services that it was registered with", () =>
     Effect.gen(function*() {

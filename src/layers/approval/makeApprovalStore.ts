@@ -16,7 +16,9 @@ import {
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import { showAccess } from "../../services/capability/Access.ts"
+import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
+import { ruleFor } from "../../services/permission/offeredRule.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
@@ -42,6 +44,12 @@ const newId = Effect.sync(() => Array.from({ length: 10 }, () => letters[randomI
 /** How the person was reached, for the audit and the remembered rules: "answered at /dev/pts/3". */
 const byOf = ({ agent, by, seen }: HumanAct): string =>
   `${seen ?? by}${agent === undefined || seen?.includes(agent) === true ? "" : ` (${agent})`}`
+
+/** What `never` denies: exactly what was asked. */
+const denialOf = (access: Access) => {
+  const rule = access._tag === "Plain" ? undefined : ruleFor(access)
+  return rule === undefined ? {} : { denial: `deny: ${rule}` }
+}
 
 export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBackend) {
   const settings = yield* Settings
@@ -122,7 +130,8 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
           access: showAccess(access),
           rule,
           reason,
-          ...(offer === undefined ? {} : { offer })
+          ...(offer === undefined ? {} : { offer }),
+          ...denialOf(access)
         })),
         details,
         unreadable,
@@ -175,6 +184,7 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
           ...(answer === "session" ? { session } : {}),
           at: new Date(now).toISOString(),
           by,
+          answers: [...new Set(approval.asks.map((asked) => asked.rule))],
           approval: approval.id
         })))
         const after = record(current, approval, { answer, rules, by, at: now }, lasts)

@@ -5,7 +5,7 @@ import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { accessesOf } from "./ruleQuery.ts"
 import { askOf, neverAllowed, refused, shippedDefault, type Surroundings } from "./shippedDefault.ts"
 
-const nowhere: Surroundings = { root: "/", closed: [], sandboxed: false }
+const nowhere: Surroundings = { root: "/", closed: [], unwritable: () => [], sandboxed: false }
 
 export const makeWith = (around: Surroundings) =>
   PermissionGate.of({

@@ -2,6 +2,7 @@
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied.
 import { Effect, Layer } from "effect"
+import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
@@ -47,7 +48,7 @@ export const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefine
 }
 
 /** What a rule says about an access. */
-export const verdictOf = (found: FoundRule, access: Access): Verdict => {
+export const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -60,7 +61,7 @@ export const verdictOf = (found: FoundRule, access: Access): Verdict => {
         hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
       }
     case 2: {
-      const offer = offerFor(access)
+      const offer = offerFor(access, confined)
       const unclear = found.match === "perhaps" ? `, and it cannot be told whether this is such a command` : ""
       return {
         _tag: "Ask",
@@ -86,6 +87,15 @@ const unusableRules = (action: Action, { file, unusable }: RuleSource) =>
 
 const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
 
+/** As it is now: the user tier may be a link into a repository of settings. */
+const realPathOf = (folder: string): string => {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return folder
+  }
+}
+
 /** What one source says about an access. */
 interface Spoken {
   readonly narrows: boolean
@@ -96,11 +106,12 @@ interface Spoken {
 export const makeJudge = Effect.gen(function*() {
   const { levels } = yield* ChildProcesses
   const { validate } = yield* SchemaValidator
-  const { home, verified } = yield* KiwiHome
+  const { home, userSpace, verified } = yield* KiwiHome
   const { cwd } = yield* Workspace
   const around: Surroundings = {
     root: cwd,
     closed: cwd.startsWith(`${home}/`) ? [verified] : [home],
+    unwritable: () => [userSpace, realPathOf(userSpace)],
     sandboxed: levels.has("sandboxed")
   }
 
@@ -152,7 +163,7 @@ export const makeJudge = Effect.gen(function*() {
       }
       const own = byAccepted ? undefined : shippedDefault(action, access, around)
       if (best === undefined) return own ?? shippedDefault(action, access, around)
-      const verdict = verdictOf(best, access)
+      const verdict = verdictOf(best, access, around.sandboxed)
       return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
     }
     return conditional

@@ -37,6 +37,9 @@ export const makeSettle = (context: RuleContext) => {
     query: RuleQuery,
     asks: ReadonlyArray<Ask>
   ): Settled => {
+    const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
+    const settles = (id: string | undefined, asking: string): boolean =>
+      answersOf.get(id ?? "")?.includes(asking) ?? true
     const index = new RuleIndex(
       remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
         const rule = parse(line)
@@ -49,7 +52,7 @@ export const makeSettle = (context: RuleContext) => {
       const found = index.find(query, ask.access)
       const no = found.find(({ match, rule }) => rule.outcome === "deny" && match === "yes")
       if (no !== undefined) return { asks, by, never: { rule: no, access: ask.access } }
-      const yes = found.find(({ rule }) => rule.outcome === "allow")
+      const yes = found.find(({ id, rule }) => rule.outcome === "allow" && settles(id, ask.rule))
       if (yes === undefined) open.push(ask)
       else by.push(yes)
     }

@@ -50,6 +50,8 @@ export interface Surroundings {
   readonly root: string
   /** Kiwi's own folders, which no rule opens. */
   readonly closed: ReadonlyArray<string>
+  /** The person's own rules, settings and items, which a person changes with an editor. */
+  readonly unwritable: () => ReadonlyArray<string>
   /** Whether this kernel has a sandbox that proved itself. */
   readonly sandboxed: boolean
 }
@@ -243,6 +245,9 @@ export const neverAllowed = (action: Action, access: Access, around: Surrounding
   const absolute = absoluteOf(path, around.root)
   if (around.closed.some((folder) => contains(folder, absolute))) return deny("Kiwi keeps its own decisions there")
   if (capability === "fs.read") return undefined
+  if (around.unwritable().some((folder) => contains(folder, absolute) || contains(absolute, folder))) {
+    return deny("a person's own rules, settings and items are there")
+  }
   if (capability === "fs.delete" && contains(absolute, around.root)) {
     return deny("it would delete the project")
   }

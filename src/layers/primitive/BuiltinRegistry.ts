@@ -1,6 +1,9 @@
 // The `builtin` primitive: finds the handler that a config names, and runs it. It knows no domain with handlers: a
 // kernel's graph registers them.
-import { Effect, Exit, Layer, Result, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { CallEvents } from "../../services/call/CallEvents.ts"
+import { CallWarnings } from "../../services/call/CallWarning.ts"
+import { RunningCalls } from "../../services/call/RunningCalls.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -30,7 +33,10 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
     Builtins,
     Effect.gen(function*() {
       const handlers = new Map((yield* Builtins).handlers)
-      const context = yield* Effect.context<ServicesOf<D[number]>>()
+      // A kernel may be built within its first call: what belongs to that call must not reach others.
+      const context = Context.omit(CallEvents, CallWarnings, RunningCalls)(
+        yield* Effect.context<ServicesOf<D[number]>>()
+      ) as Context.Context<ServicesOf<D[number]>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })

@@ -4,6 +4,7 @@ import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { existsSync } from "node:fs"
 import type { Access, CommandAccess } from "../../services/capability/Access.ts"
 import { meansOneProgram } from "../../services/capability/command/CommandPattern.ts"
+import { isHarmless } from "../../services/capability/command/judgeCommand.ts"
 import { isHarmlessAssignment } from "../../services/capability/command/programs.ts"
 import { readCommand } from "../../services/capability/command/readCommand.ts"
 import type { SimpleCommand } from "../../services/capability/command/SimpleCommand.ts"
@@ -87,7 +88,11 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     (folder) => Effect.option(locate(within(start, folder), "fs.read"))
   )
   const isOutside = folders.some((folder) => Option.isNone(folder) || folder.value.access.path.startsWith("/"))
-  const reason = isOutside ? "it may run outside the project" : whyOpaque(command)
+  const reason = isOutside
+    ? "it may run outside the project"
+    : start !== "." && /^[^/]+\//.test(program)
+    ? "its program is found in another folder"
+    : whyOpaque(command)
   const own: CommandAccess = reason === undefined
     ? { _tag: "Command", capability: "process.exec", words: [program, ...words.map((word) => word.text)], text }
     : opaque(text, reason)
@@ -95,23 +100,22 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  return [own, ...files.flat()]
+  return { own, files: files.flat(), harmless: reason === undefined && isHarmless(command) }
 })
 
 const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
   const start = yield* startFolder(cwd)
-  if (typeof command !== "string") {
-    const text = command.map(shellWord).join(" ")
-    const own: Access = { _tag: "Command", capability: "process.exec", words: command, text }
-    return [own]
-  }
-  const read = readCommand(command, shell.kind)
-  const known = yield* Effect.forEach(read.commands, (one) => accessesOf(start ?? ".", one))
+  // A list is judged as what a shell would start for it: what it starts by its arguments counts too.
+  const line = typeof command === "string" ? command : command.map(shellWord).join(" ")
+  const read = readCommand(line, shell.kind)
+  const known = yield* Effect.forEach(read.commands, (one) =>
+    // `cd`, `echo` and `pwd` need no question of their own; the files that they write do.
+    Effect.map(accessesOf(start ?? ".", one), ({ files, harmless, own }) => harmless ? files : [own, ...files]))
   const rest = yield* Effect.forEach(read.opaque, ({ command: partly, reason, text }) =>
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), (seen) => [opaque(text, reason), ...seen.slice(1)]))
+      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason), ...files]))
   return [...known, ...rest].flat()
 })
 

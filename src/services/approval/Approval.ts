@@ -21,7 +21,9 @@ export const AskedAccess = Schema.Struct({
   rule: Schema.String,
   reason: Schema.String,
   /** "allow: fs.write(src/**)" */
-  offer: Schema.optionalKey(Schema.String)
+  offer: Schema.optionalKey(Schema.String),
+  /** "deny: fs.write(src/a.ts)": what `never` makes. Absent if no rule can name exactly this. */
+  denial: Schema.optionalKey(Schema.String)
 })
 export type AskedAccess = typeof AskedAccess.Type
 
@@ -157,7 +159,7 @@ export const offersOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string
 
 /** The rules that `never` makes. */
 export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string> => [
-  ...new Set(asks.map(({ access, offer }) => offer?.replace(/^allow:/, "deny:") ?? `deny: ${access}`))
+  ...new Set(asks.flatMap(({ denial }) => denial ?? []))
 ]
 
 /** The answers that a request can get. A command is a session of its own, so `session` would mean nothing there. */
@@ -169,7 +171,8 @@ export const answersOf = ({ asks, caller }: Approval): ReadonlyArray<ApprovalAns
     ? ["always" as const]
     : ["session", "always"] as const),
   "no",
-  "never"
+  // One denial is enough to refuse the whole call from now on.
+  ...(denialsOf(asks).length === 0 ? [] : ["never" as const])
 ]
 
 export type Answered = NonNullable<Approval["answered"]>

@@ -22,9 +22,10 @@ export const whyUnattended = (name: string): string =>
 /** There is already a client with this name, or the name cannot be one. */
 export class ClientNameRefused extends Schema.TaggedError<ClientNameRefused>()("ClientNameRefused", {
   name: Schema.String,
-  issue: Schema.Literals(["taken", "invalid"])
+  issue: Schema.Literals(["taken", "invalid", "yours"])
 }) {
   override get message() {
+    if (this.issue === "yours") return `"${this.name}" is your own name: a client of that name would be taken for you`
     return this.issue === "taken"
       ? `There is already a client "${this.name}", and its token is not shown again`
       : `"${this.name}" cannot be a client's name: 1 to 48 letters, digits, dots, - and _, beginning with a letter or digit`

@@ -63,7 +63,8 @@ export const envPlan = (chain: Chain): Result.Result<EnvPlan, EnvConfigInvalid> 
   }
   const declared = declaredVariables(chain, config)
   const all = new Set([...declared.required, ...declared.inConfig.keys(), ...declared.inEnvConfig])
-  const isEmpty = chain.primitive.tool.location.id !== "subprocess" && all.size === 0 &&
+  const startsPrograms = chain.primitive.tool.location.id === "subprocess" || chain.config["starts_programs"] === true
+  const isEmpty = !startsPrograms && all.size === 0 &&
     config.interpreter === undefined && Object.keys(config.env ?? {}).length === 0 &&
     chain.requires.commands.length === 0
   return Result.succeed({ config, declared, names: [...all].filter((name) => !isKiwiVariable(name)), isEmpty })

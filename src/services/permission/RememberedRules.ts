@@ -15,6 +15,8 @@ export const RememberedRule = Schema.Struct({
   at: Schema.String,
   /** How the person was reached: "answered at /dev/pts/3". */
   by: Schema.String,
+  /** Names of the rules that had asked: it settles the questions of no other. Absent: of all. */
+  answers: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The request that was answered. */
   approval: Schema.String
 })

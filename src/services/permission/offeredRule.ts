@@ -11,8 +11,8 @@ import { asPattern } from "./rule/pathPattern.ts"
 /** A scope as a part of a list in a line. */
 const inList = (scope: string): string => /[,"]|^\s|\s$/.test(scope) ? JSON.stringify(scope) : scope
 
-/** A rule for exactly this. */
-export const ruleFor = (access: Access): string | undefined => {
+/** A rule for exactly this; in a sandbox (`confined`), for a program with its subcommand. */
+export const ruleFor = (access: Access, confined = false): string | undefined => {
   switch (access._tag) {
     case "Path": {
       const pattern = access.path === "." ? "**" : asPattern(access.path)
@@ -20,7 +20,7 @@ export const ruleFor = (access: Access): string | undefined => {
     }
     case "Command": {
       const command = asCommand(access)
-      const pattern = command === undefined ? undefined : suggestPattern(command)
+      const pattern = command === undefined ? undefined : suggestPattern(command, confined)
       return pattern === undefined ? undefined : `process.exec(${showPattern(pattern)})`
     }
     case "Host": {
@@ -37,9 +37,9 @@ export const ruleFor = (access: Access): string | undefined => {
 }
 
 /** What an answer may make of an access that a rule asks about: a file's folder, or the file at the project's root. */
-export const offerFor = (access: Access): string | undefined => {
+export const offerFor = (access: Access, confined: boolean): string | undefined => {
   if (access._tag === "Tool" || access._tag === "Plain") return undefined
-  if (access._tag !== "Path") return ruleFor(access)
+  if (access._tag !== "Path") return ruleFor(access, confined)
   const folder = access.path.slice(0, access.path.lastIndexOf("/") + 1)
   const inside = folder === "" || folder === "/" ? undefined : asPattern(folder)
   return inside === undefined ? ruleFor(access) : `${access.capability}(${inList(`${inside}**`)})`

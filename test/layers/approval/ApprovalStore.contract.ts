@@ -196,6 +196,7 @@ export const contract = (
           client: "ada",
           at: "2026-11-22T10:00:00.000Z",
           by: "answered at /dev/pts/3",
+          answers: ["default: changes ask"],
           approval: id
         }])
         const states = (yield* store.list).map((one) => [one.id === id || one.id === alike, one.state])
@@ -218,7 +219,7 @@ export const contract = (
         }
         assert.deepStrictEqual(
           (yield* remembered.current).map(({ rule, session }) => [rule, session]),
-          [["allow: fs.write(d2/**)", "s1"], ["deny: fs.write(d3/**)", undefined]]
+          [["allow: fs.write(d2/**)", "s1"], ["deny: fs.write(d3/x)", undefined]]
         )
       }))
 

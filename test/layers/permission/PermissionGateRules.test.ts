@@ -11,6 +11,9 @@ import {
   someCaller,
   useSecretOf
 } from "../../support/permissionWorld.ts"
+import { kernelOf, realProject } from "../../support/realProject.ts"
+import { trustProject } from "../../support/trustWorld.ts"
+import { call } from "../proxy/calls.ts"
 
 interface Case {
   readonly name: string
@@ -158,7 +161,7 @@ describe("an offer", () => {
           ["fs.read(/etc/hosts)", "allow: fs.read(/etc/**)"],
           ["fs.read(a,b/c)", "allow: fs.read(\"a,b/**\")"],
           ["fs.read(a*b/c)", undefined],
-          ["process.exec(git commit -m x)", "allow: process.exec(git commit *)"],
+          ["process.exec(git commit -m x)", "allow: process.exec(git commit -m x)"],
           ["net.http(a.example:443)", "allow: net.http(a.example)"],
           ["net.http(a.example:8080)", "allow: net.http(a.example:8080)"],
           ["net.http(::1:443)", "allow: net.http([::1])"],
@@ -178,6 +181,26 @@ describe("an offer", () => {
         assert.notInclude(asked.offers, `allow: process.exec(${program} *)`)
         assert.notInclude(asked.offers, `allow: process.exec(${program})`)
       }
+    }))
+
+  it.effect("leaves words open in a sandbox only: cat and grep read any file", () =>
+    Effect.gen(function*() {
+      const user = "rules: [{ask: process.exec}]"
+      for (const [sandboxed, offer] of [[true, "grep *"], [false, "grep -rn TODO src"]] as const) {
+        const asked = yield* decideIn({ user, sandboxed }, runOf({ access: ["process.exec(grep -rn TODO src)"] }))
+        assert.deepStrictEqual(asked.offers, [`allow: process.exec(${offer})`])
+      }
+    }))
+
+  it.effect("settles what the same rule asks, and not what a rule of the person's own asks", () =>
+    Effect.gen(function*() {
+      const user = "rules: [{ask: fs.write(migrations/**)}, {ask: fs.read(secret/**)}]"
+      const remembered = [remember("allow: fs.write(**)", { answers: ["project-changes"] })]
+      const decided = (access: string) =>
+        Effect.map(decideIn({ user, remembered }, runOf({ access: [access] })), ({ outcome }) => outcome)
+      assert.strictEqual(yield* decided("fs.write(README.md)"), "allow")
+      assert.strictEqual(yield* decided("fs.write(migrations/1)"), "ask")
+      assert.strictEqual(yield* decided("fs.read(secret/a)"), "ask")
     }))
 
   it.effect("for changes of the project is one for all of it", () =>
@@ -326,4 +349,22 @@ describe("for every set of rules", () => {
         assert.isAtLeast(order[untrusted.outcome], order[alone.outcome])
       }
     }), { arbitrary: { runs: 100 } })
+})
+
+describe("a person's own folder of rules and settings", () => {
+  it.live("cannot be written by any rule, also where it is a link into the project", () =>
+    Effect.gen(function*() {
+      const real = yield* realProject({ "dot/kiwi/config/permissions.yaml": "rules: [{allow: fs.write(**)}]\n" })
+      fs.symlinkSync(`${real.project}/dot/kiwi`, real.userSpace)
+      fs.chmodSync(`${real.project}/dot/kiwi/config/permissions.yaml`, 0o600)
+      yield* Effect.gen(function*() {
+        yield* trustProject
+        for (const path of ["dot/kiwi/config/permissions.yaml", "dot/kiwi/config/kiwi.yaml", "dot/kiwi/x"]) {
+          const error = yield* Effect.flip(call("filesystem.write", { path, content: "rules: []" }))
+          assert.strictEqual(error._tag, "PermissionDenied", path)
+        }
+        const moved = yield* Effect.flip(call("filesystem.move", { from: "dot", to: "dots" }))
+        assert.strictEqual(moved._tag, "PermissionDenied")
+      }).pipe(Effect.provide(kernelOf(real)))
+    }))
 })

@@ -4,9 +4,26 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import type { Access, CommandAccess } from "../../../src/services/capability/Access.ts"
+import { shellWord } from "../../../src/services/text/shellWord.ts"
 import { inWorld } from "../filesystem/fileWorld.ts"
 
 const engine = { engine: true }
+
+/** What the gate is asked about, where nothing can run. */
+const commandsOf = (command: string | ReadonlyArray<string>, cwd = ".") =>
+  Effect.gen(function*() {
+    const seen: Array<CommandAccess> = []
+    const denies = (access: Access) => {
+      if (access._tag === "Command") seen.push(access)
+      return false
+    }
+    yield* inWorld({ denies }, ({ put, refused }) => {
+      put("vendor/build.sh", "")
+      return refused("shell.run", { command: command as any, cwd })
+    })
+    return seen
+  })
 
 describe("shell.run asks about", () => {
   const cases: ReadonlyArray<
@@ -18,10 +35,11 @@ describe("shell.run asks about", () => {
     ["npm test > out.txt 2>&1", /^process\.exec\(npm test/, "fs.write(out.txt)"],
     ["cat < a.txt", /^process\.exec\(cat/, "fs.read(a.txt)"],
     ["cd sub && npm test > log", /^process\.exec\(npm test/, "fs.write(sub/log)"],
-    ["echo x > linked/file", /^process\.exec\(echo x/, "fs.write(sub/file)"],
-    ["echo x > out/file", /^process\.exec\(echo x/, /^fs\.write\(\/.*\/outside\/file\)$/],
+    ["echo x > linked/file", "fs.write(sub/file)"],
+    ["echo x > out/file", /^fs\.write\(\/.*\/outside\/file\)$/],
     ["echo `id`", /^process\.exec\(echo `id`\)$/],
-    [["git", "status", "a b"], "process.exec(git status 'a b')"]
+    [["git", "status", "a b"], "process.exec(git status 'a b')"],
+    ["pwd && npm test && echo done", "process.exec(npm test)"]
   ]
   for (const [command, ...expected] of cases) {
     it.effect(
@@ -45,6 +63,32 @@ describe("shell.run asks about", () => {
         )
     )
   }
+
+  for (
+    const command of [
+      ["git", "-c", "alias.p=!id", "p"],
+      ["git", "-c", "alias.x=push", "x"],
+      ["find", ".", "-exec", "id", ";"],
+      ["timeout", "$T", "id"],
+      ["env", "-i", "bash"],
+      ["sudo", "git", "push"]
+    ]
+  ) {
+    it.effect(`a list is judged as the command line that it is: ${command.join(" ")}`, () =>
+      Effect.gen(function*() {
+        const line = yield* commandsOf(command.map(shellWord).join(" "))
+        assert.deepStrictEqual(yield* commandsOf(command), line)
+        assert.isTrue(line.some(({ words }) => words === undefined), JSON.stringify(line))
+      }))
+  }
+
+  it.effect("a relative program in another folder is none that a rule can name", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* commandsOf("./build.sh")).map(({ words }) => words), [["./build.sh"]])
+      for (const command of ["./build.sh", ["./build.sh"]]) {
+        assert.deepStrictEqual((yield* commandsOf(command, "vendor")).map(({ words }) => words), [undefined])
+      }
+    }))
 
   it.effect("refuses to redirect into what nobody may write", () =>
     inWorld(engine, ({ put, refused }) =>
@@ -86,6 +130,7 @@ describe("shell.run", () => {
         const { stdout } = yield* run("shell.run", { command: "env" })
         delete process.env["PLANTED_SECRET"]
         assert.notInclude(stdout, "planted")
+        for (const name of ["PATH", "HOME"]) assert.match(stdout, new RegExp(`^${name}=/`, "m"))
         for (const name of ["BASH_ENV", "ENV", "CDPATH", "IFS", "SHELLOPTS", "LD_PRELOAD", "KIWI_HOME"]) {
           assert.notMatch(stdout, new RegExp(`^${name}=`, "m"))
         }

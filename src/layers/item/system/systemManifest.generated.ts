@@ -41,16 +41,16 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/filesystem/filesystem.search.yaml", "058da810de61478ffee149089d041e6055742fab2a2297022ed29b1eed7ac304"],
   ["tools/filesystem/filesystem.stat.yaml", "9c20a887c66fb62fad583404668ff6a98ef8fb90c72b7bc8cbd071f1f3bcdfe1"],
   ["tools/filesystem/filesystem.write.yaml", "8b003d1bee1bfdef712fd5d56647f93cde9aa84d86c159ef32bdd35b118f27d4"],
-  ["tools/git/git.diff.yaml", "b237d80db638921a226292e74203c13c833bf1edea46332c4ea9144b56c4bf92"],
-  ["tools/git/git.log.yaml", "19cfc682fc685eea0b91851c82ebfb007f8fa4d9401a2ce3e60f2560ae748921"],
-  ["tools/git/git.show.yaml", "f4ec350cf6974fd8ee33a5093082dd92e23276d47666317e685c3b0fc193de78"],
-  ["tools/git/git.status.yaml", "31010627c4a0d1c5831f3fb91bd5c6afe47eaa61fe633357a908de47e2f99792"],
+  ["tools/git/git.diff.yaml", "e3e40759800e20996352bd22555524ebe37e1dacf6e093a9afebc905855ed084"],
+  ["tools/git/git.log.yaml", "657f8cc8e0b4b4622fe8e16183aa7ef700eac7f8dae70775cfad42f2333f8952"],
+  ["tools/git/git.show.yaml", "04881a4685fadc4ad3bbf9df65299633d2231399af315c3688261344bf0a81d7"],
+  ["tools/git/git.status.yaml", "beda1fa15e4405985ec0e93f50ac49b3acacbd6c3cf67276c034fccb00449a3e"],
   ["tools/http/http.fetch.yaml", "d1ec723c895595931b1bd0a629d9754e35721d4c30f9529d17a847f3c3c01925"],
-  ["tools/primitives/builtin.yaml", "a151c26470f3dd2f2d7c3c5433c6c50a74b166b59b6929644def6ef011e1c8be"],
+  ["tools/primitives/builtin.yaml", "6baea56e5027b05f0454a01bd6191eac603141f9dac98917b1cf6318e0756dca"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
   ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
   ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
   ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"],
-  ["tools/shell/shell.run.yaml", "05a759323837f3178a928dfae204edb02b6d31114a6263c27a0ee07e4eb97df3"]
+  ["tools/shell/shell.run.yaml", "0a3154bbcaf1a6cd8fb071505a3ffdb6cd38febce464736de9114587788e69cf"]
 ])

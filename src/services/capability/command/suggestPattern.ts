@@ -6,12 +6,13 @@ import type { SimpleCommand, Word } from "./SimpleCommand.ts"
 
 /**
  * The narrowest useful pattern that matches the command, which is none of the opaque ones. Undefined if there is none:
- * the answer can then count for this call alone.
+ * the answer can then count for this call alone. `confined`: whether a sandbox holds what such a command opens by its
+ * arguments; without one no word is left open, since `cat` and `grep` read any file.
  */
-export const suggestPattern = (command: SimpleCommand): CommandPattern | undefined => {
+export const suggestPattern = (command: SimpleCommand, confined: boolean): CommandPattern | undefined => {
   const words = significantWords(command)
   const assignments = command.assignments.filter(({ name, value }) => !isHarmlessAssignment(name, value))
-  const open = assignments.length > 0 ? undefined : countNamed(command.program, words)
+  const open = !confined || assignments.length > 0 ? undefined : countNamed(command.program, words)
   const exact = words.every(({ fixed }) => fixed) ? { named: words.length, open: false } : undefined
   for (const candidate of [open, exact]) {
     if (candidate === undefined) continue

@@ -287,7 +287,7 @@ describe("suggestPattern", () => {
     for (const program of programs) {
       for (const words of ["a", "a b c", "-x a", "--x=1 a"]) {
         for (const command of readCommand(`${program} ${words}`).commands) {
-          const rule = suggestPattern(command)
+          const rule = suggestPattern(command, true)
           assert.isFalse(rule?.open, `${program} ${words}`)
         }
       }
@@ -302,12 +302,12 @@ describe("suggestPattern", () => {
         "cargo install x,cargo publish x,go run x,go install x,go generate x,gh api x,gh pr merge 1,gh secret set a," +
         "docker run a,docker exec a b,docker push a,pip install a,kubectl get secrets,brew install a,terraform apply a," +
         "systemctl stop a,apt install a").split(",")
-    for (const command of commands) assert.isFalse(suggestPattern(only(command))?.open, command)
+    for (const command of commands) assert.isFalse(suggestPattern(only(command), true)?.open, command)
   })
 
   it("proposes the exact command beside variables, and nothing where it is not known", () => {
     const shown = (text: string) => {
-      const rule = suggestPattern(only(text))
+      const rule = suggestPattern(only(text), true)
       return rule === undefined ? undefined : showPattern(rule)
     }
     assert.strictEqual(shown("GIT_PAGER=x git log -3"), "GIT_PAGER=x git log -3")

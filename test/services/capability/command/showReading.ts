@@ -22,6 +22,6 @@ export const showReading = ({ commands, opaque }: CommandReading): string =>
 /** The rules that an answer for a longer time would make: `once` where there is none. */
 export const showRules = ({ commands, opaque }: CommandReading): string =>
   opaque.length > 0 ? "once" : commands.filter((command) => !isHarmless(command)).map((command) => {
-    const rule = suggestPattern(command)
+    const rule = suggestPattern(command, true)
     return rule === undefined ? "once" : showPattern(rule)
   }).join(", ")
