@@ -116,7 +116,7 @@ describe("the clone over MCP, before anybody trusts it", () => {
 
         for (const item_id of items) {
           const { code, error } = await execute(item_id, {}, { item_type: "tool" })
-          assert.include([refusals[logs], "ITEM_NOT_FOUND", "ITEM_UNREADABLE"], code, item_id)
+          assert.include([refusals[logs], "ITEM_NOT_FOUND", "ITEM_UNREADABLE", "PARAMETERS_INVALID"], code, item_id)
           assert.isNotEmpty(error?.remediation, item_id)
         }
         assert.strictEqual((await execute("owned")).code, refusals[logs])
@@ -238,7 +238,9 @@ describe("the clone embedded, before anybody trusts it", () => {
           }
         }).pipe(Effect.provide(kernel))
       )
-      for (const code of codes) assert.include([refusals[logs], "ITEM_NOT_FOUND", "ITEM_UNREADABLE"], code)
+      for (const code of codes) {
+        assert.include([refusals[logs], "ITEM_NOT_FOUND", "ITEM_UNREADABLE", "PARAMETERS_INVALID"], code)
+      }
       assert.strictEqual(codes[0], refusals[logs])
       const own = hits.filter(({ tier }) => tier === "project")
       assert.isNotEmpty(own)
@@ -254,6 +256,8 @@ describe("the clone that a person trusted by mistake", () => {
   const trusted = async () => {
     const made = clone("folder")
     const { hostile, world } = made
+    // With rules that cannot be read, nothing at all would run.
+    fs.rmSync(join(hostile.root, ".ai/config/permissions.yaml"))
     const { code, stderr } = await world.run(["trust", "project", "--yes", "--project", hostile.root])
     assert.strictEqual(code, 0, stderr)
     return made

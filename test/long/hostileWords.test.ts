@@ -103,6 +103,9 @@ describe("the words of a clone that nobody trusts", () => {
           await ask("execute", { item_id, parameters })
         }
       }
+      // Rules that cannot be read deny everything, and are not quoted.
+      await ask("execute", { item_id: "mine" })
+      fs.rmSync(join(root, ".ai/config/permissions.yaml"), { force: true })
       // The lock of the clone has no say over a tool of the person's.
       assert.strictEqual((await execute("mine")).status, "success")
       const answers = await Promise.all([

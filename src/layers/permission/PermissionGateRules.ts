@@ -75,14 +75,15 @@ export const verdictOf = (found: FoundRule, access: Access, confined = false): V
   }
 }
 
-const unusableRules = (action: Action, { file, unusable }: RuleSource) =>
+/** The text of a file that nobody accepted is not quoted: whoever wrote it would speak to the caller. */
+const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) =>
   new PermissionDenied({
     what: showAction(action),
     rule: "unusable-rules",
     reason: `the permission rules cannot be used, so nothing is allowed: ${file}, line ${unusable?.line ?? 1}: ${
-      safeLine(unusable?.issue ?? "", 300)
+      narrows ? "it does not have the form of rules" : safeLine(unusable?.issue ?? "", 300)
     }`,
-    hint: unusable?.hint ?? "kiwi permissions check"
+    hint: narrows ? "kiwi permissions check" : unusable?.hint ?? "kiwi permissions check"
   })
 
 const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }

@@ -83,8 +83,9 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
   const run = (input: PrimitiveInput) =>
     Effect.flatMap(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
-    Effect.flatMap(find(input), (builtin) =>
-      builtin.accesses === undefined
+    Effect.flatMap(Effect.orElseSucceed(find(input), () => undefined), (builtin) =>
+      // What is not there is refused when it would run.
+      builtin?.accesses === undefined
         ? Effect.succeed([])
         : Effect.mapError(builtin.accesses(input), (cause) =>
           new BuiltinFailed({
