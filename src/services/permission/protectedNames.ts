@@ -23,6 +23,11 @@ const names: ReadonlyMap<string, string> = new Map([
   [".claude.json", editor],
   [".cursor", editor],
   [".vscode", editor],
+  [".codex", editor],
+  [".gemini", editor],
+  [".qwen", editor],
+  ["opencode.json", editor],
+  [".husky", "git runs what is there"],
   [".envrc", "direnv runs it"],
   ...[
     ".bashrc",
