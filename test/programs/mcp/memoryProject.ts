@@ -167,6 +167,8 @@ export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen
   })
 
   const kernel = KernelMemory.layer({
+    // Tests of the wire call far more at once than a session does.
+    settings: { limitsConcurrency: { caller: 1_000 }, limitsRate: { caller: { tokens: 100_000, period: 60_000 } } },
     project: files,
     signatures: "checked",
     items: { "tools/acme/slow.yaml": slow },
