@@ -151,7 +151,7 @@ const defaultOfPath = (access: PathAccess): Verdict => {
   if (path.startsWith("/")) return deny("outside-the-project", `${safeLine(path)} is outside the project`)
   const guarded = guardedRead(path)
   if (guarded !== undefined) {
-    return deny("guarded-files", `${safeLine(path)} is opened only by a rule that names it: ${guarded}`)
+    return deny("guarded-files", `${safeLine(path)} is opened only by a rule that allows it: ${guarded}`)
   }
   if (capability === "fs.read") return allow("project-files")
   return { _tag: "Ask", rule: "project-changes", reason: "changes files of this project", offer: changesOffer }
