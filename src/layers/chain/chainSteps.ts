@@ -43,7 +43,7 @@ export const resolveChain = Effect.gen(function*() {
 export const acceptChildren = Effect.gen(function*() {
   const acceptance = yield* AcceptChildren.make
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
     const { refused: refusal, silent } = yield* acceptance(facts.chain)
     if (refusal !== undefined) return yield* blame(facts.chain, refusal.reason, refusal.link)
     const first = silent[0]

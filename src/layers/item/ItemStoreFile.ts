@@ -113,7 +113,7 @@ export const make = Effect.gen(function*() {
     })
   )
 
-  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
+  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntracedEager(function*(tier, type) {
     const further = tier === "system" || type === "directive"
       ? []
       : Array.from((yield* extractors.of(type, tier)).keys())

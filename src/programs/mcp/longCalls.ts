@@ -63,6 +63,8 @@ export const make = () => {
       }),
       Effect.forkIn(scope, { startImmediately: true })
     )
+    const early = fiber.pollUnsafe()
+    if (early !== undefined) return { answer: yield* early, output: "" }
     const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
     const done = yield* Effect.raceFirst(Fiber.await(fiber), late).pipe(
       Effect.onInterrupt(() => Fiber.interrupt(fiber))

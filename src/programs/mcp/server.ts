@@ -45,11 +45,11 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const registrations = Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer.McpServer
     const project = yield* CallProject.make(options.project)
+    const context = yield* Effect.context<Projects | Scope.Scope>()
     // Loaded by the first call: a session starts without the modules of the use cases.
     const edge = yield* Effect.cached(
       Effect.promise(() => import("./edge.ts")).pipe(
-        Effect.flatMap((Edge) => Edge.make(project, options, long)),
-        Effect.provideContext(yield* Effect.context<Projects | Scope.Scope>()),
+        Effect.flatMap((Edge) => Edge.make(project, options, long, context)),
         // Otherwise an interruption of the first caller would be cached.
         Effect.uninterruptible
       )

@@ -113,9 +113,11 @@ export const admit = (text: string): Admission => {
   return bad ?? { _tag: "Accepted", message: message as Message | ReadonlyArray<Message> }
 }
 
+export const isList = <A>(given: A | ReadonlyArray<A>): given is ReadonlyArray<A> => Array.isArray(given)
+
 /** The methods of a message or batch. */
 export const methodsOf = (message: Message | ReadonlyArray<Message>): ReadonlyArray<string> =>
-  [message].flat().flatMap(({ method }) => method ?? [])
+  isList(message) ? message.flatMap(methodsOf) : message.method === undefined ? [] : [message.method]
 
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })
