@@ -56,7 +56,7 @@ export const requireApproval = Effect.gen(function*() {
     return { config: whole.shownConfig ?? whole.config, plan: primitive.data, secrets: whole.secrets }
   })
 
-  return Effect.fnUntraced(function*(facts: Asked) {
+  return Effect.fnUntracedEager(function*(facts: Asked) {
     const { asks, call, chain, env, isolation, parameters, verified } = facts
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)

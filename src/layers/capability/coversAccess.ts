@@ -23,4 +23,4 @@ const loadPatterns = Effect.map(engine, ({ linearPattern }) => (pattern: string,
 export const coversAccess = (grants: GrantSet, access: Access): Effect.Effect<boolean> =>
   access._tag === "Tool" && hasPatterns(grants)
     ? Effect.map(loadPatterns, (matches) => covers(grants, access, matches))
-    : Effect.sync(() => covers(grants, access))
+    : Effect.succeed(covers(grants, access))

@@ -1,6 +1,6 @@
 // The chain of a call: which executors the tool runs on, and whether each parent runs such a child.
 import { Effect } from "effect"
-import type { ChainError } from "../../services/chain/ChainResolver.ts"
+import type { ChainError, ResolveError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
 import { codeOf } from "../../services/error/KiwiError.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
@@ -24,20 +24,18 @@ export const resolveChain = Effect.gen(function*() {
       reason.failedAt.configPath
     )
 
-  return Effect.fnUntraced(function*({ call, found }: Facts<"call" | "found">) {
-    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }, found).pipe(
-      Effect.catchTags({
-        ChainCycle: refusedChain,
-        ChainTooDeep: refusedChain,
-        ChainLinkMissing: refusedChain,
-        ChainMalformed: refusedChain,
-        ChainVersionMismatch: refusedChain,
-        ChainLinkBroken: refusedChain,
-        ItemInvalid: (error) => refused(error, error.item)
-      })
-    )
-    return { resolved, chain: resolved.chain }
-  })
+  const refuse = (error: ResolveError): Effect.Effect<never, ToolCallError> =>
+    "failedAt" in error
+      ? refusedChain(error)
+      : error._tag === "ItemInvalid"
+      ? refused(error, error.item)
+      : Effect.fail(error)
+
+  return ({ call, found }: Facts<"call" | "found">) =>
+    Effect.matchEffect(chains.resolve({ id: call.item, tier: call.tier }, found), {
+      onFailure: refuse,
+      onSuccess: (resolved) => Effect.succeed({ resolved, chain: resolved.chain })
+    })
 })
 
 export const acceptChildren = Effect.gen(function*() {

@@ -157,7 +157,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return undefined
   })
 
-  const findIn = Effect.fnUntraced(function*(listings: Listings, query: ItemQuery) {
+  const findIn = Effect.fnUntracedEager(function*(listings: Listings, query: ItemQuery) {
     const ref = Option.getOrUndefined(parseItemRef(query.id))
     if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
     const hits: Array<Entry> = []
@@ -247,7 +247,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   }).pipe(Effect.withSpan("ItemStore.problems"))
 
   return ItemStore.of({
-    find: (query) => findIn(current, query),
+    find: (query) => Effect.suspend(() => findIn(current, query)),
     atOnce: Effect.sync(() => {
       const listings = asOfNow(current)
       return { find: (query) => findIn(listings, query) }

@@ -22,7 +22,7 @@ export const chooseLockMode = Effect.gen(function*() {
 export const checkLock = Effect.gen(function*() {
   const lockfiles = yield* Lockfiles
 
-  return Effect.fnUntraced(
+  return Effect.fnUntracedEager(
     function*(facts: Facts<"call" | "chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
       const { call, chain, dependencies, env, lockMode, warnings } = facts
       if (lockMode === "off") return

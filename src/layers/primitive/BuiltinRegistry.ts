@@ -1,6 +1,6 @@
 // The `builtin` primitive: finds the handler that a config names, and runs it. It knows no domain with handlers: a
 // kernel's graph registers them.
-import { Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { Context, Effect, Exit, Layer, type Schema } from "effect"
 import { CallEvents } from "../../services/call/CallEvents.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { RunningCalls } from "../../services/call/RunningCalls.ts"
@@ -59,23 +59,19 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
     })
   )
 
-const Config = Schema.Struct({ handler: Schema.NonEmptyString })
-const decodeConfig = Schema.decodeUnknownResult(Config)
-
 export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inline" | "spill">) {
   const builtins = yield* Builtins
   const ask = askBuiltin(yield* Outputs, limits)
-  const named = (signed: Schema.JsonObject) => {
-    const config = decodeConfig(signed)
-    return { config, handler: Result.isSuccess(config) ? builtins.handlers.get(config.success.handler) : undefined }
-  }
-  const find = Effect.fnUntraced(function*(input: AccessInput) {
-    const { config, handler } = named(input.config)
+  const named = ({ handler: name }: Schema.JsonObject) =>
+    typeof name === "string" ? builtins.handlers.get(name) : undefined
+  const find = Effect.fnUntracedEager(function*(input: AccessInput) {
+    const handler = named(input.config)
     if (handler !== undefined) return handler
+    const { handler: name } = input.config
     return yield* new BuiltinFailed({
       tool: input.tool,
-      issue: Result.isSuccess(config)
-        ? `this kernel has no builtin "${config.success.handler}"`
+      issue: typeof name === "string" && name !== ""
+        ? `this kernel has no builtin "${name}"`
         : "its config names no handler",
       hint: `Builtins here: ${[...builtins.handlers.keys()].toSorted().join(", ")}`
     })
@@ -94,5 +90,5 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  return { run, find, accesses, needs: (config: Schema.JsonObject) => named(config).handler?.needs }
+  return { run, find, accesses, needs: (config: Schema.JsonObject) => named(config)?.needs }
 })

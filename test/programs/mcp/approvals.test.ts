@@ -195,7 +195,7 @@ describe("a session's client is asked in place", () => {
         assert.deepStrictEqual(labels, [
           ["ada 1", `{"path":"src/a.ts"}`],
           ["grace 1", `{"path":"src/b.ts"}`],
-        ["grace 1", `{"path":"src/b.ts"}`],
+          ["grace 1", `{"path":"src/b.ts"}`],
           ["ada 1", `{"path":"src/a.ts"}`]
         ])
       })
