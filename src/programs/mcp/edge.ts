@@ -239,7 +239,8 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     let about: string | undefined
     let shorten: ShortenNames | undefined
     const warnings: Array<CallWarning> = []
-    const callId = yield* newCallId
+    let callId = yield* newCallId
+    let isTold = false
     const perform = (waits: (time: Duration.Duration) => Effect.Effect<void>) =>
       Effect.gen(function*() {
         const first = yield* handlers[tool](args, { caller, callId })
@@ -251,8 +252,11 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
           const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
           yield* waits(callsAnswer)
           let { run } = first
-          // Repeated after an answer, as a call of its own.
-          const repeated = Effect.flatMap(newCallId, (id) => handlers[tool](args, { caller, callId: id }))
+          // Repeated after an answer, as a call of its own unless its client follows it by its id.
+          const repeated = Effect.gen(function*() {
+            if (!isTold) callId = yield* newCallId
+            return yield* handlers[tool](args, { caller, callId })
+          })
           const attempt = Effect.suspend(() => {
             const now = run
             run = Effect.flatMap(repeated, (again) => again.run)
@@ -279,10 +283,14 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       )
     const show = (outcome: Effect.Success<ReturnType<typeof perform>>) =>
       toCallToolResult(outcome, about, shorten).structuredContent as Schema.JsonObject
+    const tellId = () => {
+      isTold = true
+      return callId
+    }
     const outcome = tool === "execute"
       ? yield* Effect.map(
-        long.follow(scope, { caller, callId, run: perform, show }),
-        ({ answer, output }) => answer ?? { status: "running", data: { call_id: callId, output, note: howToFollow } }
+        long.follow(scope, { caller, run: perform, show, tellId }),
+        ({ answer, running }) => answer ?? { status: "running", data: { ...running, note: howToFollow } }
       )
       : yield* perform(() => Effect.void)
     return "error" in outcome && outcome.error._tag === "HumanRequired"
