@@ -10,7 +10,7 @@ import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { Builtin, BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
-import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
+import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitive.ts"
 import type { AccessInput, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
@@ -84,7 +84,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
       builtin?.accesses === undefined
         ? Effect.succeed([])
         : Effect.mapError(builtin.accesses(input), (cause) =>
-          new BuiltinFailed({
+          cause instanceof RequestRefused ? cause : new BuiltinFailed({
             tool: input.tool,
             issue: cause.message,
             hint: cause.remediation ?? loadCall("tool", input.tool),

@@ -37,18 +37,22 @@ export const projectToServe = Effect.fnUntraced(function*(dir: string | undefine
   )
 })
 
-const whyNobody = Effect.fnUntraced(function*(client: string | undefined) {
-  if (client === undefined) return undefined
+const whyNobody = Effect.fnUntraced(function*(client: string | undefined, user: string) {
+  if (client === undefined || client === user) return undefined
   const { unattendedClient } = yield* Effect.promise(() => import("../namedClient.ts"))
   return yield* unattendedClient(client)
 })
 
-/** Whether a client's answers count as a person's. Read at the start: later, the parent process may be gone. */
+/**
+ * Whether a client's answers count as a person's. Fails if nobody added a client with this name. Read at the start:
+ * later, the parent process may be gone.
+ */
 export const readPresence = Effect.fnUntraced(function*(transport: "stdio" | "http", client: string | undefined) {
-  const { env, started } = yield* Shell
+  const { env, started, user } = yield* Shell
   const lineage = yield* Effect.flatMap(Lineage, ({ read }) => read)
+  const nobody = yield* whyNobody(client, user)
   return {
-    nobody: whyNotAnswered({ env, lineage, transport, script: started.script }) ?? (yield* whyNobody(client)),
+    nobody: whyNotAnswered({ env, lineage, transport, script: started.script }) ?? nobody,
     agent: startedBy(lineage)
   }
 })

@@ -81,6 +81,10 @@ interface Seen {
   /** Applied to the answer before it is sent. */
   shorten: ShortenNames | undefined
   readonly warnings: Array<CallWarning>
+  /** Of the attempt that runs or ran last, in the audit too. */
+  callId: string
+  /** Whether its client follows the call by its id, which then stays. */
+  isTold: boolean
 }
 
 /** A call as its client asked for it. */
@@ -88,7 +92,6 @@ interface Asked {
   readonly tool: ToolName
   readonly args: unknown
   readonly caller: Caller
-  readonly callId: string
   readonly seen: Seen
 }
 
@@ -273,8 +276,12 @@ export const make = Effect.fnUntraced(function*(
     seen.shorten = yield* shortenNames(tool === "execute")
     const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
     yield* waits(callsAnswer)
-    // Repeated after an answer, as a call of its own.
-    const repeated = Effect.flatMap(newCallId, (callId) => Effect.fromResult(handlers[tool](args, { caller, callId })))
+    // Repeated after an answer, as a call of its own unless its client follows it by its id.
+    const renew = Effect.suspend(() => seen.isTold ? Effect.succeed(seen.callId) : newCallId)
+    const repeated = Effect.flatMap(renew, (callId) => {
+      seen.callId = callId
+      return Effect.fromResult(handlers[tool](args, { caller, callId }))
+    })
     let next = run
     const attempt = Effect.suspend(() => {
       const now = next
@@ -285,8 +292,8 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const answerTo = Effect.fnUntraced(function*(asked: Asked, gate: HumanGate["Service"], waits: Waits) {
-    const { args, callId, caller, seen, tool } = asked
-    const { warnings } = seen
+    const { args, caller, seen, tool } = asked
+    const { callId, warnings } = seen
     const { project: path, run } = yield* Effect.fromResult(handlers[tool](args, { caller, callId }))
     seen.about = path
     const key = yield* project.resolve(path)
@@ -316,15 +323,24 @@ export const make = Effect.fnUntraced(function*(
 
   const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
     const caller = yield* callerOf
-    const callId = yield* newCallId
     const { gate, question } = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
-    const seen: Seen = { about: undefined, shorten: undefined, warnings: [] }
-    const asked: Asked = { tool, args, caller, callId, seen }
+    const seen: Seen = {
+      about: undefined,
+      shorten: undefined,
+      warnings: [],
+      callId: yield* newCallId,
+      isTold: false
+    }
+    const asked: Asked = { tool, args, caller, seen }
+    const tellId = () => {
+      seen.isTold = true
+      return seen.callId
+    }
     const show = (outcome: Outcome) => toCallToolResult(outcome, seen).structuredContent as Schema.JsonObject
     const outcome = tool === "execute"
       ? yield* Effect.map(
-        long.follow(scope, { caller, callId, run: (waits) => outcomeOf(asked, gate, waits), show }),
-        ({ answer, output }) => answer ?? { status: "running", data: { call_id: callId, output, note: howToFollow } }
+        long.follow(scope, { caller, run: (waits) => outcomeOf(asked, gate, waits), show, tellId }),
+        ({ answer, running }) => answer ?? { status: "running", data: { ...running, note: howToFollow } }
       )
       : yield* outcomeOf(asked, gate, () => Effect.void)
     return "error" in outcome && outcome.error._tag === "HumanRequired"

@@ -91,6 +91,10 @@ export const examples: Examples = {
     when: "A client is to have a name with a space",
     produce: command(["client", "add", "my laptop"])
   },
+  ClientNotAdded: {
+    when: "A server is started for a client that nobody added",
+    produce: command(["serve", "--client", "laptop"])
+  },
   ClientUnknown: { when: "A client is removed that nobody added", produce: command(["client", "remove", "laptop"]) },
   CopyRefused: {
     when: "One of Kiwi's own tools is to be copied",

@@ -59,7 +59,13 @@ const callWith = (
   })
 
 /** A session whose client answers each question by the next of `answers`. */
-const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> = [], args: object = edit) =>
+const inSession = (
+  server: Server,
+  answers: Array<Answer>,
+  asked: Array<string> = [],
+  args: object = edit,
+  reads = "0 seconds"
+) =>
   Effect.provideService(
     callWith(server, { clientCapabilities: forms }, args),
     McpSchema.McpServerClient,
@@ -67,10 +73,13 @@ const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> 
       clientId: 0,
       getClient: Effect.succeed({
         elicit: (params: unknown) =>
-          Effect.sync(() => {
-            asked.push(questionText(params))
-            return answers.shift() ?? { action: "cancel" }
-          })
+          Effect.andThen(
+            Effect.sleep(reads as Duration.Input),
+            Effect.sync(() => {
+              asked.push(questionText(params))
+              return answers.shift() ?? { action: "cancel" }
+            })
+          )
       })
     } as never)
   )
@@ -78,6 +87,7 @@ const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> 
 const structured = (result: unknown) =>
   (result as McpSchema.CallToolResult).structuredContent as {
     readonly status: string
+    readonly data?: { readonly call_id: string }
     readonly approval_id?: string
     readonly error?: { readonly code: string; readonly remediation: string }
   }
@@ -110,6 +120,24 @@ describe("a session's client is asked in place", () => {
         assert.strictEqual(codeOf(yield* inSession(server, [{ action: "cancel" }])), "APPROVAL_PENDING")
         assert.strictEqual(asking.ran, 1)
       }))
+  }
+
+  for (const [what, reads, takes] of [["runs", 0, 60], ["is read", 60, 60]] as const) {
+    test(
+      `and a call that ${what} for long has the id that the audit has for it`,
+      ({ asking, audit }, server) =>
+        Effect.gen(function*() {
+          asking.takes = `${takes} seconds`
+          const fiber = yield* Effect.forkChild(inSession(server, [accept("once")], [], edit, `${reads} seconds`))
+          yield* TestClock.adjust("59 seconds")
+          const { data, status } = structured(yield* Fiber.join(fiber))
+          assert.strictEqual(status, "running")
+          yield* TestClock.adjust("2 minutes")
+          const results = (yield* audit).filter((entry) => entry.kind === "result")
+          assert.deepStrictEqual(results.map(({ outcome }) => outcome), ["asked", "success"])
+          assert.strictEqual(results[1]?.call, data?.call_id)
+        })
+    )
   }
 
   for (

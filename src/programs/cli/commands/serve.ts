@@ -47,7 +47,9 @@ export const serveCommand = Command.make("serve", {
   ),
   client: Flag.String("client").pipe(
     Flag.withMetavar("NAME"),
-    Flag.withDescription("The name of this server's client in your rules. Default: your user"),
+    Flag.withDescription(
+      "The name of this server's client in your rules, one that you added with kiwi client add. Default: your user"
+    ),
     Flag.optional
   )
 }, ({ allowHost, client, host, http, noAuth, port }) =>
