@@ -115,7 +115,7 @@ const spend = Effect.gen(function*() {
   const own = { thread: name!, directive: "d" }
   const parent = yield* tokens.mint({ ...own, grants: { allow: [], deny: [] }, budget: { turns: 1_000_000 } })
   const claims = yield* tokens.verify(parent, own)
-  yield* forEver(Effect.fnUntraced(function*(count) {
+  return yield* forEver(Effect.fnUntraced(function*(count) {
     yield* tokens.spend(claims, { turns: 1 })
     yield* note("spent", claims.jti, count + 1)
     const child = yield* tokens.attenuate(parent, own, { ...own, request: { allow: [], deny: [] } })
