@@ -67,7 +67,7 @@ export const signers = {
 } as const satisfies Readonly<Record<string, SignedBy>>
 export type SignerName = keyof typeof signers
 
-/** "fs.write(src/a)", "net.http(host:443)", "secret.use(X)", "process.exec(git push)", "opaque(eval x)" */
+/** "fs.write(src/a)", "net.http(host:443)", "secret.use(X)", "process.exec(git push)", "opaque(eval x)", "partly(git $x)" */
 export const accessOf = (text: string): Access => {
   const [, name = "", inner = ""] = /^([a-z.]+)\((.*)\)$/su.exec(text) ?? []
   switch (name) {
@@ -81,6 +81,17 @@ export const accessOf = (text: string): Access => {
       return { _tag: "Command", capability: name, words: inner.split(" "), text: inner }
     case "opaque":
       return { _tag: "Command", capability: "process.exec", words: undefined, text: inner, opaque: "it is opaque" }
+    case "partly": {
+      const partly = inner.split(" ").map((word) => word.startsWith("$") ? undefined : word)
+      return {
+        _tag: "Command",
+        capability: "process.exec",
+        words: undefined,
+        text: inner,
+        opaque: "it is opaque",
+        partly
+      }
+    }
     case "fs.read":
     case "fs.write":
     case "fs.delete":

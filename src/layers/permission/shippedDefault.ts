@@ -142,8 +142,11 @@ const allowing = (access: Access): string => {
     : `If it may: kiwi permissions allow ${shellWord(rule)}`
 }
 
-/** The whole project is one folder: a person is asked once whether its files may be changed. */
-const changesOffer = "allow: fs.write(**)"
+/** The whole project is one folder: a person is asked once whether its files may be changed, and once about deleting. */
+const changes = {
+  "fs.write": { reason: "changes files of this project", offer: "allow: fs.write(**)" },
+  "fs.delete": { reason: "deletes files of this project", offer: "allow: fs.delete(**)" }
+} as const
 
 const defaultOfPath = (access: PathAccess): Verdict => {
   const { capability, path } = access
@@ -154,7 +157,7 @@ const defaultOfPath = (access: PathAccess): Verdict => {
     return deny("guarded-files", `${safeLine(path)} is opened only by a rule that allows it: ${guarded}`)
   }
   if (capability === "fs.read") return allow("project-files")
-  return { _tag: "Ask", rule: "project-changes", reason: "changes files of this project", offer: changesOffer }
+  return { _tag: "Ask", rule: "project-changes", ...changes[capability] }
 }
 
 /**

@@ -71,12 +71,15 @@ const whyOpaque = (command: SimpleCommand): string | undefined => {
   return variable === undefined ? undefined : `it sets ${variable.name}`
 }
 
-const opaque = (text: string, reason: string): CommandAccess => ({
+const opaque = (text: string, reason: string, partly?: SimpleCommand): CommandAccess => ({
   _tag: "Command",
   capability: "process.exec",
   words: undefined,
   text,
-  opaque: reason
+  opaque: reason,
+  ...(partly === undefined
+    ? {}
+    : { partly: [partly.program, ...partly.words.map(({ fixed, text: word }) => fixed ? word : undefined)] })
 })
 
 const within = (start: string, path: string): string => path.startsWith("/") ? path : joined(start, path)
@@ -95,7 +98,7 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     : whyOpaque(command)
   const own: CommandAccess = reason === undefined
     ? { _tag: "Command", capability: "process.exec", words: [program, ...words.map((word) => word.text)], text }
-    : opaque(text, reason)
+    : opaque(text, reason, command)
   const files = yield* Effect.forEach(openedFiles(command), ({ direction, path }) =>
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
@@ -115,7 +118,7 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason), ...files]))
+      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason, partly), ...files]))
   return [...known, ...rest].flat()
 })
 

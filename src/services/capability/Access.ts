@@ -26,6 +26,8 @@ export interface CommandAccess {
   readonly text: string
   /** Why the words are not known: "it has a command substitution". */
   readonly opaque?: string
+  /** If it is opaque: the program and arguments as far as they can be read. Only rules that restrict look at it. */
+  readonly partly?: ReadonlyArray<string | undefined>
 }
 
 /** A server. */
