@@ -16,11 +16,12 @@ import type { Outputs } from "../../services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { ToolUnstartable } from "../../services/primitive/Primitive.ts"
 import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
-import type { Settings } from "../../services/settings/Settings.ts"
+import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { change, type FileServices, joined, locate } from "../filesystem/places.ts"
 import { runCaptured } from "./capturedChild.ts"
+import { openedByCommand } from "./openedByCommand.ts"
 import { makeFindProgram } from "./programFile.ts"
 
 const longest = 65_536
@@ -103,10 +104,17 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  return { own, files: files.flat(), harmless: reason === undefined && isHarmless(command) }
+  const opens = reason === undefined
+    ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
+    : undefined
+  return {
+    own: opens === undefined ? own : { ...own, opens },
+    files: files.flat(),
+    harmless: reason === undefined && isHarmless(command)
+  }
 })
 
-const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
+const accesses = Effect.fnUntraced(function*({ command, cwd }: Command, tool: string) {
   const start = yield* startFolder(cwd)
   // A list is judged as what a shell would start for it: what it starts by its arguments counts too.
   const line = typeof command === "string" ? command : command.map(shellWord).join(" ")
@@ -119,7 +127,11 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
       : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason, partly), ...files]))
-  return [...known, ...rest].flat()
+  const { isolationTools } = yield* (yield* Settings).current
+  const all = [...known, ...rest].flat()
+  return isolationTools.has(tool)
+    ? all.map((access): Access => access._tag === "Command" ? { ...access, unconfined: true } : access)
+    : all
 })
 
 const findProgram = makeFindProgram()
@@ -162,7 +174,7 @@ const run = Effect.fnUntraced(function*(input: PrimitiveInput) {
 
 const tool: Builtin<FileServices | ChildProcesses | Outputs | Settings> = {
   run,
-  accesses: (input) => Effect.flatMap(decodeParameters(Command, input), accesses),
+  accesses: (input) => Effect.flatMap(decodeParameters(Command, input), (given) => accesses(given, input.tool)),
   needs: { level: "sandboxed", by: "engine" }
 }
 

@@ -21,7 +21,9 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
     }
     case "Command": {
       const command = asCommand(access)
-      const pattern = command === undefined ? undefined : suggestPattern(command, confined)
+      const pattern = command === undefined
+        ? undefined
+        : suggestPattern(command, confined && access.unconfined !== true)
       return pattern === undefined ? undefined : `process.exec(${showPattern(pattern)})`
     }
     case "Host": {

@@ -103,12 +103,23 @@ const matchesPath = (
     folded.every((name, index) => name === prefix[index])
 }
 
+/** Whether something below the folder may match. */
+const mayBeBelow = (pattern: PathPattern, { path }: PathAccess, root: string): boolean => {
+  const folded = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path).map(foldName)
+  return literalPrefix(pattern).slice(0, folded.length).every((name, index) => name === folded[index])
+}
+
 const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: RuleQuery): Match => {
   const allows = outcome === "allow"
   const found = (is: boolean | undefined): Match => is === true ? "yes" : "no"
   switch (access._tag) {
     case "Path":
-      return found(scopes?.Path?.some((pattern) => matchesPath(pattern, access, root, allows)))
+      return scopes?.Path?.some((pattern) => matchesPath(pattern, access, root, allows)) === true
+        ? "yes"
+        : !allows && access.below === true &&
+            scopes?.Path?.some((pattern) => mayBeBelow(pattern, access, root)) === true
+        ? "perhaps"
+        : "no"
     case "Host":
       return found(scopes?.Host?.some((pattern) => matchesHost(pattern, access.host, access.port, !allows)))
     case "Secret":
