@@ -133,6 +133,13 @@ const fetch = Effect.fnUntraced(
 
 const tool: Builtin<Outbound | Outputs | Settings> = {
   run: fetch,
+  preview: (input) =>
+    Effect.map(planned(input), ({ body, headers, method, url }) =>
+      [
+        `${method} ${url.href}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        ...(body === undefined ? [] : ["", new TextDecoder().decode(body)])
+      ].join("\n")),
   accesses: (input) => Effect.map(planned(input), ({ url }) => [accessOf(url.hostname, portOf(url))]),
   needs: { level: "sandboxed", by: "outbound" }
 }
