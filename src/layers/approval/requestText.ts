@@ -3,9 +3,10 @@
 import type { Schema } from "effect"
 import { Redacted } from "effect"
 import { unusualIn } from "../../services/approval/unusual.ts"
-import { redactParameters } from "../../services/audit/redaction.ts"
+import { redactParameters, redactText } from "../../services/audit/redaction.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { showAccess } from "../../services/capability/Access.ts"
+import { exactText } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { isJsonArray, isJsonObject } from "../../services/schema/json.ts"
@@ -44,9 +45,8 @@ const showCaller = ({ client, label, session, surface }: Caller): string =>
   `${line(client)} by ${surface}${label === undefined ? "" : `, which calls itself ${JSON.stringify(line(label))}`}` +
   `, session ${line(session)}`
 
-/** JSON, whole if somebody can read it. */
-const show = (value: Schema.Json): { readonly text: string; readonly isWhole: boolean } => {
-  const text = JSON.stringify(value, null, 2)
+/** Whole if somebody can read it. */
+const showText = (text: string): { readonly text: string; readonly isWhole: boolean } => {
   if (text.length <= readable) return { text, isWhole: true }
   return {
     isWhole: false,
@@ -58,8 +58,14 @@ const show = (value: Schema.Json): { readonly text: string; readonly isWhole: bo
   }
 }
 
+const show = (value: Schema.Json) => showText(JSON.stringify(value, null, 2))
+
+/** Foreign lines, each with a mark before it. */
+const marked = (text: string): string => text.split("\n").map((one) => `  | ${exactText(one)}`).join("\n")
+
 /**
- * `about`: lines that say what it is. `parameters` are redacted here. `plan`: what would run, with secrets named.
+ * `about`: lines that say what it is. `parameters` are redacted here. `plan`: what would run, with secrets named. `preview`: the same in the
+ * tool's own words, if it has some.
  */
 export const requestText = (request: {
   readonly caller: Caller
@@ -67,12 +73,16 @@ export const requestText = (request: {
   readonly asks: ReadonlyArray<Ask>
   readonly parameters: Schema.Json
   readonly plan?: Schema.Json | undefined
+  readonly preview?: string | undefined
   readonly secrets: Secrets
 }): RequestText => {
   const given = redactParameters(request.parameters, request.secrets)
   const parameters = show(given)
   const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
-  const plan = request.plan === undefined ? undefined : show(redactParameters(request.plan, secrets))
+  const preview = request.preview === undefined ? undefined : showText(redactText(request.preview, secrets))
+  const plan = request.plan === undefined || preview !== undefined
+    ? undefined
+    : show(redactParameters(request.plan, secrets))
   const details = [
     ...request.about.map(([name, text]) => `${name}: ${line(text)}`),
     `Caller: ${showCaller(request.caller)}`,
@@ -84,10 +94,14 @@ export const requestText = (request: {
     ),
     ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`)),
     ...section("Parameters", [indented(parameters.text)]),
-    ...section("Would run", plan === undefined ? [] : [indented(plan.text)])
+    ...section("Would run", plan === undefined ? [] : [indented(plan.text)]),
+    ...section("Would do", preview === undefined ? [] : [marked(preview.text)])
   ].join("\n")
   return {
     details,
-    unreadable: [...(parameters.isWhole ? [] : ["parameters"]), ...(plan?.isWhole === false ? ["plan"] : [])]
+    unreadable: [
+      ...(parameters.isWhole ? [] : ["parameters"]),
+      ...((preview ?? plan)?.isWhole === false ? ["plan"] : [])
+    ]
   }
 }

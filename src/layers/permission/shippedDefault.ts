@@ -27,6 +27,8 @@ export type Verdict =
     readonly rule: string
     readonly reason: string
     readonly hint: string
+    /** The rule that would allow it: "fs.read(/etc/hosts)". */
+    readonly allow?: string | undefined
     readonly about?: Pick<PermissionDenied, "chain" | "failedAt">
   }
 
@@ -36,6 +38,7 @@ export const refused = (action: Action, verdict: Extract<Verdict, { readonly _ta
     rule: verdict.rule,
     reason: verdict.reason,
     hint: verdict.hint,
+    ...(verdict.allow === undefined ? {} : { allow: verdict.allow }),
     ...verdict.about
   })
 
@@ -135,12 +138,10 @@ const defaultOfSecret = ({ chain, name, verified }: ActionOf<"UseSecret">): Verd
   }
 }
 
-const allowing = (access: Access): string => {
-  const rule = ruleFor(access)
-  return rule === undefined
+const allowing = (rule: string | undefined): string =>
+  rule === undefined
     ? "No rule can name this. Use a plainer name"
     : `If it may: kiwi permissions allow ${shellWord(rule)}`
-}
 
 /** The whole project is one folder: a person is asked once whether its files may be changed, and once about deleting. */
 const changes = {
@@ -150,7 +151,14 @@ const changes = {
 
 const defaultOfPath = (access: PathAccess): Verdict => {
   const { capability, path } = access
-  const deny = (rule: string, reason: string): Verdict => ({ _tag: "Deny", rule, reason, hint: allowing(access) })
+  const own = ruleFor(access)
+  const deny = (rule: string, reason: string): Verdict => ({
+    _tag: "Deny",
+    rule,
+    reason,
+    hint: allowing(own),
+    allow: own
+  })
   if (path.startsWith("/")) return deny("outside-the-project", `${safeLine(path)} is outside the project`)
   const guarded = guardedRead(path)
   if (guarded !== undefined) {

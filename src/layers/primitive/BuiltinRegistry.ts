@@ -7,7 +7,7 @@ import { RunningCalls } from "../../services/call/RunningCalls.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
-import type { Builtin, BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
+import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitive.ts"
@@ -40,7 +40,7 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        const { accesses, needs, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
+        const { accesses, needs, preview, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
           ? { run: builtin }
           : builtin
         handlers.set(name, {
@@ -50,6 +50,9 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
             return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
           },
           ...(needs === undefined ? {} : { needs }),
+          ...(preview === undefined
+            ? {}
+            : { preview: (input: PreviewInput) => Effect.provideContext(preview(input), context) }),
           ...(accesses === undefined
             ? {}
             : { accesses: (input: AccessInput) => Effect.provideContext(accesses(input), context) })
@@ -90,5 +93,9 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  return { run, find, accesses, needs: (config: Schema.JsonObject) => named(config)?.needs }
+  const preview = (input: PreviewInput): Effect.Effect<string | undefined> =>
+    Effect.flatMap(find(input), (found) => found.preview?.(input) ?? Effect.undefined).pipe(
+      Effect.orElseSucceed(() => undefined)
+    )
+  return { run, find, accesses, preview, needs: (config: Schema.JsonObject) => named(config)?.needs }
 })

@@ -175,6 +175,16 @@ const run = Effect.fnUntraced(function*(input: PrimitiveInput) {
 const tool: Builtin<FileServices | ChildProcesses | Outputs | Settings> = {
   run,
   accesses: (input) => Effect.flatMap(decodeParameters(Command, input), (given) => accesses(given, input.tool)),
+  preview: (input) =>
+    Effect.flatMap(
+      decodeParameters(Command, input),
+      ({ command, cwd }) =>
+        Effect.map(startFolder(cwd), (start = "a folder of Kiwi's own") =>
+          [
+            `in ${start === "." ? "the project's folder" : start}:`,
+            typeof command === "string" ? command : command.map(shellWord).join(" ")
+          ].join("\n"))
+    ),
   needs: { level: "sandboxed", by: "engine" }
 }
 

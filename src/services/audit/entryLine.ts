@@ -32,7 +32,13 @@ const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
         ...(record.rule === undefined ? {} : { rule: redactText(record.rule, secrets) }),
         ...(record.error === undefined
           ? {}
-          : { error: { code: record.error.code, message: redactText(record.error.message, secrets) } })
+          : {
+            error: {
+              code: record.error.code,
+              message: redactText(record.error.message, secrets),
+              ...(record.error.allow === undefined ? {} : { allow: redactText(record.error.allow, secrets) })
+            }
+          })
       }
     case "read":
       return {

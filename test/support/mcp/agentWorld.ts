@@ -1,6 +1,6 @@
 // An agent's session with the real server over a real project: the MCP edge, the kernel on disk, its gate, limits, loop
 // guard, approvals and audit. Programs run unconfined in the project's folder, at every level of isolation.
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Scope } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
@@ -116,12 +116,14 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
   }
 
   const asked: Array<string> = []
+  const scope = yield* Effect.scope
   const server = yield* Effect.provideContext(
     Effect.flatMap(CallProject.make(project), (own) =>
       Edge.make(
         own,
         { client: options.client ?? "agent", presence: { nobody: undefined, agent: undefined } },
-        LongCalls.make()
+        LongCalls.make(),
+        Context.add(services, Scope.Scope, scope)
       )),
     services
   )

@@ -151,6 +151,13 @@ const tool: Builtin<Outbound | Outputs | Settings> = {
       planned(input),
       ({ url }) => Effect.as(refusePrivate(input, url), [accessOf(url.hostname, portOf(url))])
     ),
+  preview: (input) =>
+    Effect.map(planned(input), ({ body, headers, method, url }) =>
+      [
+        `${method} ${url.href}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        ...(body === undefined ? [] : ["", new TextDecoder().decode(body)])
+      ].join("\n")),
   needs: { level: "sandboxed", by: "outbound" }
 }
 
