@@ -8,10 +8,12 @@ import { ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
+import { makeFindListed } from "../permission/profile/callerProfile.ts"
 import * as AcceptChildren from "./acceptChildren.ts"
 
 export const resolveChain = Effect.gen(function*() {
   const chains = yield* ChainResolver
+  const findListed = yield* makeFindListed
   const trust = yield* ProjectTrust
 
   /** The details of an invalid file quote it, so they are left out in a restricted project. */
@@ -25,7 +27,10 @@ export const resolveChain = Effect.gen(function*() {
     )
 
   return Effect.fnUntraced(function*({ call, found }: Facts<"call" | "found">) {
-    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }, found).pipe(
+    const { caller, item: id, tier } = call
+    // Before anything of it is read: an error may quote the item.
+    const listed = caller.profile === undefined ? found : yield* findListed(caller, { id, tier, type: "tool" })
+    const resolved = yield* chains.resolve({ id, tier }, listed).pipe(
       Effect.catchTags({
         ChainCycle: refusedChain,
         ChainTooDeep: refusedChain,

@@ -22,9 +22,9 @@ import {
 } from "./ruleSources.ts"
 
 /** In milliseconds: how long what the project's trust says is believed. */
-const trustedFor = 1_000
+export const trustedFor = 1_000
 
-const wrong: Record<Exclude<Unread, "absent">, string> = {
+export const wrong: Record<Exclude<Unread, "absent">, string> = {
   "not-a-file": "it is not a regular file that only you can write",
   "too-large": "it is too large",
   unreadable: "it cannot be read"
@@ -40,7 +40,7 @@ interface Known {
 }
 
 /** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
-const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
+export const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
   known === undefined || now === undefined
     ? known === now
     : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()

@@ -13,6 +13,7 @@ import { whyUnattended } from "../../services/call/Clients.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
@@ -38,6 +39,7 @@ import {
 } from "./arguments.ts"
 import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
+import type { ExposedTarget } from "./exposed.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
 import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
@@ -193,10 +195,21 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
     }))
 }
 
+/** The protocol admits only JSON. */
+const objectOf = (args: unknown): Schema.JsonObject => isJsonObject(args as Schema.Json) ? args as Schema.JsonObject : {}
+
+/** A tool that is called by its own name. Its own schema checks the arguments. */
+const exposed = ({ id, tier }: ExposedTarget): Handler => (args, { callId, caller }) =>
+  Effect.succeed({
+    project: undefined,
+    run: execute({ id, type: "tool", tier, parameters: objectOf(args), dryRun: false, callId }, caller)
+  })
+
 export interface EdgeOptions {
   /** This client's name in policy. */
   readonly client: string
   readonly presence: HumanGateElicit.Presence
+  readonly profile?: string | undefined
 }
 
 export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions, long: LongCalls) {
@@ -223,6 +236,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       surface: "mcp",
       client: (Option.isSome(request) ? clientOf(request.value)?.name : undefined) ?? options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
+      ...(options.profile === undefined ? {} : { profile: options.profile }),
       session: session === undefined ? process : sessionName(session)
     })
   })
@@ -233,7 +247,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
     )
 
-  const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
+  const callAs = Effect.fnUntraced(function*(tool: ToolName, handle: Handler, args: unknown) {
     const caller = yield* callerOf
     const gate = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
     let about: string | undefined
@@ -242,7 +256,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     const callId = yield* newCallId
     const perform = (waits: (time: Duration.Duration) => Effect.Effect<void>) =>
       Effect.gen(function*() {
-        const first = yield* handlers[tool](args, { caller, callId })
+        const first = yield* handle(args, { caller, callId })
         about = first.project
         const key = yield* project.resolve(first.project)
         if (key === project.own) about = undefined
@@ -252,7 +266,7 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
           yield* waits(callsAnswer)
           let { run } = first
           // Repeated after an answer, as a call of its own.
-          const repeated = Effect.flatMap(newCallId, (id) => handlers[tool](args, { caller, callId: id }))
+          const repeated = Effect.flatMap(newCallId, (id) => handle(args, { caller, callId: id }))
           const attempt = Effect.suspend(() => {
             const now = run
             run = Effect.flatMap(repeated, (again) => again.run)
@@ -289,6 +303,9 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
       ? gate.question() ?? toCallToolResult(outcome, about, shorten)
       : toCallToolResult(outcome, about, shorten)
   })
+  const call = (tool: ToolName, args: unknown) => callAs(tool, handlers[tool], args)
+  const callExposed = (target: ExposedTarget, args: unknown) => callAs("execute", exposed(target), args)
+
   /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf
@@ -332,5 +349,5 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     return yield* Effect.flatMap(callerOf, (caller) => projects.use(key)(Resources.readOutput(uri, caller)))
   }, (read, uri) => answerRead(uri, read))
 
-  return { call, follow, readItem, readOutput }
+  return { call, callExposed, follow, readItem, readOutput }
 })
