@@ -172,7 +172,10 @@ export const makeKiwiOver = <E>(
   const methods: Omit<Kiwi, "lockfile" | "close" | typeof Symbol.asyncDispose> = {
     run: (tool, parameters = {}, options = {}) => {
       const { onEvent, ...rest } = options
-      const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { ...rest, client, profile, session: id }))
+      const effect = Effect.flatMap(
+        opened,
+        (id) => runTool(tool, parameters, { ...rest, client, profile, session: id })
+      )
       return run(
         onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent)),
         options

@@ -48,7 +48,13 @@ const off = Effect.fnUntraced(function*({ profile }: Caller) {
     ...controls
       .filter((c) => c.state !== "accepted")
       .map((c) => `${c.path} is ${c.state} and not used until it is accepted. ${agentRemedy("kiwi trust project")}`),
-    ...(unnamed === 0 ? [] : [`${unnamed} ${profile === undefined ? "of the project's files" : "files"} are not items. ${agentRemedy("kiwi doctor")}`]),
+    ...(unnamed === 0
+      ? []
+      : [
+        `${unnamed} ${profile === undefined ? "of the project's files" : "files"} are not items. ${
+          agentRemedy("kiwi doctor")
+        }`
+      ]),
     ...problems.slice(0, 10).map((p) => p.message),
     ...(problems.length > 10
       ? [`… and ${problems.length - 10} more files that are not items. ${agentRemedy("kiwi doctor")}`]

@@ -89,7 +89,10 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
       filters: { type: query.type, tier: query.tier },
       shown: ({ id, state, tier, type }: Loaded) => [{ type, id, tier, state }]
     },
-    Effect.map(findListed(caller, query), (found) => ({ ...found, action: { _tag: "Load", item: found.location } as const })),
+    Effect.map(
+      findListed(caller, query),
+      (found) => ({ ...found, action: { _tag: "Load", item: found.location } as const })
+    ),
     (found) => read(found, caller)
   )
 })

@@ -1,7 +1,7 @@
 // Signing, for every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect, Result } from "effect"
-import { findListed, notInProfile } from "../layers/permission/profile/callerProfile.ts"
 import { planUnfinishedLocks } from "../layers/lockfile/uses/changeLocks.ts"
+import { findListed, notInProfile } from "../layers/permission/profile/callerProfile.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { ErrorObject } from "../services/error/KiwiError.ts"

@@ -196,7 +196,8 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
 }
 
 /** The protocol admits only JSON. */
-const objectOf = (args: unknown): Schema.JsonObject => isJsonObject(args as Schema.Json) ? args as Schema.JsonObject : {}
+const objectOf = (args: unknown): Schema.JsonObject =>
+  isJsonObject(args as Schema.Json) ? args as Schema.JsonObject : {}
 
 /** A tool that is called by its own name. Its own schema checks the arguments. */
 const exposed = ({ id, tier }: ExposedTarget): Handler => (args, { callId, caller }) =>

@@ -32,7 +32,10 @@ export const readItem = Effect.fnUntraced(function*(uri: string, caller: Caller)
       ]
     },
     isType(type)
-      ? Effect.map(findListed(caller, { id, type }), ({ location }) => ({ action: { _tag: "Load", item: location } as const }))
+      ? Effect.map(
+        findListed(caller, { id, type }),
+        ({ location }) => ({ action: { _tag: "Load", item: location } as const })
+      )
       : Effect.fail(new ItemIdInvalid({ id: uri })),
     Effect.fnUntraced(function*({ action: { item: location } }) {
       const trust = yield* (yield* ProjectTrust).state

@@ -57,7 +57,10 @@ export const make = Effect.gen(function*() {
     ) {
       return known.profiles
     }
-    const texts = [...yield* readUser(user), ...projectFile === undefined ? [] : yield* readProjectProfiles(trust, read)]
+    const texts = [
+      ...yield* readUser(user),
+      ...projectFile === undefined ? [] : yield* readProjectProfiles(trust, read)
+    ]
     known = { profiles: profilesOf(texts), user, project: ofProject, at }
     return known.profiles
   }))

@@ -29,12 +29,15 @@ const unusable = (profile: string, reason: string) =>
   })
 
 /** The caller's profile; undefined if it has none. Without one that can be used, everything is refused. */
-export const makeProfileOf = Effect.map(Profiles, ({ current }) =>
-  Effect.fnUntraced(function*({ profile: name }: Caller) {
-    if (name === undefined) return undefined
-    const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
-    return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
-  }))
+export const makeProfileOf = Effect.map(
+  Profiles,
+  ({ current }) =>
+    Effect.fnUntraced(function*({ profile: name }: Caller) {
+      if (name === undefined) return undefined
+      const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
+      return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
+    })
+)
 
 /** The highest item that the profile lists: one that it does not list hides none that it does. */
 const listedOf = (profile: Profile, { hides, location }: FoundItem, tier: ItemQuery["tier"]): FoundItem | undefined => {

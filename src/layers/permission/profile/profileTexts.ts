@@ -1,8 +1,8 @@
 // Reads texts of profiles: shared by both backends of Profiles.
 import { Effect, Result } from "effect"
-import { ProfilesInvalid } from "../../../services/permission/profile/Profiles.ts"
 import type { Profile, ProfileText } from "../../../services/permission/profile/Profile.ts"
 import { parseProfileFile, type WrittenProfile } from "../../../services/permission/profile/profileFile.ts"
+import { ProfilesInvalid } from "../../../services/permission/profile/Profiles.ts"
 import type { RuleContext } from "../../../services/permission/rule/Rule.ts"
 import { RuleIndex } from "../../../services/permission/rule/RuleIndex.ts"
 import type { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import { safeLine } from "../../../services/error/safeText.ts"
-import { listProfiles, showProfile, type ShownProfile } from "../../profiles.ts"
+import { listProfiles, type ShownProfile, showProfile } from "../../profiles.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
@@ -55,7 +55,9 @@ const profileText = (shown: ShownProfile, paint: Paint): string => {
     ...section("Rules", [
       ...rules.map(({ place, rule }) => `${safeLine(rule, 400)}  ${paint.dim(place)}`),
       ...(ignored === 0 ? [] : [
-        `${plural(ignored, "rule")} that would allow something: nobody has accepted the file as it is, kiwi trust project`
+        `${
+          plural(ignored, "rule")
+        } that would allow something: nobody has accepted the file as it is, kiwi trust project`
       ])
     ]),
     ...section(`Items (${items.length})`, [

@@ -25,9 +25,8 @@ const longestPattern = 256
 
 /** Also of a union with a map: what is wrong inside of the map is then still named. */
 const where = <A>(pattern: RegExp, message: string) =>
-  Schema.makeFilter((given: A) =>
-    typeof given !== "string" || (given.length <= longestPattern && pattern.test(given))
-  ).annotate({ message })
+  Schema.makeFilter((given: A) => typeof given !== "string" || (given.length <= longestPattern && pattern.test(given)))
+    .annotate({ message })
 
 const anItem = "must be an id or category/id, in which * is any characters"
 const aTool = "must be the id of one tool, or category/id"

@@ -33,7 +33,17 @@ const item = (name: string, more: Partial<ItemLocation> = {}): ItemLocation => {
   const id = name.slice(slash + 1)
   if (!isItemId(id)) throw new Error(id)
   const category = slash < 0 ? "" : name.slice(0, slash)
-  return { type: "tool", tier: "project", id, category, path: `${name}.py`, file: name, root: "", kind: "file", ...more }
+  return {
+    type: "tool",
+    tier: "project",
+    id,
+    category,
+    path: `${name}.py`,
+    file: name,
+    root: "",
+    kind: "file",
+    ...more
+  }
 }
 
 const github = { source: { name: "github", digest: "d" } }
@@ -81,7 +91,7 @@ describe("isListed", () => {
   it.effect("each further text can only leave something out", () =>
     Effect.gen(function*() {
       const texts = cases.flatMap(([one]) => one)
-      const items = cases.flatMap(([, listed, others]) => [...listed, ...others])
+      const items = cases.flatMap(([, listed, others]) => listed.concat(others))
       for (const first of texts) {
         for (const second of texts) {
           const both = yield* profileOf([first, second])
