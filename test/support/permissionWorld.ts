@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import * as PermissionGateRules from "../../src/layers/permission/PermissionGateRules.ts"
 import * as PermissionRulesMemory from "../../src/layers/permission/PermissionRulesMemory.ts"
+import * as ProfilesMemory from "../../src/layers/permission/profile/ProfilesMemory.ts"
 import * as RememberedRulesMemory from "../../src/layers/permission/RememberedRulesMemory.ts"
 import { projectRulesPath } from "../../src/layers/permission/ruleSources.ts"
 import * as ChildProcessesMemory from "../../src/layers/process/ChildProcessesMemory.ts"
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly project?: string | undefined
   /** Default: true. */
   readonly trusted?: boolean | undefined
+  /** The user's `profiles.yaml`. */
+  readonly profiles?: string | undefined
   readonly remembered?: ReadonlyArray<RememberedRule> | undefined
   readonly sandboxed?: boolean | undefined
 }
@@ -39,6 +42,7 @@ export const layerGate = (options: WorldOptions) => {
   return PermissionGateRules.layer.pipe(
     Layer.provide(Layer.mergeAll(
       PermissionRulesMemory.layerWith(options.user),
+      ProfilesMemory.layerWith(options.profiles),
       RememberedRulesMemory.layerWith(options.remembered ?? []),
       ChildProcessesMemory.layerWith(
         new Map(),

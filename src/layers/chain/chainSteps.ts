@@ -3,15 +3,19 @@ import { Effect } from "effect"
 import type { ChainError, ResolveError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
 import { codeOf } from "../../services/error/KiwiError.ts"
+import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { ToolCall } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
+import { makeFindListed } from "../permission/profile/callerProfile.ts"
 import * as AcceptChildren from "./acceptChildren.ts"
 
 export const resolveChain = Effect.gen(function*() {
   const chains = yield* ChainResolver
+  const findListed = yield* makeFindListed
   const trust = yield* ProjectTrust
 
   /** The details of an invalid file quote it, so they are left out in a restricted project. */
@@ -31,11 +35,20 @@ export const resolveChain = Effect.gen(function*() {
       ? refused(error, error.item)
       : Effect.fail(error)
 
-  return ({ call, found }: Facts<"call" | "found">) =>
-    Effect.matchEffect(chains.resolve({ id: call.item, tier: call.tier }, found), {
+  const resolve = ({ item: id, tier }: ToolCall, found: FoundItem | undefined) =>
+    Effect.matchEffect(chains.resolve({ id, tier }, found), {
       onFailure: refuse,
       onSuccess: (resolved) => Effect.succeed({ resolved, chain: resolved.chain })
     })
+
+  return ({ call, found }: Facts<"call" | "found">) =>
+    call.caller.profile === undefined
+      ? resolve(call, found)
+      // Before anything of it is read: an error may quote the item.
+      : Effect.flatMap(
+        findListed(call.caller, { id: call.item, tier: call.tier, type: "tool" }),
+        (listed) => resolve(call, listed)
+      )
 })
 
 export const acceptChildren = Effect.gen(function*() {

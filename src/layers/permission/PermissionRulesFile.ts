@@ -21,9 +21,9 @@ import {
 } from "./ruleSources.ts"
 
 /** In milliseconds: how long what the project's trust says is believed. */
-const trustedFor = 1_000
+export const trustedFor = 1_000
 
-const nowhere = { issue: "it is a link that leads nowhere", hint: "Make it a file that you can read, or remove it" }
+export const nowhere = { issue: "it is a link that leads nowhere", hint: "Make it a file that you can read, or remove it" }
 
 /** What was read, and the files' states before. */
 interface Known {
@@ -35,7 +35,7 @@ interface Known {
 }
 
 /** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
-const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
+export const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
   known === undefined || now === undefined
     ? known === now
     : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()

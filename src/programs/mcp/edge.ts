@@ -12,6 +12,7 @@ import { whyUnattended } from "../../services/call/Clients.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
@@ -37,6 +38,7 @@ import {
 } from "./arguments.ts"
 import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
+import type { ExposedTarget } from "./exposed.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
 import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
@@ -90,6 +92,7 @@ interface Seen {
 /** A call as its client asked for it. */
 interface Asked {
   readonly tool: ToolName
+  readonly handle: Handler
   readonly args: unknown
   readonly caller: Caller
   readonly seen: Seen
@@ -222,10 +225,22 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
     }))
 }
 
+/** The protocol admits only JSON. */
+const objectOf = (args: unknown): Schema.JsonObject =>
+  isJsonObject(args as Schema.Json) ? args as Schema.JsonObject : {}
+
+/** A tool that is called by its own name. Its own schema checks the arguments. */
+const exposed = ({ id, tier }: ExposedTarget): Handler => (args, { callId, caller }) =>
+  Result.succeed({
+    project: undefined,
+    run: execute({ id, type: "tool", tier, parameters: objectOf(args), dryRun: false, callId }, caller)
+  })
+
 export interface EdgeOptions {
   /** This client's name in policy. */
   readonly client: string
   readonly presence: HumanGateElicit.Presence
+  readonly profile?: string | undefined
 }
 
 /** `server`: the services of the server itself. Those of the request that makes the edge are none of later calls'. */
@@ -260,6 +275,7 @@ export const make = Effect.fnUntraced(function*(
       surface: "mcp",
       client: (request === undefined ? undefined : clientOf(request)?.name) ?? options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
+      ...(options.profile === undefined ? {} : { profile: options.profile }),
       session: session === undefined ? process : sessionName(session)
     })
   })
@@ -272,7 +288,7 @@ export const make = Effect.fnUntraced(function*(
     )
 
   /** Runs a call in its project, again after a person's answer. `waits` is told how long its client waits. */
-  const runApproved = Effect.fnUntraced(function*({ args, caller, seen, tool }: Asked, run: Run, waits: Waits) {
+  const runApproved = Effect.fnUntraced(function*({ args, caller, handle, seen, tool }: Asked, run: Run, waits: Waits) {
     seen.shorten = yield* shortenNames(tool === "execute")
     const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
     yield* waits(callsAnswer)
@@ -280,7 +296,7 @@ export const make = Effect.fnUntraced(function*(
     const renew = Effect.suspend(() => seen.isTold ? Effect.succeed(seen.callId) : newCallId)
     const repeated = Effect.flatMap(renew, (callId) => {
       seen.callId = callId
-      return Effect.fromResult(handlers[tool](args, { caller, callId }))
+      return Effect.fromResult(handle(args, { caller, callId }))
     })
     let next = run
     const attempt = Effect.suspend(() => {
@@ -292,9 +308,9 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const answerTo = Effect.fnUntraced(function*(asked: Asked, gate: HumanGate["Service"], waits: Waits) {
-    const { args, caller, seen, tool } = asked
+    const { args, caller, handle, seen, tool } = asked
     const { callId, warnings } = seen
-    const { project: path, run } = yield* Effect.fromResult(handlers[tool](args, { caller, callId }))
+    const { project: path, run } = yield* Effect.fromResult(handle(args, { caller, callId }))
     seen.about = path
     const key = yield* project.resolve(path)
     if (key === project.own) seen.about = undefined
@@ -321,7 +337,7 @@ export const make = Effect.fnUntraced(function*(
     )
   }
 
-  const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
+  const callAs = Effect.fnUntraced(function*(tool: ToolName, handle: Handler, args: unknown) {
     const caller = yield* callerOf
     const { gate, question } = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
     const seen: Seen = {
@@ -331,7 +347,7 @@ export const make = Effect.fnUntraced(function*(
       callId: yield* newCallId,
       isTold: false
     }
-    const asked: Asked = { tool, args, caller, seen }
+    const asked: Asked = { tool, handle, args, caller, seen }
     const tellId = () => {
       seen.isTold = true
       return seen.callId
@@ -347,6 +363,8 @@ export const make = Effect.fnUntraced(function*(
       ? question() ?? toCallToolResult(outcome, seen)
       : toCallToolResult(outcome, seen)
   })
+  const call = (tool: ToolName, args: unknown) => callAs(tool, handlers[tool], args)
+  const callExposed = (target: ExposedTarget, args: unknown) => callAs("execute", exposed(target), args)
 
   /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
@@ -391,5 +409,5 @@ export const make = Effect.fnUntraced(function*(
     return yield* Effect.flatMap(callerOf, (caller) => projects.use(key)(Resources.readOutput(uri, caller)))
   }, (read, uri) => answerRead(uri, read))
 
-  return { call, follow, readItem, readOutput }
+  return { call, callExposed, follow, readItem, readOutput }
 })

@@ -11,6 +11,7 @@ export const AuditCaller = Schema.Struct({
   surface: Schema.String,
   client: Schema.String,
   label: Schema.optionalKey(Schema.String),
+  profile: Schema.optionalKey(Schema.String),
   session: Schema.String
 })
 
