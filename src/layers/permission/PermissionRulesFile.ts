@@ -23,7 +23,10 @@ import {
 /** In milliseconds: how long what the project's trust says is believed. */
 export const trustedFor = 1_000
 
-export const nowhere = { issue: "it is a link that leads nowhere", hint: "Make it a file that you can read, or remove it" }
+export const nowhere = {
+  issue: "it is a link that leads nowhere",
+  hint: "Make it a file that you can read, or remove it"
+}
 
 /** What was read, and the files' states before. */
 interface Known {
