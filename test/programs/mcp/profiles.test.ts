@@ -91,7 +91,8 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a server with a profile in
         "kiwi://knowledge/notes",
         // For the calls of every profile.
         "kiwi://tool/call/call.result",
-        "kiwi://tool/call/call.stop"
+        "kiwi://tool/call/call.stop",
+        "kiwi://tool/core/output_read"
       ])
       assert.deepStrictEqual((yield* client.listPrompts()).prompts, [])
       yield* client.readResource({ uri: "kiwi://knowledge/notes" })

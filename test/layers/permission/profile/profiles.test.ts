@@ -155,6 +155,8 @@ describe("an item that the profile does not list", () => {
   it.effect("a search finds one among hundreds that match better", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* search({ query: "argv", limit: 3 }, web)).map(({ id }) => id as string), ["last"])
+      const { profile: _, ...plain } = web
+      assert.lengthOf(yield* search({ query: "argv", limit: 500 }, plain), 100)
     }).pipe(Effect.provide(kernel({
       profiles: "profiles: {web: {items: [last]}}",
       project: {
@@ -345,8 +347,14 @@ describe("a text that would widen", () => {
 
   it.effect("a profile that cannot be used leaves help, and nothing else", () =>
     Effect.gen(function*() {
-      for (const attempt of [search({ query: "add" }, web), load({ id: "add" }, web), run("add"), run("call.result")]) {
-        const said = yield* told(attempt as Effect.Effect<unknown, KiwiError>)
+      const attempts: ReadonlyArray<Effect.Effect<unknown, KiwiError, ProjectServices>> = [
+        search({ query: "add" }, web),
+        load({ id: "add" }, web),
+        run("add"),
+        run("call.result")
+      ]
+      for (const attempt of attempts) {
+        const said = yield* told(attempt)
         assert.match(said.message, /the profile web cannot be used: no file has it any more/)
       }
     }).pipe(Effect.provide(kernel({}))))
