@@ -1,11 +1,13 @@
 // Attacks on profiles: every way to an item that a profile does not list, and every text that would widen one.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import type { Schema } from "effect"
 import * as KernelMemory from "../../../../src/layers/KernelMemory.ts"
 import type { ProjectServices } from "../../../../src/layers/projectGraph.ts"
+import * as HumanGateNone from "../../../../src/layers/trust/humanGate/HumanGateNone.ts"
 import { execute } from "../../../../src/programs/execute.ts"
 import { help } from "../../../../src/programs/help.ts"
+import { makeKiwiOver } from "../../../../src/programs/Kiwi.ts"
 import { load, loadInto } from "../../../../src/programs/load.ts"
 import * as Resources from "../../../../src/programs/mcp/resources.ts"
 import { search } from "../../../../src/programs/search.ts"
@@ -202,6 +204,20 @@ describe("an item that the profile does not list", () => {
       assert.deepInclude(yield* load({ id: "hidden" }, plain), { state: "ok" })
     }).pipe(Effect.provide(kernel({ profiles: onlyAdd }))))
 })
+
+it.effect("a program that embeds Kiwi with a profile runs only what it has", () =>
+  Effect.gen(function*() {
+    const layer = Layer.provideMerge(HumanGateNone.layer, kernel({ profiles: onlyAdd }))
+    const kiwi = makeKiwiOver(layer, "program", "web")
+    yield* Effect.addFinalizer(() => Effect.promise(kiwi.close))
+    const ran = yield* Effect.promise(() => kiwi.run("add", { text: "x" }))
+    assert.strictEqual(ran.status, "success")
+    for (const attempt of [() => kiwi.run("hidden"), () => kiwi.follow("plan"), () => kiwi.load({ id: "hidden" })]) {
+      const refused = yield* Effect.flip(Effect.tryPromise({ try: attempt, catch: (error) => error }))
+      assert.propertyVal(refused, "_tag", "PermissionDenied")
+    }
+    assert.deepStrictEqual(yield* Effect.promise(() => kiwi.search({ query: "hidden" })), [])
+  }).pipe(Effect.scoped))
 
 describe("two tiers", () => {
   const copies = { "tools/deploy.yaml": hidden }
