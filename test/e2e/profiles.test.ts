@@ -15,6 +15,10 @@ const profiles = `profiles:
   wide:
     rules:
       - deny: add
+  asking:
+    expose: [add]
+    rules:
+      - ask: add
 `
 
 const dataOf = (result: unknown) => (result as { readonly structuredContent: Json }).structuredContent
@@ -63,7 +67,7 @@ it("a server is refused at its start if there is no such profile, and says which
   for (const name of ["mth", "../../etc/passwd", "constructor", "__proto__"]) {
     const { code, stderr } = await world.run(["serve", "--project", project, "--profile", name])
     assert.strictEqual(code, 1, stderr)
-    assert.include(stderr, "there are: math, wide")
+    assert.include(stderr, "there are: math, wide, asking")
   }
   const { stderr } = await world.run(["serve", "--project", project, "--profile", "mth"])
   assert.include(stderr, `Did you mean "math"? kiwi profile show math`)
@@ -75,7 +79,8 @@ it("profile list and show say what there is, and doctor what is not listed", asy
   const listed = await world.json(["profile", "list", "--project", project])
   assert.deepStrictEqual(listed.value.profiles, [
     { name: "math", description: "for the calculating agent", places: ["user:config/profiles.yaml:2"] },
-    { name: "wide", places: ["user:config/profiles.yaml:6"] }
+    { name: "wide", places: ["user:config/profiles.yaml:6"] },
+    { name: "asking", places: ["user:config/profiles.yaml:9"] }
   ])
   const { value } = await world.json(["profile", "show", "math", "--project", project])
   assert.deepStrictEqual(value.exposed.map(({ name }: Json) => name), ["add"])
@@ -102,6 +107,28 @@ it("rules of a profile hold, and the audit names the profile and the rule", asyn
   assert.isAtLeast(last.length, 1, JSON.stringify(entries.slice(-4)))
   assert.isTrue(entries.some(({ caller, kind }) => kind === "request" && caller.profile === "wide"))
   assert.strictEqual((await world.run(["audit", "verify", "--project", project])).code, 0)
+})
+
+describe.each(["legacy", "auto"] as const)("a person is asked about an exposed tool (%s)", (era) => {
+  it("and their answer runs it once", async () => {
+    const asks = (answer: string) =>
+      world.connect({
+        project,
+        era,
+        serve: ["--profile", "asking", "--client", `${answer}-${era}`],
+        person: () => ({ action: "accept", content: { agree: answer } })
+      })
+    const once = await asks("once")
+    const ran = dataOf(await once.client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
+    assert.strictEqual(ran["status"], "success", JSON.stringify(ran))
+    assert.lengthOf(once.asked, 1)
+    assert.include(once.asked.join(), "with the profile asking")
+    await close(once)
+    const no = await asks("no")
+    const refused = dataOf(await no.client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
+    assert.deepInclude(refused["error"], { code: "APPROVAL_REJECTED" })
+    await close(no)
+  })
 })
 
 it("a file that an agent writes in the project only narrows, and no tool can write it", async () => {

@@ -41,9 +41,9 @@ const indented = (text: string): string => text.split("\n").map((one) => `  ${on
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : ["", `${title}:`, ...lines]
 
-const showCaller = ({ client, label, session, surface }: Caller): string =>
+const showCaller = ({ client, label, profile, session, surface }: Caller): string =>
   `${line(client)} by ${surface}${label === undefined ? "" : `, which calls itself ${JSON.stringify(line(label))}`}` +
-  `, session ${line(session)}`
+  `${profile === undefined ? "" : `, with the profile ${line(profile)}`}, session ${line(session)}`
 
 /** Whole if somebody can read it. */
 const showText = (text: string): { readonly text: string; readonly isWhole: boolean } => {

@@ -91,7 +91,8 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a server with a profile in
         "kiwi://knowledge/notes",
         // For the calls of every profile.
         "kiwi://tool/call/call.result",
-        "kiwi://tool/call/call.stop"
+        "kiwi://tool/call/call.stop",
+        "kiwi://tool/core/output_read"
       ])
       assert.deepStrictEqual((yield* client.listPrompts()).prompts, [])
       yield* client.readResource({ uri: "kiwi://knowledge/notes" })
@@ -193,6 +194,28 @@ describe("an exposed tool", () => {
       })
     }).pipe(Effect.scoped))
 })
+
+it.effect("Kiwi's own tools that only read are listed as read-only", () =>
+  Effect.gen(function*() {
+    const reading = [
+      "filesystem.list",
+      "filesystem.read",
+      "filesystem.search",
+      "filesystem.stat",
+      "git.diff",
+      "git.log"
+    ]
+    const expose = [...reading, "filesystem.write", "shell.run"]
+    const { listed } = yield* connect({ profiles: `profiles: {web: {expose: [${expose.join(", ")}]}}` })
+    const hints = (yield* listed).map(({ annotations, name }) => [name, annotations?.readOnlyHint])
+    for (const [name, hint] of hints) {
+      assert.strictEqual(hint, reading.includes(String(name).replace("_", ".")), `${name}`)
+    }
+    assert.includeMembers(
+      hints.map(([name]) => name),
+      ["filesystem_read", "filesystem_write"]
+    )
+  }).pipe(Effect.scoped))
 
 it.effect("a server without a profile opens no project, and lists the five", () =>
   Effect.gen(function*() {

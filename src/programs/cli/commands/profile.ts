@@ -89,5 +89,6 @@ export const profileShowCommand = Command.make("show", {
 
 export const profileGroup = Command.make("profile").pipe(
   Command.withDescription("What a client sees and may run that is served with kiwi serve --profile NAME."),
-  Command.withShortDescription("Named sets of items, rules and tools for a client")
+  Command.withShortDescription("Named sets of items, rules and tools for a client"),
+  Command.withExamples([{ command: "kiwi profile list" }, { command: "kiwi profile show review" }])
 )

@@ -93,8 +93,8 @@ export interface Profile {
 /** What of an item's location a profile is about. `tier`: undefined is no tier that a profile can name. */
 export type Listable = Pick<ItemLocation, "type" | "id" | "category" | "source"> & { readonly tier?: Tier | undefined }
 
-/** Tools for following a caller's own calls: without them a long call would have no result. */
-const ofEveryProfile = new Set(["call.result", "call.stop"])
+/** Tools for the results of a caller's own calls: without them a long call or output would be lost. */
+const ofEveryProfile = new Set(["call.result", "call.stop", "output_read"])
 
 const fits = <A>(wanted: A | ReadonlyArray<A> | undefined, given: A | undefined): boolean =>
   wanted === undefined || (given !== undefined && [wanted].flat().includes(given))

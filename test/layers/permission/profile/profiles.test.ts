@@ -1,11 +1,13 @@
 // Attacks on profiles: every way to an item that a profile does not list, and every text that would widen one.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import type { Schema } from "effect"
 import * as KernelMemory from "../../../../src/layers/KernelMemory.ts"
 import type { ProjectServices } from "../../../../src/layers/projectGraph.ts"
+import * as HumanGateNone from "../../../../src/layers/trust/humanGate/HumanGateNone.ts"
 import { execute } from "../../../../src/programs/execute.ts"
 import { help } from "../../../../src/programs/help.ts"
+import { makeKiwiOver } from "../../../../src/programs/Kiwi.ts"
 import { load, loadInto } from "../../../../src/programs/load.ts"
 import * as Resources from "../../../../src/programs/mcp/resources.ts"
 import { search } from "../../../../src/programs/search.ts"
@@ -155,6 +157,8 @@ describe("an item that the profile does not list", () => {
   it.effect("a search finds one among hundreds that match better", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* search({ query: "argv", limit: 3 }, web)).map(({ id }) => id as string), ["last"])
+      const { profile: _, ...plain } = web
+      assert.lengthOf(yield* search({ query: "argv", limit: 500 }, plain), 100)
     }).pipe(Effect.provide(kernel({
       profiles: "profiles: {web: {items: [last]}}",
       project: {
@@ -200,6 +204,20 @@ describe("an item that the profile does not list", () => {
       assert.deepInclude(yield* load({ id: "hidden" }, plain), { state: "ok" })
     }).pipe(Effect.provide(kernel({ profiles: onlyAdd }))))
 })
+
+it.effect("a program that embeds Kiwi with a profile runs only what it has", () =>
+  Effect.gen(function*() {
+    const layer = Layer.provideMerge(HumanGateNone.layer, kernel({ profiles: onlyAdd }))
+    const kiwi = makeKiwiOver(layer, "program", "web")
+    yield* Effect.addFinalizer(() => Effect.promise(kiwi.close))
+    const ran = yield* Effect.promise(() => kiwi.run("add", { text: "x" }))
+    assert.strictEqual(ran.status, "success")
+    for (const attempt of [() => kiwi.run("hidden"), () => kiwi.follow("plan"), () => kiwi.load({ id: "hidden" })]) {
+      const refused = yield* Effect.flip(Effect.tryPromise({ try: attempt, catch: (error) => error }))
+      assert.propertyVal(refused, "_tag", "PermissionDenied")
+    }
+    assert.deepStrictEqual(yield* Effect.promise(() => kiwi.search({ query: "hidden" })), [])
+  }).pipe(Effect.scoped))
 
 describe("two tiers", () => {
   const copies = { "tools/deploy.yaml": hidden }
@@ -345,13 +363,14 @@ describe("a text that would widen", () => {
 
   it.effect("a profile that cannot be used leaves help, and nothing else", () =>
     Effect.gen(function*() {
-      const attempts = [
-        told(search({ query: "add" }, web)),
-        told(load({ id: "add" }, web)),
-        told(run("add")),
-        told(run("call.result"))
+      const attempts: ReadonlyArray<Effect.Effect<unknown, KiwiError, ProjectServices>> = [
+        search({ query: "add" }, web),
+        load({ id: "add" }, web),
+        run("add"),
+        run("call.result")
       ]
-      for (const said of yield* Effect.all(attempts)) {
+      for (const attempt of attempts) {
+        const said = yield* told(attempt)
         assert.match(said.message, /the profile web cannot be used: no file has it any more/)
       }
     }).pipe(Effect.provide(kernel({}))))
