@@ -196,6 +196,8 @@ export const status = Effect.gen(function*() {
 
 export interface RequestStatus extends InboxRequest {
   readonly details: string
+  /** Of the question, while it waits: an answer over HTTP names it. */
+  readonly digest?: string
 }
 
 /** One request, or those of a session, newest first. */
@@ -204,5 +206,12 @@ export const requestStatus = Effect.fnUntraced(function*(id: string) {
   const all = yield* store.list
   const found = all.filter((one) => one.id === id || one.caller.session === id)
   if (found.length === 0) return yield* new ApprovalNotFound({ id })
-  return found.toReversed().map((one): RequestStatus => Object.assign(shown(one), { details: one.details }))
+  return yield* Effect.forEach(
+    found.toReversed(),
+    (one): Effect.Effect<RequestStatus> =>
+      Effect.match(store.propose(one.id), {
+        onFailure: () => ({ ...shown(one), details: one.details }),
+        onSuccess: ({ question: { digest } }) => ({ ...shown(one), details: one.details, digest })
+      })
+  )
 })

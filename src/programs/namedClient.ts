@@ -3,7 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import * as ClientsFile from "../layers/call/ClientsFile.ts"
 import * as SafeFilesNode from "../layers/files/SafeFilesNode.ts"
 import * as ProcessLockSqlite from "../layers/workspace/ProcessLockSqlite.ts"
-import { Clients, whyUnattended } from "../services/call/Clients.ts"
+import { Clients, whyApprover, whyUnattended } from "../services/call/Clients.ts"
 import { safeLine } from "../services/error/safeText.ts"
 
 /** A server is started for a client that nobody added: a caller cannot take the name that rules are for. */
@@ -21,5 +21,6 @@ export const unattendedClient = Effect.fnUntraced(function*(name: string) {
   const clients = yield* Clients
   const client = yield* clients.named(name)
   if (client === undefined) return yield* new ClientNotAdded({ name })
+  if (client.approver) return whyApprover(name)
   return client.unattended ? whyUnattended(name) : undefined
 }, Effect.provide(ClientsFile.layer.pipe(Layer.provide(ProcessLockSqlite.layer), Layer.provide(SafeFilesNode.layer))))

@@ -47,6 +47,8 @@ export const serveHttp = Effect.fn("serveHttp")(
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)
     const { endSession, gate, notices, registrations } = yield* Server.make(options)
+    const { makeAnswer } = yield* Effect.promise(() => import("./approvalRoute.ts"))
+    const answer = yield* makeAnswer(options.project)
     const outbound = yield* Outbound
     const scope = yield* Effect.scope
     const listening = (url: string) =>
@@ -68,7 +70,7 @@ export const serveHttp = Effect.fn("serveHttp")(
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
-      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices, endSession },
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices, endSession, answer },
       { host: options.host, port: options.port, allowedHosts: options.allowedHosts, token, listening }
     )
     return yield* Layer.launch(server)

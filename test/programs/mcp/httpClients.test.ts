@@ -56,7 +56,7 @@ it.live("calls are made in the name of the token, in sessions that no other toke
       }).pipe(Effect.provideContext(services), Effect.provideService(Outbound, watched))
     )
     const port = yield* Deferred.await(listening)
-    const [laptop, nightly] = yield* Effect.all([add("laptop"), add("nightly", true)]).pipe(
+    const [laptop, nightly] = yield* Effect.all([add("laptop"), add("nightly", "unattended")]).pipe(
       Effect.map((tokens) => tokens.map(Redacted.value)),
       Effect.provideContext(services)
     )
