@@ -15,6 +15,7 @@ import {
 } from "../../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
@@ -45,10 +46,13 @@ const newId = Effect.sync(() => Array.from({ length: 10 }, () => letters[randomI
 const byOf = ({ agent, by, seen }: HumanAct): string =>
   `${seen ?? by}${agent === undefined || seen?.includes(agent) === true ? "" : ` (${agent})`}`
 
+/** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
+const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
-  return rule === undefined ? {} : { denial: `deny: ${rule}` }
+  return isKeepable(rule) ? { denial: `deny: ${rule}` } : {}
 }
 
 export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBackend) {
@@ -127,10 +131,10 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
         caller,
         what,
         asks: asks.map(({ access, offer, reason, rule }) => ({
-          access: showAccess(access),
+          access: redactUrls(showAccess(access)),
           rule,
           reason,
-          ...(offer === undefined ? {} : { offer }),
+          ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
         })),
         details,

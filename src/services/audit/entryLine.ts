@@ -4,6 +4,7 @@ import type { Redacted, Schema } from "effect"
 import { isJsonArray } from "../schema/json.ts"
 import type { AuditExpired, AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText, redactWords } from "./redaction.ts"
+import { redactUrls } from "./urlSecrets.ts"
 
 /** Bytes of a line, newline included. */
 export const maxLine = 65_536
@@ -27,12 +28,12 @@ const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
     case "request":
       return { ...record, parameters: redactParameters(record.parameters, secrets) }
     case "result":
-      return secrets.length === 0 ? record : {
+      return {
         ...record,
-        ...(record.rule === undefined ? {} : { rule: redactText(record.rule, secrets) }),
-        ...(record.error === undefined
-          ? {}
-          : { error: { code: record.error.code, message: redactText(record.error.message, secrets) } })
+        ...(record.rule === undefined ? {} : { rule: redactUrls(redactText(record.rule, secrets)) }),
+        ...(record.error === undefined ? {} : {
+          error: { code: record.error.code, message: redactUrls(redactText(record.error.message, secrets)) }
+        })
       }
     case "read":
       return {
@@ -41,7 +42,7 @@ const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
         ...(record.filters === undefined ? {} : { filters: redactParameters(record.filters, secrets) })
       }
     case "act":
-      return { ...record, title: redactText(record.title, secrets) }
+      return { ...record, title: redactUrls(redactText(record.title, secrets)) }
   }
 }
 
