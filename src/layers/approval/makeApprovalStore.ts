@@ -24,6 +24,7 @@ import {
 } from "../../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
@@ -56,10 +57,13 @@ const newId = Effect.sync(() => Array.from({ length: 10 }, () => letters[randomI
 const byOf = ({ agent, by, seen }: HumanAct): string =>
   `${seen ?? by}${agent === undefined || seen?.includes(agent) === true ? "" : ` (${agent})`}`
 
+/** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
+const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
-  return rule === undefined ? {} : { denial: `deny: ${rule}` }
+  return isKeepable(rule) ? { denial: `deny: ${rule}` } : {}
 }
 
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
@@ -148,10 +152,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         asks: asks.map(({ access, offer, reason, rule }) => ({
-          access: showAccess(access),
+          access: redactUrls(showAccess(access)),
           rule,
           reason,
-          ...(offer === undefined ? {} : { offer }),
+          ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
         })),
         details,

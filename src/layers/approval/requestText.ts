@@ -3,7 +3,8 @@
 import type { Schema } from "effect"
 import { Redacted } from "effect"
 import { unusualIn } from "../../services/approval/unusual.ts"
-import { redactParameters, redactText } from "../../services/audit/redaction.ts"
+import { mark, redactParameters, redactText } from "../../services/audit/redaction.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { exactText } from "../../services/error/exactText.ts"
@@ -24,7 +25,7 @@ const endsShown = 1_000
 
 /** The texts that were redacted by the name of their parameter: a plan has them without the name. */
 const hiddenIn = (value: Schema.Json, shown: Schema.Json): Secrets => {
-  if (typeof value === "string") return shown === value ? [] : [Redacted.make(value)]
+  if (typeof value === "string") return shown === mark ? [Redacted.make(value)] : []
   if (isJsonArray(value)) {
     return value.flatMap((one, at) => hiddenIn(one, isJsonArray(shown) ? shown[at] ?? null : null))
   }
@@ -79,7 +80,7 @@ export const requestText = (request: {
   const given = redactParameters(request.parameters, request.secrets)
   const parameters = show(given)
   const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
-  const preview = request.preview === undefined ? undefined : showText(redactText(request.preview, secrets))
+  const preview = request.preview === undefined ? undefined : showText(redactUrls(redactText(request.preview, secrets)))
   const plan = request.plan === undefined || preview !== undefined
     ? undefined
     : show(redactParameters(request.plan, secrets))
@@ -89,7 +90,7 @@ export const requestText = (request: {
     ...section(
       "What it would touch",
       request.asks.map(({ access, reason, rule }) =>
-        `- ${line(showAccess(access))}: ${line(reason)} (rule: ${line(rule)})`
+        `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
     ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`)),
