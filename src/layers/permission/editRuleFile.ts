@@ -16,27 +16,28 @@ export const rulesOf = (file: string, before: Uint8Array | undefined, context: R
     Effect.mapError(parseRuleFile(before, context), ({ issues: [issue] }) =>
       new RulesInvalid({ file, line: issue.line, issue: sentenceOf(issue) }))
 
-/** The new text. */
-export const addRule = Effect.fnUntraced(function*(
+/** The new text, with these rules at the end. */
+export const addRules = Effect.fnUntraced(function*(
   file: string,
   before: Uint8Array | undefined,
-  entry: RuleEntry,
+  entries: ReadonlyArray<RuleEntry>,
   context: RuleContext
 ) {
   const { Document, isSeq, parseDocument } = yield* Effect.promise(() => import("yaml"))
-  const rule = makeRule(entry, context)
-  if (Result.isFailure(rule)) {
+  for (const entry of entries) {
+    const rule = makeRule(entry, context)
+    if (Result.isSuccess(rule)) continue
     const typed = entry.allow ?? entry.ask ?? entry.deny ?? ""
     return yield* new RuleRefused({ rule: safeLine(JSON.stringify(typed), 300), issue: rule.failure.issue })
   }
   yield* rulesOf(file, before, context)
-  if (before === undefined) return head + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
+  const alone = () => new Document({ rules: entries }).toString({ lineWidth: 0 })
+  if (before === undefined) return head + alone()
   const document = parseDocument(new TextDecoder().decode(before))
   const list = document.get("rules")
-  if (isSeq(list)) list.add(document.createNode(entry))
-  else if (document.contents === null) {
-    return new TextDecoder().decode(before) + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
-  } else document.set("rules", [entry])
+  if (isSeq(list)) { for (const entry of entries) list.add(document.createNode(entry)) }
+  else if (document.contents === null) return new TextDecoder().decode(before) + alone()
+  else document.set("rules", entries)
   return document.toString({ lineWidth: 0 })
 })
 

@@ -64,6 +64,7 @@ import {
   permissionsListCommand,
   permissionsRemoveCommand
 } from "./commands/permissions.ts"
+import { permissionsSuggestCommand } from "./commands/permissionsSuggest.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { loadCommand, searchCommand } from "./commands/search.ts"
 import { serveCommand } from "./commands/serve.ts"
@@ -192,7 +193,8 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(permissionsDenyCommand, kernel),
               Command.provide(permissionsRemoveCommand, kernel),
               Command.provide(permissionsCheckCommand, kernel),
-              Command.provide(permissionsExplainCommand, kernel)
+              Command.provide(permissionsExplainCommand, kernel),
+              Command.provide(permissionsSuggestCommand, kernel)
             ])
           ),
           lockfileGroup.pipe(

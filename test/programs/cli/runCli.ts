@@ -146,6 +146,7 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["permissions", "remove"],
   ["permissions", "check"],
   ["permissions", "explain"],
+  ["permissions", "suggest"],
   ["lockfile"],
   ["lockfile", "freeze"],
   ["lockfile", "validate"],

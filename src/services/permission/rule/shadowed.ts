@@ -40,7 +40,7 @@ const none = {
 }
 
 /** Whether `by` is about everything that `rule` is about. */
-const covers = (by: Rule, rule: Rule): boolean => {
+export const covers = (by: Rule, rule: Rule): boolean => {
   if (!isUnconditional(by) && conditions(by) !== conditions(rule)) return false
   if (by.capability === undefined && by.tool === undefined) return true
   if (by.tool !== undefined && by.tool !== rule.tool) return false
