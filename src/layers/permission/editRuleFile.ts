@@ -2,9 +2,10 @@
 import { Effect, Result } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import { RuleRefused, RulesInvalid } from "../../services/permission/PermissionErrors.ts"
-import type { RuleContext, RuleEntry } from "../../services/permission/rule/Rule.ts"
+import type { RuleEntry } from "../../services/permission/rule/Rule.ts"
 import { makeRule } from "../../services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
+import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import { sentenceOf } from "../../services/workspace/controlYaml.ts"
 
 const head = "# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.\n"

@@ -6,8 +6,9 @@ import type { Access } from "../../services/capability/Access.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { parseRuleLine, type Rule, type RuleContext } from "../../services/permission/rule/Rule.ts"
+import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
 import { type FoundRule, RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
+import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 
 interface Settled {
   /** What still has to be asked. */

@@ -1,8 +1,9 @@
 // Rules of one file that never decide, since a stricter rule of the same file is about all that they are about.
 import type { PathPattern } from "./pathPattern.ts"
 import { literalPrefix, matchesSegments } from "./pathPattern.ts"
-import { type Rule, speaksAbout } from "./Rule.ts"
+import { type Rule } from "./Rule.ts"
 import type { LinedRule } from "./ruleFile.ts"
+import { speaksAbout } from "./ruleSubject.ts"
 
 export interface Shadowed {
   readonly line: number
