@@ -3,7 +3,7 @@
 import { Effect, Option, Predicate, Result, TextDiff } from "effect"
 import type { Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
-import { addRule, removeRule } from "../layers/permission/editRuleFile.ts"
+import { addRules, removeRule } from "../layers/permission/editRuleFile.ts"
 import { makeJudge, nameOf } from "../layers/permission/PermissionGateRules.ts"
 import { accessesOf, queryOf } from "../layers/permission/ruleQuery.ts"
 import { projectRulesFile, projectRulesPath, userRulesFile, userRulesPath } from "../layers/permission/ruleSources.ts"
@@ -82,7 +82,7 @@ export const listRules = Effect.fn("listRules")(function*() {
   return { rules, remembered, problems } satisfies ListedRules as ListedRules
 })
 
-const placeOf = Effect.fnUntraced(function*(tier: RuleTier) {
+export const placeOf = Effect.fnUntraced(function*(tier: RuleTier) {
   const { userSpace } = yield* KiwiHome
   if (tier === "user") return { root: userSpace, path: userRulesPath, file: userRulesFile }
   const { project } = yield* Workspace
@@ -92,13 +92,16 @@ const placeOf = Effect.fnUntraced(function*(tier: RuleTier) {
   return { root, path: projectRulesPath, file: projectRulesFile }
 })
 
-const readAt = Effect.fnUntraced(function*(root: string, path: string) {
+export const readAt = Effect.fnUntraced(function*(root: string, path: string) {
   const files = yield* SafeFiles
   return yield* files.read(root, path, { maxBytes: maxControlBytes, own: true })
 })
 
+export const diffOf = (before: Uint8Array | undefined, after: string): string =>
+  TextDiff.unified(lineEdits(new TextDecoder().decode(before), after)).trimEnd()
+
 /** Shows the difference to a person, and writes the file if they agree. */
-const edit = Effect.fnUntraced(function*<E, R>(
+export const editRules = Effect.fnUntraced(function*<E, R>(
   { command, tier, title }: { readonly tier: RuleTier; readonly title: string; readonly command: string },
   caller: Caller,
   change: (file: string, before: Uint8Array | undefined) => Effect.Effect<string, E, R>
@@ -112,7 +115,7 @@ const edit = Effect.fnUntraced(function*<E, R>(
   const request: HumanRequest = {
     kind: "permissions",
     title,
-    details: `${file}:\n\n${TextDiff.unified(lineEdits(new TextDecoder().decode(before), text)).trimEnd()}`,
+    details: `${file}:\n\n${diffOf(before, text)}`,
     digest: sha256(JSON.stringify([root, path, text])),
     command
   }
@@ -149,14 +152,14 @@ export const addPermission = Effect.fn("addPermission")(function*(input: AddRule
   const { userHome } = yield* KiwiHome
   const { conditions, outcome, rule, tier } = input
   const entry: RuleEntry = { [outcome]: rule, ...conditions }
-  return yield* edit(
+  return yield* editRules(
     {
       tier,
       title: `Add the rule ${outcome}: ${safeLine(rule)}`,
       command: `kiwi permissions ${outcome} ${shellWord(rule)}${flags(input)}`
     },
     caller,
-    (file, before) => addRule(file, before, entry, { home: userHome })
+    (file, before) => addRules(file, before, [entry], { home: userHome })
   )
 })
 
@@ -174,7 +177,7 @@ export const removePermission = Effect.fn("removePermission")(function*(id: stri
   const inFile = /^(user|project):(\d{1,7})$/.exec(id)
   if (inFile !== null) {
     const tier = inFile[1] === "user" ? "user" : "project"
-    return yield* edit(
+    return yield* editRules(
       { tier, title: `Remove the rule ${id}`, command },
       caller,
       (file, before) =>

@@ -15,7 +15,7 @@ import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ComparedCall, LoopHistory } from "../../services/limit/loops.ts"
 import type { LockMode } from "../../services/lockfile/LockMode.ts"
-import type { Ask } from "../../services/permission/PermissionGate.ts"
+import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.ts"
 import type { PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
@@ -60,6 +60,8 @@ export interface Resolved extends Begun {
   readonly rule: string
   /** What a person has to agree to before the call goes on. */
   readonly asks: ReadonlyArray<Ask>
+  /** What it agreed to before, by an answer that is remembered. */
+  readonly settled?: ReadonlyArray<SettledAsk>
 }
 
 export type Packages =

@@ -10,7 +10,7 @@ import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
 import { offerFor } from "../../services/permission/offeredRule.ts"
-import type { Ask, Decision } from "../../services/permission/PermissionGate.ts"
+import type { Ask, Decision, SettledAsk } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
@@ -214,11 +214,15 @@ export const make = Effect.gen(function*() {
     }
     const rule = [...rules].slice(0, 5).join(", ")
     if (asks.length === 0) return { rule, asks } satisfies Decision as Decision
-    const settled = settle(yield* remembered.current, caller, query, asks)
-    const never = settled.never
+    const { asks: open, by, never } = settle(yield* remembered.current, caller, query, asks)
     if (never !== undefined) return yield* refused(action, verdictOfNever(never.rule, never.access))
-    const by = settled.by.map(nameOf)
-    return { rule: [rule, ...new Set(by)].join(", "), asks: settled.asks } satisfies Decision as Decision
+    const settled = by.map((one): SettledAsk => Object.assign({}, one.ask, { answer: nameOf(one.rule) }))
+    const answers = new Set(settled.map(({ answer }) => answer))
+    return {
+      rule: [rule, ...answers].join(", "),
+      asks: open,
+      ...(settled.length === 0 ? {} : { settled })
+    } satisfies Decision as Decision
   })
 
   return PermissionGate.of({ decide })

@@ -2,9 +2,10 @@
 import { Effect, Result } from "effect"
 import { safeLine } from "../../services/error/safeText.ts"
 import { RuleRefused, RulesInvalid } from "../../services/permission/PermissionErrors.ts"
-import type { RuleContext, RuleEntry } from "../../services/permission/rule/Rule.ts"
+import type { RuleEntry } from "../../services/permission/rule/Rule.ts"
 import { makeRule } from "../../services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
+import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import { sentenceOf } from "../../services/workspace/controlYaml.ts"
 
 const head = "# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.\n"
@@ -16,27 +17,28 @@ export const rulesOf = (file: string, before: Uint8Array | undefined, context: R
     Effect.mapError(parseRuleFile(before, context), ({ issues: [issue] }) =>
       new RulesInvalid({ file, line: issue.line, issue: sentenceOf(issue) }))
 
-/** The new text. */
-export const addRule = Effect.fnUntraced(function*(
+/** The new text, with these rules at the end. */
+export const addRules = Effect.fnUntraced(function*(
   file: string,
   before: Uint8Array | undefined,
-  entry: RuleEntry,
+  entries: ReadonlyArray<RuleEntry>,
   context: RuleContext
 ) {
   const { Document, isSeq, parseDocument } = yield* Effect.promise(() => import("yaml"))
-  const rule = makeRule(entry, context)
-  if (Result.isFailure(rule)) {
+  for (const entry of entries) {
+    const rule = makeRule(entry, context)
+    if (Result.isSuccess(rule)) continue
     const typed = entry.allow ?? entry.ask ?? entry.deny ?? ""
     return yield* new RuleRefused({ rule: safeLine(JSON.stringify(typed), 300), issue: rule.failure.issue })
   }
   yield* rulesOf(file, before, context)
-  if (before === undefined) return head + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
+  const alone = () => new Document({ rules: entries }).toString({ lineWidth: 0 })
+  if (before === undefined) return head + alone()
   const document = parseDocument(new TextDecoder().decode(before))
   const list = document.get("rules")
-  if (isSeq(list)) list.add(document.createNode(entry))
-  else if (document.contents === null) {
-    return new TextDecoder().decode(before) + new Document({ rules: [entry] }).toString({ lineWidth: 0 })
-  } else document.set("rules", [entry])
+  if (isSeq(list)) { for (const entry of entries) list.add(document.createNode(entry)) }
+  else if (document.contents === null) return new TextDecoder().decode(before) + alone()
+  else document.set("rules", entries)
   return document.toString({ lineWidth: 0 })
 })
 

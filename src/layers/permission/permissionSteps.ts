@@ -46,8 +46,8 @@ export const permit = Effect.gen(function*() {
 export const permitSecrets = Effect.gen(function*() {
   const gate = yield* PermissionGate
 
-  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified"> & Partial<Facts<"claims">>) => {
-    const { asks, call, chain, claims, env, verified } = facts
+  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified"> & Partial<Facts<"claims" | "settled">>) => {
+    const { asks, call, chain, claims, env, settled = [], verified } = facts
     const { references } = env
     if (references === undefined || references.size === 0) return Effect.void
     const decide = (name: string) => {
@@ -58,7 +58,10 @@ export const permitSecrets = Effect.gen(function*() {
     }
     return Effect.map(
       Effect.forEach(references, decide),
-      (decisions) => ({ asks: [...asks, ...decisions.flatMap((decision) => decision.asks)] })
+      (decisions) => ({
+        asks: [...asks, ...decisions.flatMap((decision) => decision.asks)],
+        settled: [...settled, ...decisions.flatMap((decision) => decision.settled ?? [])]
+      })
     )
   }
 })

@@ -1,10 +1,10 @@
 // Reads texts of rules as sources: shared by both backends of PermissionRules.
 import { Effect, Result } from "effect"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
-import type { RuleContext } from "../../services/permission/rule/Rule.ts"
 import type { LinedRule } from "../../services/permission/rule/ruleFile.ts"
 import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
 import { RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
+import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { type ControlInvalid, sentenceOf } from "../../services/workspace/controlYaml.ts"
 

@@ -6,14 +6,15 @@ import type { Access } from "../../services/capability/Access.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { parseRuleLine, type Rule, type RuleContext } from "../../services/permission/rule/Rule.ts"
+import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
 import { type FoundRule, RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
+import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 
 interface Settled {
   /** What still has to be asked. */
   readonly asks: ReadonlyArray<Ask>
-  /** The rules that settled the others. */
-  readonly by: ReadonlyArray<FoundRule>
+  /** The others, and the rules that settled them. */
+  readonly by: ReadonlyArray<{ readonly ask: Ask; readonly rule: FoundRule }>
   /** An answer `never` that is about one of them. */
   readonly never: { readonly rule: FoundRule; readonly access: Access } | undefined
 }
@@ -47,14 +48,14 @@ export const makeSettle = (context: RuleContext) => {
       })
     )
     const open: Array<Ask> = []
-    const by: Array<FoundRule> = []
+    const by: Array<Settled["by"][number]> = []
     for (const ask of asks) {
       const found = index.find(query, ask.access)
       const no = found.find(({ match, rule }) => rule.outcome === "deny" && match === "yes")
       if (no !== undefined) return { asks, by, never: { rule: no, access: ask.access } }
       const yes = found.find(({ id, rule }) => rule.outcome === "allow" && settles(id, ask.rule))
       if (yes === undefined) open.push(ask)
-      else by.push(yes)
+      else by.push({ ask, rule: yes })
     }
     return { asks: open, by, never: undefined }
   }

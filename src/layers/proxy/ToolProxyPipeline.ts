@@ -10,6 +10,7 @@ import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
 import { requireApproval } from "../approval/approvalSteps.ts"
+import { auditAsked } from "../approval/auditAsked.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
@@ -38,7 +39,9 @@ const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall)
   ...(dryRun ? { dry_run: true } : {})
 })
 
-const endingOf = ({ approval, call, chain, claims, isolation, rule, secrets }: SoFar): Ending => {
+const endingOf = (
+  { approval, asks = [], call, chain, claims, isolation, rule, secrets, settled = [] }: SoFar
+): Ending => {
   const subject = { type: "tool", item: call.item }
   const jti = claims?.jti
   if (chain === undefined) return { subject, jti, secrets }
@@ -54,6 +57,7 @@ const endingOf = ({ approval, call, chain, claims, isolation, rule, secrets }: S
     },
     rule,
     approval,
+    asked: auditAsked(asks, settled),
     jti,
     isolation,
     secrets

@@ -64,6 +64,7 @@ import {
   permissionsListCommand,
   permissionsRemoveCommand
 } from "./commands/permissions.ts"
+import { permissionsSuggestCommand } from "./commands/permissionsSuggest.ts"
 import { profileGroup, profileListCommand, profileShowCommand } from "./commands/profile.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { loadCommand, searchCommand } from "./commands/search.ts"
@@ -193,7 +194,8 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(permissionsDenyCommand, kernel),
               Command.provide(permissionsRemoveCommand, kernel),
               Command.provide(permissionsCheckCommand, kernel),
-              Command.provide(permissionsExplainCommand, kernel)
+              Command.provide(permissionsExplainCommand, kernel),
+              Command.provide(permissionsSuggestCommand, kernel)
             ])
           ),
           profileGroup.pipe(

@@ -86,6 +86,18 @@ export const AuditRequest = Schema.Struct({
   dry_run: Schema.optionalKey(Schema.Boolean)
 })
 
+/** What a person was asked about, or would have been. Names only, after redaction. */
+export const AuditAsked = Schema.Struct({
+  /** "fs.write(src/a.ts)" */
+  access: Schema.String,
+  /** Of a command that could be taken apart: its program and arguments. */
+  words: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The rule that asks. */
+  rule: Schema.String,
+  /** The remembered answer that settled it. Absent: it was a question of this call. */
+  answer: Schema.optionalKey(Schema.String)
+})
+
 /** The outcome of a request. */
 export const AuditResult = Schema.Struct({
   ...Base,
@@ -107,6 +119,7 @@ export const AuditResult = Schema.Struct({
   })),
   /** The request that a person was asked, and how they answered, if they have. */
   approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
+  asked: Schema.optionalKey(Schema.Array(AuditAsked)),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({
     code: Schema.String,

@@ -18,6 +18,8 @@ export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   readonly rule?: string | undefined
   /** The person's answer that allowed it. */
   readonly approval?: { readonly id: string; readonly by: string } | undefined
+  /** What a person was asked about, if anything. */
+  readonly asked?: NonNullable<typeof AuditResult.Type["asked"]> | undefined
   /** `jti` of the capability token that it was made with. */
   readonly jti?: string | undefined
   readonly isolation?: string | undefined
@@ -55,7 +57,7 @@ const record = Effect.fnUntraced(function*<A, E extends KiwiError, R, E2>(
   const ran = yield* Effect.exit(body)
   const endedAt = yield* Clock.currentTimeMillis
   const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
-  const { approval, isolation, jti, rule, secrets, subject } = ending()
+  const { approval, asked, isolation, jti, rule, secrets, subject } = ending()
   const recorded = yield* Effect.result(audit.append({
     kind: "result",
     call: request.call,
@@ -63,6 +65,7 @@ const record = Effect.fnUntraced(function*<A, E extends KiwiError, R, E2>(
     subject,
     ...(rule === undefined ? {} : { rule }),
     ...(approval === undefined ? {} : { approval }),
+    ...(asked === undefined ? {} : { asked }),
     ...(jti === undefined ? {} : { jti }),
     ...outcomeOf(exit),
     ...(isolation === undefined ? {} : { isolation }),

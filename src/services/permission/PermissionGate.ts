@@ -45,11 +45,19 @@ export interface Ask {
   readonly offer?: string
 }
 
+/** A question that an earlier answer of the person settled. */
+export interface SettledAsk extends Ask {
+  /** "remembered k7f3m2qa9x" */
+  readonly answer: string
+}
+
 /** The rule that decided, and what a person still has to be asked. */
 export interface Decision {
   readonly rule: string
   /** Empty: it is allowed. */
   readonly asks: ReadonlyArray<Ask>
+  /** Absent: none. */
+  readonly settled?: ReadonlyArray<SettledAsk>
 }
 
 export class PermissionGate extends Context.Service<PermissionGate, {

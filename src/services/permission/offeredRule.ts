@@ -1,7 +1,7 @@
 // The narrowest rule that a person may be offered for an access, as the line after "allow: ". Undefined if no rule can
 // name it, or if it would be too wide: an interpreter, a shell or a network client alone.
 import { Result } from "effect"
-import type { Access } from "../capability/Access.ts"
+import type { Access, PathCapability } from "../capability/Access.ts"
 import { asCommand } from "../capability/command/asCommand.ts"
 import { showPattern } from "../capability/command/CommandPattern.ts"
 import { suggestPattern } from "../capability/command/suggestPattern.ts"
@@ -39,11 +39,18 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
   }
 }
 
+/** A rule for all that is in a folder, which ends with a slash. */
+export const folderRule = (capability: PathCapability, folder: string): string | undefined => {
+  const inside = asPattern(folder)
+  return inside === undefined ? undefined : `${capability}(${inList(`${inside}**`)})`
+}
+
 /** What an answer may make of an access that a rule asks about: a file's folder, or the file at the project's root. */
 export const offerFor = (access: Access, confined: boolean): string | undefined => {
   if (access._tag === "Tool" || access._tag === "Plain") return undefined
   if (access._tag !== "Path" || guardedRead(access.path) !== undefined) return ruleFor(access, confined)
   const folder = access.path.slice(0, access.path.lastIndexOf("/") + 1)
-  const inside = folder === "" || folder === "/" ? undefined : asPattern(folder)
-  return inside === undefined ? ruleFor(access) : `${access.capability}(${inList(`${inside}**`)})`
+  return folder === "" || folder === "/"
+    ? ruleFor(access)
+    : folderRule(access.capability, folder) ?? ruleFor(access)
 }

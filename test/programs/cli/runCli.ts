@@ -148,6 +148,7 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["permissions", "remove"],
   ["permissions", "check"],
   ["permissions", "explain"],
+  ["permissions", "suggest"],
   ["profile"],
   ["profile", "list"],
   ["profile", "show"],

@@ -7,8 +7,9 @@ import {
   parsePathPattern,
   segmentsOf
 } from "../../../src/services/permission/rule/pathPattern.ts"
-import { parseRuleLine, showRule, speaksAbout } from "../../../src/services/permission/rule/Rule.ts"
+import { parseRuleLine, showRule } from "../../../src/services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../../../src/services/permission/rule/ruleFile.ts"
+import { speaksAbout } from "../../../src/services/permission/rule/ruleSubject.ts"
 
 const succeeds = <A>(result: Result.Result<A, string>): A => Result.getOrThrowWith(result, (issue) => new Error(issue))
 

@@ -1,29 +1,13 @@
 // One permission rule: whether it allows, asks or denies, what it is about, and for which calls it holds.
 import { Result, Schema } from "effect"
-import {
-  type CommandPattern,
-  parsePattern,
-  parsePatterns,
-  whyNeverAllowed
-} from "../../capability/command/CommandPattern.ts"
-import { nearest } from "../../schema/schemaIssues.ts"
-import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
-import { matchesName, parsePathPattern, type PathPattern } from "./pathPattern.ts"
+import { parsePattern, whyNeverAllowed } from "../../capability/command/CommandPattern.ts"
+import { parseHostPattern } from "./hostPattern.ts"
+import { parsePathPattern } from "./pathPattern.ts"
+import type { RuleContext, ScopedKind, Scopes, Target } from "./ruleSubject.ts"
+import { kindOfCapability, parseCapability, parseEach, parseName, parseSubject, parseTool } from "./ruleSubject.ts"
 
 export const outcomes = ["allow", "ask", "deny"] as const
 export type Outcome = typeof outcomes[number]
-
-/** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
-export const scopedKinds = ["Command", "Host", "Path", "Secret"] as const
-export type ScopedKind = typeof scopedKinds[number]
-
-export interface Scopes {
-  readonly Command?: ReadonlyArray<CommandPattern>
-  readonly Host?: ReadonlyArray<HostPattern>
-  readonly Path?: ReadonlyArray<PathPattern>
-  /** Names, with `*`. */
-  readonly Secret?: ReadonlyArray<string>
-}
 
 export interface Rule {
   readonly outcome: Outcome
@@ -99,150 +83,6 @@ export type RuleEntry = typeof RuleEntry.Type
 export interface RuleIssue {
   readonly key: string
   readonly issue: string
-}
-
-const fsCapabilities = ["fs.read", "fs.write", "fs.delete"]
-const kindOf: Readonly<Record<string, ScopedKind>> = {
-  "fs.read": "Path",
-  "fs.write": "Path",
-  "fs.delete": "Path",
-  "process.exec": "Command",
-  "net.http": "Host",
-  "secret.use": "Secret"
-}
-const plainCapabilities = [
-  "kiwi.search",
-  "kiwi.load",
-  "kiwi.output",
-  "kiwi.help",
-  "kiwi.follow",
-  "kiwi.sign",
-  "kiwi.sync",
-  "kiwi.lock",
-  "kiwi.execute",
-  "kiwi.write",
-  "kiwi.*",
-  "spawn.thread"
-]
-const capabilities = [...Object.keys(kindOf), ...plainCapabilities]
-
-/** First words of capabilities, which no tool is named by in a rule: a misspelt capability is not taken for a tool. */
-const reserved = /^(?:fs|process|net|secret|kiwi|spawn|mcp)\./
-
-export const kindOfCapability = (capability: string): ScopedKind | undefined =>
-  Object.hasOwn(kindOf, capability) ? kindOf[capability] : undefined
-
-const toolName = /^(?:[A-Za-z0-9_*][A-Za-z0-9_.*-]*\/)*[a-z0-9*_][a-z0-9_.*-]*$/
-const secretName = /^[A-Za-z0-9_.*-]{1,128}$/
-
-/** The parts of a list, separated by commas. A part that begins with `"` is JSON text, and may contain commas. */
-const splitList = (text: string): ReadonlyArray<string> | undefined => {
-  const parts: Array<string> = []
-  for (let rest = text;;) {
-    const found = /^\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*|)\s*(?:,|$)/su.exec(rest)
-    if (found === null) return undefined
-    const [whole, part = ""] = found
-    const unquoted = part.startsWith("\"")
-      ? Result.getOrUndefined(Result.try((): unknown => JSON.parse(part)))
-      : part.trimEnd()
-    if (typeof unquoted !== "string") return undefined
-    parts.push(unquoted)
-    if (!whole.endsWith(",")) return parts
-    rest = rest.slice(whole.length)
-  }
-}
-
-const parseEach = <A>(parts: ReadonlyArray<string>, parse: (text: string) => Result.Result<A, string>) =>
-  Result.all(parts.map(parse))
-
-const parseName = (text: string): Result.Result<string, string> =>
-  secretName.test(text) ? Result.succeed(text) : Result.fail("must be a name of letters, digits, _, . and -, or *")
-
-export interface RuleContext {
-  /** The person's home folder, for paths that begin with `~/`. */
-  readonly home?: string | undefined
-}
-
-/** The scopes of one kind in a line. */
-const parseScopes = (
-  kind: ScopedKind,
-  text: string,
-  { home }: RuleContext
-): Result.Result<Scopes, string> => {
-  if (kind === "Command") return Result.map(parsePatterns(text), (Command) => ({ Command }))
-  const parts = splitList(text)
-  if (parts === undefined) return Result.fail("must be a list with commas between; quote a part that has a comma")
-  switch (kind) {
-    case "Path":
-      return Result.map(parseEach(parts, (part) => parsePathPattern(part, home)), (Path) => ({ Path }))
-    case "Host":
-      return Result.map(parseEach(parts, parseHostPattern), (Host) => ({ Host }))
-    case "Secret":
-      return Result.map(parseEach(parts, parseName), (Secret) => ({ Secret }))
-  }
-}
-
-/** Scopes on a tool: which kind they are depends on what the tool touches, so they are read as each kind that fits. */
-const parseToolScopes = (text: string, context: RuleContext): Result.Result<Scopes, string> => {
-  const read = scopedKinds.map((kind) => parseScopes(kind, text, context))
-  const fits = read.filter(Result.isSuccess).map(({ success }) => success)
-  return fits.length > 0 ? Result.succeed(Object.assign({}, ...fits)) : Result.map(read[2]!, (scopes) => scopes)
-}
-
-interface Target {
-  readonly capability: string | undefined
-  readonly tool: string | undefined
-  readonly scopes: Scopes | undefined
-}
-
-const parseCapability = (name: string): Result.Result<string, string> => {
-  if (capabilities.includes(name)) return Result.succeed(name)
-  const meant = nearest(name, capabilities)
-  return Result.fail(
-    meant === undefined ? `must be one of ${capabilities.join(", ")}` : `is no capability; did you mean ${meant}?`
-  )
-}
-
-const parseTool = (name: string): Result.Result<string, string> =>
-  toolName.test(name) && name.length <= 256
-    ? Result.succeed(name)
-    : Result.fail("must name a tool, such as deploy, filesystem.* or github/*")
-
-/** Longer lines are refused: a person could not read them in a question. */
-const maxLine = 1_024
-
-/** Reads "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*", "kiwi.sign" or "*". */
-const parseSubject = (line: string, context: RuleContext): Result.Result<Target, string> => {
-  if (line.length > maxLine) return Result.fail(`is longer than ${maxLine} characters`)
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) return Result.fail("contains a control character")
-  const parts = /^\s*([^()\s]+?)\s*(?:\((.*)\))?\s*$/su.exec(line)
-  if (parts === null) return Result.fail("must be a name with what it is about in parentheses: fs.write(src/**)")
-  const [, name = "", inner] = parts
-  if (inner?.trim() === "") return Result.fail("must have something between its parentheses, or none")
-  if (name === "*" && inner === undefined) {
-    return Result.succeed({ capability: undefined, tool: undefined, scopes: undefined })
-  }
-  if (name.startsWith("tool.")) {
-    return inner === undefined
-      ? Result.map(parseTool(name.slice(5)), (tool) => ({ capability: undefined, tool, scopes: undefined }))
-      : Result.map(
-        Result.all([parseTool(name.slice(5)), parseToolScopes(inner, context)]),
-        ([tool, scopes]) => ({ capability: undefined, tool, scopes })
-      )
-  }
-  if (reserved.test(name)) {
-    return Result.flatMap(parseCapability(name), (capability): Result.Result<Target, string> => {
-      if (inner === undefined) return Result.succeed({ capability, tool: undefined, scopes: undefined })
-      const kind = kindOfCapability(capability)
-      return kind === undefined
-        ? Result.fail("must have nothing in parentheses: this capability has no scope")
-        : Result.map(parseScopes(kind, inner, context), (scopes) => ({ capability, tool: undefined, scopes }))
-    })
-  }
-  return Result.map(
-    Result.all([parseTool(name), inner === undefined ? Result.succeed(undefined) : parseToolScopes(inner, context)]),
-    ([tool, scopes]) => ({ capability: undefined, tool, scopes })
-  )
 }
 
 const listOf = <A>(value: A | ReadonlyArray<A> | undefined): ReadonlyArray<A> | undefined =>
@@ -395,27 +235,4 @@ export const showRule = (rule: Rule): string => {
   const parameters = rule.parameters === undefined ? [] : [`parameters ${Object.keys(rule.parameters).join(", ")}`]
   const all = [...conditions, ...parameters]
   return `${rule.outcome}: ${rule.subject}${all.length === 0 ? "" : ` [${all.join("; ")}]`}`
-}
-
-/**
- * Which capabilities of a path a rule is about. A grant to write includes reading, and not deleting, as that of a token;
- * a ban on reading is one on writing and deleting.
- */
-const covered: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "fs.read": ["fs.read"],
-  "fs.write": ["fs.read", "fs.write"],
-  "fs.delete": ["fs.delete"]
-}
-const restricted: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "fs.read": fsCapabilities,
-  "fs.write": ["fs.write", "fs.delete"],
-  "fs.delete": ["fs.delete"]
-}
-
-/** Whether a rule about `capability` speaks about the capability `given` of an access. */
-export const speaksAbout = (capability: string, given: string, outcome: Outcome): boolean => {
-  if (capability === given) return true
-  const table = outcome === "allow" ? covered : restricted
-  if (Object.hasOwn(table, capability)) return table[capability]!.includes(given)
-  return capability.endsWith("*") && matchesName(capability, given)
 }

@@ -5,7 +5,8 @@ import type { Access, PathAccess } from "../../capability/Access.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
 import { foldName, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
-import type { Outcome, Rule, ScopedKind } from "./Rule.ts"
+import type { Outcome, Rule } from "./Rule.ts"
+import type { ScopedKind } from "./ruleSubject.ts"
 
 /** A rule, and the place that it is from. */
 export interface PlacedRule {

@@ -8,8 +8,9 @@ import type { Tier } from "../../item/ItemId.ts"
 import { guardedRead, namesGuarded } from "../guardedPaths.ts"
 import { matchesHost } from "./hostPattern.ts"
 import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
-import type { ActionName, Rule, ScopedKind } from "./Rule.ts"
-import { kindOfCapability, scopedKinds, speaksAbout } from "./Rule.ts"
+import type { ActionName, Rule } from "./Rule.ts"
+import type { ScopedKind } from "./ruleSubject.ts"
+import { kindOfCapability, scopedKinds, speaksAbout } from "./ruleSubject.ts"
 
 /** The tool, directive or entry that an action is about. */
 export interface RuleItem {

@@ -4,7 +4,8 @@ import { safeLine } from "../../error/safeText.ts"
 import { decodeNode } from "../../workspace/controlFile.ts"
 import { ControlInvalid, maxControlBytes, parseControlYaml } from "../../workspace/controlYaml.ts"
 import type { ControlIssue, YamlNode } from "../../workspace/controlYaml.ts"
-import { makeRule, type Rule, type RuleContext, RuleEntry, type RuleIssue } from "./Rule.ts"
+import { makeRule, type Rule, RuleEntry, type RuleIssue } from "./Rule.ts"
+import type { RuleContext } from "./ruleSubject.ts"
 
 export const RuleFile = Schema.Struct({ rules: Schema.optionalKey(Schema.Array(RuleEntry)) })
 

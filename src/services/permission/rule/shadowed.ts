@@ -1,8 +1,9 @@
 // Rules of one file that never decide, since a stricter rule of the same file is about all that they are about.
 import type { PathPattern } from "./pathPattern.ts"
 import { literalPrefix, matchesSegments } from "./pathPattern.ts"
-import { type Rule, speaksAbout } from "./Rule.ts"
+import { type Rule } from "./Rule.ts"
 import type { LinedRule } from "./ruleFile.ts"
+import { speaksAbout } from "./ruleSubject.ts"
 
 export interface Shadowed {
   readonly line: number
@@ -40,7 +41,7 @@ const none = {
 }
 
 /** Whether `by` is about everything that `rule` is about. */
-const covers = (by: Rule, rule: Rule): boolean => {
+export const covers = (by: Rule, rule: Rule): boolean => {
   if (!isUnconditional(by) && conditions(by) !== conditions(rule)) return false
   if (by.capability === undefined && by.tool === undefined) return true
   if (by.tool !== undefined && by.tool !== rule.tool) return false
