@@ -36,6 +36,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/support/mcp/bundleServer.ts"],
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 60_000,
           hookTimeout: 180_000

@@ -217,7 +217,7 @@ describe("for programs", () => {
     [["search", "x", "--frob"], 2, "INVALID_USAGE"],
     [["trust"], 2, "INVALID_USAGE"]
   ]
-  /** The same program, without a start of its own. */
+  /** The same commands, without a start of their own. */
   const inProcess = (args: ReadonlyArray<string>) =>
     runCli(args, { env: machine.env, cwd: machine.site, kernel: Kernel.layerProjects() }).pipe(
       Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(machine.env))),
@@ -225,7 +225,7 @@ describe("for programs", () => {
     )
   for (const [args, exit, code] of failures) {
     it(`kiwi ${args.join(" ")} --json fails with ${exit} and ${code}`, async () => {
-      const ran = await machine.kiwi([...args, "--json"])
+      const ran = await inProcess([...args, "--json"])
       assert.deepStrictEqual([ran.code, ran.stderr], [exit, ""])
       const { error } = json(ran.stdout)
       assert.strictEqual(error.code, code)
@@ -234,6 +234,17 @@ describe("for programs", () => {
       const plain = await inProcess(args)
       assert.deepStrictEqual([plain.code, plain.stdout], [exit, ""])
       assert.match(plain.stderr, new RegExp(`error\\[${code}\\]: `))
+    })
+  }
+
+  for (const args of [["run", "tool", "nothing"], ["serve", "--client", "nobody"], ["unknown"]]) {
+    it(`the program says the same of kiwi ${args.join(" ")}`, async () => {
+      const [, exit, code] = failures.find(([failing]) => failing.join(" ") === args.join(" "))!
+      const plain = await machine.kiwi(args)
+      assert.deepStrictEqual([plain.code, plain.stdout], [exit, ""])
+      assert.include(plain.stderr, `error[${code}]: `)
+      const ran = await machine.kiwi([...args, "--json"])
+      assert.deepStrictEqual([ran.code, ran.stderr, json(ran.stdout).error.code], [exit, "", code])
     })
   }
 

@@ -8,12 +8,17 @@ export const runFolder = join(tmpdir(), `kiwi-test-${process.pid}`)
 
 export const omissionsFile = join(runFolder, "omissions.jsonl")
 
+/** The server of the tests of the wire: as it is written, and as `mcp/bundleServer.ts` makes it. */
+export const serverSource = new URL("mcp/fakeServer.ts", import.meta.url).pathname
+export const bundledServer = join(runFolder, "server/fakeServer.mjs")
+
 export const environment = {
   KIWI_HOME: join(runFolder, "home"),
   USER_SPACE: join(runFolder, "user"),
   KIWI_KEYCHAIN: "off",
   KIWI_TEST_COMPILED: join(runFolder, "compiled"),
-  KIWI_TEST_OMISSIONS: omissionsFile
+  KIWI_TEST_OMISSIONS: omissionsFile,
+  KIWI_TEST_SERVER: bundledServer
 }
 
 /** Vitest's global setup: returns what undoes it. */

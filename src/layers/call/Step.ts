@@ -200,6 +200,7 @@ const unknown: Readonly<Record<Exclude<keyof Done, Beginning>, undefined>> = {
   result: undefined,
   rule: undefined,
   settings: undefined,
+  settled: undefined,
   shownConfig: undefined,
   toolFile: undefined,
   verified: undefined

@@ -21,6 +21,7 @@ import { execute } from "../execute.ts"
 import { help } from "../help.ts"
 import { signalHelp } from "../helpSignals.ts"
 import { load, loadInto } from "../load.ts"
+import type { Loaded } from "../load.ts"
 import { search } from "../search.ts"
 import type { ShortenNames } from "../shortenNames.ts"
 import { shortenNames } from "../shortenNames.ts"
@@ -40,6 +41,7 @@ import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
 import type { ExposedTarget } from "./exposed.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
+import { leanHits, leanItem, leanMetadata, metaOfItem } from "./lean.ts"
 import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
@@ -61,7 +63,9 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
 export interface Answer {
   readonly status: string
   readonly data: unknown
-  readonly metadata?: unknown
+  readonly metadata?: object
+  /** What programs want of it beside that, and no model. */
+  readonly meta?: object
   readonly warnings?: ReadonlyArray<CallWarning>
 }
 
@@ -75,6 +79,8 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
         command: request.command.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
       })
   })
+
+const metaKey = "kiwi/details"
 
 /** What is known of a call so far, whether it fails or not. */
 interface Seen {
@@ -118,12 +124,18 @@ const toCallToolResult = (
       : { status: outcome.status, data: outcome.data, metadata: outcome.metadata }),
     ...(warnings.length === 0 ? {} : { warnings })
   }
-  const whole = JSON.stringify(structured)
-  const text = shorten === undefined ? whole : JSON.stringify(shorten(JSON.parse(whole)))
+  const sent = (value: object) => {
+    const whole = JSON.stringify(value)
+    return shorten === undefined ? whole : JSON.stringify(shorten(JSON.parse(whole)))
+  }
+  const text = sent(structured)
   return {
     content: [{ type: "text", text }],
     // The structured result is read back from the JSON text, so it holds only what JSON can represent.
     structuredContent: JSON.parse(text),
+    ...("meta" in outcome && outcome.meta !== undefined
+      ? { _meta: { [metaKey]: JSON.parse(sent(outcome.meta)) } }
+      : {}),
     ...("error" in outcome ? { isError: true } : {})
   }
 }
@@ -134,6 +146,8 @@ const howToFollow = "It goes on. Execute call.result with this call_id to wait f
 const done = (data: unknown): Answer => ({ status: "success", data })
 
 type Run = Effect.Effect<Answer, KiwiError, ProjectServices | HumanGate>
+
+const loaded = (item: Loaded): Answer => ({ ...done(leanItem(item)), meta: metaOfItem(item) })
 
 type Handler = (
   args: unknown,
@@ -159,7 +173,9 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         category: a.category,
         tags: a.tags,
         limit: a.limit
-      }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
+      }, caller).pipe(
+        Effect.zipWith(unansweredSources, (results, notes) => done({ results: leanHits(results), ...notes }))
+      )
     })),
   load: (args, { caller }) =>
     decode.load(args).pipe(
@@ -176,8 +192,8 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
         return {
           project: a.project_path,
           run: a.destination === undefined
-            ? Effect.map(load(query, caller), done)
-            : Effect.map(loadInto({ ...query, destination: a.destination, version: a.version }, caller), done)
+            ? Effect.map(load(query, caller), loaded)
+            : Effect.map(loadInto({ ...query, destination: a.destination, version: a.version }, caller), loaded)
         }
       })
     ),
@@ -197,7 +213,9 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
           dryRun: a.dry_run ?? false,
           lockfileMode: a.lockfile_mode,
           callId
-        }, caller)
+        }, caller).pipe(
+          Effect.map((answer) => ({ ...answer, metadata: leanMetadata(answer.metadata), meta: answer.metadata }))
+        )
       }))
     ),
   sign: (args, { caller }) =>

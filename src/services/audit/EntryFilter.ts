@@ -4,6 +4,8 @@ import { Predicate } from "effect"
 
 export interface EntryFilter {
   readonly call?: string
+  /** Any of these calls. */
+  readonly calls?: ReadonlySet<string>
   /** The id of an item or `server/tool`: it was requested by that name, or shown under it. */
   readonly item?: string
   readonly outcome?: string
@@ -48,6 +50,7 @@ export const makeMatches = (filter: EntryFilter): (entry: Fields) => boolean => 
     const { at, call, n, outcome, rule } = entry
     return (filter.caller === undefined || isByCaller(entry, filter.caller)) &&
       (filter.call === undefined || call === filter.call) &&
+      (filter.calls === undefined || (typeof call === "string" && filter.calls.has(call))) &&
       (filter.outcome === undefined || outcome === filter.outcome) &&
       (filter.rule === undefined || rule === filter.rule) &&
       (filter.n === undefined || n === filter.n) &&

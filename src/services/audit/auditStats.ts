@@ -3,7 +3,10 @@ import type { AuditEntry } from "./AuditEntry.ts"
 
 export interface ItemStats {
   readonly item: string
+  /** Those that were run or refused. */
   readonly calls: number
+  /** Attempts that ended with a question: the call after the answer counts by itself. */
+  readonly asked: number
   readonly failed: number
   readonly denied: number
   /** Milliseconds. */
@@ -45,6 +48,7 @@ const makeCounts = () => {
 
 interface Item {
   calls: number
+  asked: number
   failed: number
   denied: number
   total: number
@@ -67,13 +71,17 @@ export const makeStats = () => {
 
   const addItem = (name: string, outcome: string, took: number): void => {
     const key = items.has(name) || items.size < mostNames ? name : others
-    const item = items.get(key) ?? { calls: 0, failed: 0, denied: 0, total: 0, max: 0 }
+    const item = items.get(key) ?? { calls: 0, asked: 0, failed: 0, denied: 0, total: 0, max: 0 }
+    items.set(key, item)
+    if (outcome === "asked") {
+      item.asked++
+      return
+    }
     item.calls++
     if (outcome === "failure") item.failed++
     if (outcome === "denied") item.denied++
     item.total += took
     item.max = Math.max(item.max, took)
-    items.set(key, item)
   }
 
   return {
@@ -113,13 +121,14 @@ export const makeStats = () => {
       rules: rules.result(),
       errors: errors.result(),
       items: [...items].toSorted(([, a], [, b]) => b.calls - a.calls).map((
-        [item, { calls, denied, failed, max, total }]
+        [item, { asked, calls, denied, failed, max, total }]
       ) => ({
         item,
         calls,
+        asked,
         failed,
         denied,
-        mean_ms: Math.round(total / calls * 1_000) / 1_000,
+        mean_ms: Math.round(total / Math.max(1, calls) * 1_000) / 1_000,
         max_ms: max
       }))
     })

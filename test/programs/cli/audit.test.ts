@@ -1,6 +1,7 @@
 // The commands that look back, over an audit on disk with hostile words in it.
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import type { Schema } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -9,6 +10,7 @@ import { makeSpans } from "../../../src/programs/cli/commands/audit/otelSpans.ts
 import { parseAnchor, printAnchor } from "../../../src/services/audit/AuditAnchor.ts"
 import type { AuditEntry, AuditRecord } from "../../../src/services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import { makeStats } from "../../../src/services/audit/auditStats.ts"
 import { safeText } from "../../../src/services/error/safeText.ts"
 import { temporary } from "../../support/temporary.ts"
 import { runCli } from "./runCli.ts"
@@ -227,7 +229,15 @@ layer(place, { excludeTestServices: true })("kiwi audit", (it) => {
         rules: { "no-sub": 1, shipped: 1 },
         errors: { PERMISSION_DENIED: 1 }
       })
-      assert.deepStrictEqual(stats.items[0], { item: "sub", calls: 1, failed: 0, denied: 1, mean_ms: 12, max_ms: 12 })
+      assert.deepStrictEqual(stats.items[0], {
+        item: "sub",
+        calls: 1,
+        asked: 0,
+        failed: 0,
+        denied: 1,
+        mean_ms: 12,
+        max_ms: 12
+      })
     }))
 
   it.effect("anchor prints what verify checks", () =>
@@ -285,4 +295,59 @@ describe("spans", () => {
     assert.strictEqual(made, 15_000)
     assert.strictEqual(spans.end().length, 10_000)
   })
+})
+
+describe("what a call was asked to do", () => {
+  const asked: ReadonlyArray<readonly [item: string, parameters: Schema.JsonObject, shown: string]> = [
+    ["shell.run", { command: "npm test" }, "shell.run npm test"],
+    ["shell.run", { cwd: "web", command: "npm test" }, "shell.run npm test cwd=web"],
+    ["filesystem.edit", { old: "a", path: "src/a.ts", new: "b" }, "filesystem.edit src/a.ts old=a new=b"],
+    ["filesystem.move", { to: "b.ts", from: "a.ts" }, "filesystem.move a.ts b.ts"],
+    ["http.fetch", { method: "POST", url: "https://a.example/" }, "http.fetch https://a.example/ method=POST"],
+    ["add", { a: 1, b: [2] }, "add a=1 b=[2]"],
+    ["none", {}, "none "],
+    ["login", { user: "ada", password: "hunter2" }, "login user=ada password=‹redacted›"],
+    ["long", { text: "x".repeat(500) }, `long text=${"x".repeat(40)} `],
+    ["hostile", { command: hostile }, "hostile a"]
+  ]
+  for (const filter of [[], ["--outcome", "success"], ["--rule", "shipped"]]) {
+    test.live(`is in kiwi logs ${filter.join(" ")}`, () =>
+      Effect.gen(function*() {
+        const folder = yield* temporary
+        fs.mkdirSync(join(folder, ".ai"))
+        const options = { home: join(folder, "home"), userSpace: join(folder, "user") }
+        yield* Effect.provide(
+          Effect.flatMap(AuditLog, (audit) =>
+            Effect.forEach(asked.entries(), ([i, [item, parameters]]) =>
+              Effect.andThen(
+                audit.append(request(`c${i}`, item, "codex", { parameters })),
+                audit.append(result(`c${i}`, item, "success", { rule: "shipped" }))
+              ))),
+          Kernel.layer({ project: folder, ...options })
+        )
+        const { stdout } = yield* runCli(["logs", ...filter], {
+          env: {},
+          cwd: folder,
+          kernel: Kernel.layerProjects(options)
+        })
+        for (const [, , shown] of asked) assert.include(stdout.replaceAll(/ +/g, " "), shown, stdout)
+        assert.notInclude(stdout, "hunter2")
+      }))
+  }
+
+  test.effect("an attempt that ended with a question is no call in stats", () =>
+    Effect.sync(() => {
+      const stats = makeStats()
+      const entry = (outcome: string, duration_ms: number) =>
+        ({ ...result("c", "add", "success", { outcome, duration_ms }), v: 1, n: 1, at: "2026", prev: "" }) as AuditEntry
+      for (const [outcome, took] of [["asked", 500], ["success", 10], ["asked", 700], ["denied", 20]] as const) {
+        stats.add(entry(outcome, took))
+      }
+      stats.add({ ...entry("asked", 1), subject: { item: "never" } } as AuditEntry)
+      assert.deepStrictEqual(stats.result().items, [
+        { item: "add", calls: 2, asked: 2, failed: 0, denied: 1, mean_ms: 15, max_ms: 20 },
+        { item: "never", calls: 0, asked: 1, failed: 0, denied: 0, mean_ms: 0, max_ms: 0 }
+      ])
+      assert.deepStrictEqual(stats.result().outcomes, { asked: 3, success: 1, denied: 1 })
+    }))
 })

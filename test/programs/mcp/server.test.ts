@@ -113,10 +113,7 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
           id: "add",
           type: "tool",
           tier: "project",
-          category: "math",
-          path: "project:tools/math/add.py",
           state: "ok",
-          version: "1.0.0",
           description: "Add two numbers.",
           call: "add(a?: number, b?: number)"
         })

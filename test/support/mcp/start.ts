@@ -1,8 +1,14 @@
 // Starts servers for tests of the wire, and speaks raw JSON-RPC with them.
 import { spawn } from "node:child_process"
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
+import { existsSync } from "node:fs"
 
-export const fakeServer = new URL("./fakeServer.ts", import.meta.url).pathname
+const bundled = process.env["KIWI_TEST_SERVER"]
+
+/** Bundled, in a run with the e2e tests. */
+export const fakeServer = bundled !== undefined && existsSync(bundled)
+  ? bundled
+  : new URL("./fakeServer.ts", import.meta.url).pathname
 
 const ended = (child: ChildProcessWithoutNullStreams) =>
   new Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>((resolve) => {
@@ -70,7 +76,7 @@ export const openStdio = (
     /** Every message so far. Throws where a line is no JSON. */
     messages: () => messages().slice(first),
     /** The first message that fits, also if it came before. */
-    until: async (fits: (message: Message) => boolean, milliseconds = 20_000): Promise<Message> => {
+    until: async (fits: (message: Message) => boolean, milliseconds = 50_000): Promise<Message> => {
       const deadline = Date.now() + milliseconds
       for (;;) {
         const found = messages().slice(first).find(fits)

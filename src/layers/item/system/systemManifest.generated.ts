@@ -6,7 +6,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["knowledge/help/directives.md", "628973b15d27f402ecbfd0cacec313fe88872b760656533676c51364675b41d6"],
   ["knowledge/help/execute.md", "2e70d36ab988463c746f1199c0add8e0f56f214bdfe6d0e1746fd75ed3272285"],
   ["knowledge/help/knowledge.md", "be6b27105f58bc8f1a3022ae361ce54cee434a087bde71cdba0861184c1bda88"],
-  ["knowledge/help/load.md", "846919a7e997428953f18f8d555f0f26c6c3d1cf030524956501be781fa512dd"],
+  ["knowledge/help/load.md", "8b5c0a5f59c4909352dce7ac73bd370c43ebf687db9dda93f30c9f8b625b90d4"],
   ["knowledge/help/overview.md", "7f3aa83f563c45a6bd64b7dc211cd8723d3669af1cc3c8b73e0e8f9703f94d3d"],
   ["knowledge/help/search.md", "04a4db4c9314ccbb40c760d9eeb6e198a52abfada9d646063370f5678cb460f5"],
   ["knowledge/help/sign.md", "a15432abb6c4ea48934a80d2acd685732ad270327772b991daf2726a3d401caf"],

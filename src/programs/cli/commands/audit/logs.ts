@@ -1,10 +1,11 @@
 // logs, also called audit tail: the audit for reading.
-import { Clock, Effect, Stream } from "effect"
+import { Clock, Effect, Predicate, Stream } from "effect"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { AuditEntry } from "../../../../services/audit/AuditEntry.ts"
 import { AuditLog } from "../../../../services/audit/AuditLog.ts"
+import { BoundedMap } from "../../../../services/cache/BoundedMap.ts"
 import { safeLine } from "../../../../services/error/safeText.ts"
 import { withNext } from "../../help.ts"
 import { Output } from "../../Output.ts"
@@ -30,17 +31,38 @@ const outcomeOf = (outcome: string, paint: Paint): string =>
     ? outcome
     : paint.red(outcome)
 
+/** Parameters that say by themselves what a call is about. */
+const speaking = ["command", "path", "url", "from", "to"]
+
+/** What a call was asked to do, on one line: `npm test`, `src/a.ts old=…`. Secrets were removed before it was recorded. */
+const showRequest = ({ parameters }: Request): string => {
+  if (!Predicate.isObject(parameters)) return ""
+  const said = Object.entries(parameters).toSorted(([a], [b]) => placeOf(a) - placeOf(b)).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value)
+    return speaking.includes(name) ? text : `${name}=${text.slice(0, 40)}`
+  })
+  return safeLine(said.join(" "), 80)
+}
+
+const placeOf = (name: string): number => speaking.includes(name) ? speaking.indexOf(name) : speaking.length
+
 /** A row with time, outcome, subject and reason; none for entries that only mark a beginning or an end. */
-const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): ReadonlyArray<string> | undefined => {
+const logRow = (
+  entry: AuditEntry,
+  requests: BoundedMap<string, Request>,
+  paint: Paint
+): ReadonlyArray<string> | undefined => {
   const at = paint.dim(`${entry.at.slice(0, 10)} ${entry.at.slice(11, 19)}`)
   if (entry.kind === "result") {
     const { call, duration_ms, error, operation, outcome, rule, subject } = entry
     const why = error === undefined ? rule ?? "" : error.message
+    const request = requests.get(call)
+    const what = `${operation === undefined ? "" : `${safeLine(operation)} `}${paint.bold(safeLine(subject.item, 128))}`
     return [
       at,
       outcomeOf(outcome, paint),
-      `${operation === undefined ? "" : `${safeLine(operation)} `}${paint.bold(safeLine(subject.item, 128))}`,
-      dryRuns.has(call) ? "dry run" : duration(duration_ms),
+      `${what} ${request === undefined ? "" : showRequest(request)}`.trimEnd(),
+      request?.dry_run === true ? "dry run" : duration(duration_ms),
       paint.dim(safeLine(why, 160))
     ]
   }
@@ -69,14 +91,17 @@ const logRow = (entry: AuditEntry, dryRuns: ReadonlySet<string>, paint: Paint): 
     : undefined
 }
 
-/** Only the request says that a call is a dry run. */
-const isDryRun = (entry: AuditEntry): entry is Extract<AuditEntry, { readonly kind: "request" }> =>
-  entry.kind === "request" && entry.dry_run === true
+/** Only the request says what was asked for, and whether it is a dry run. */
+type Request = Extract<AuditEntry, { readonly kind: "request" }>
+type Result = Extract<AuditEntry, { readonly kind: "result" }>
+
+const isRequest = (entry: AuditEntry): entry is Request => entry.kind === "request"
+const isResult = (entry: AuditEntry): entry is Result => entry.kind === "result"
 
 const isShown = ({ kind }: AuditEntry): boolean => kind === "result" || kind === "read" || kind === "act"
 
-/** So many dry runs are remembered until their result. */
-const mostDryRuns = 1_000
+/** So many requests are remembered until their result. */
+const mostRequests = 1_000
 
 const identityOf = ({ n, prev }: AuditEntry): string => `${n}:${prev}`
 
@@ -107,21 +132,29 @@ const makeLogs = (name: string, words: ReadonlyArray<string>) =>
       yield* inProject(() =>
         Effect.gen(function*() {
           const audit = yield* AuditLog
-          const dryRuns = new Set<string>()
+          const requests = new BoundedMap<string, Request>(mostRequests)
           const rows = (entries: ReadonlyArray<AuditEntry>, paint: Paint) =>
             table(entries.flatMap((entry) => {
-              const row = logRow(entry, dryRuns, paint)
+              const row = logRow(entry, requests, paint)
               return row === undefined ? [] : [row]
             }))
           const note = (entries: ReadonlyArray<AuditEntry>): void => {
-            for (const { call } of entries.filter(isDryRun)) dryRuns.add(call)
-            for (const call of dryRuns) if (dryRuns.size > mostDryRuns) dryRuns.delete(call)
+            for (const request of entries.filter(isRequest)) requests.set(request.call, request)
           }
+          /** A filter by outcome or rule leaves the requests out. */
+          const noteMissing = Effect.fnUntraced(function*(entries: ReadonlyArray<AuditEntry>) {
+            note(entries)
+            const calls = new Set(
+              entries.filter(isResult).map(({ call }) => call).filter((call) => requests.get(call) === undefined)
+            )
+            if (calls.size > 0) note(yield* audit.read({ calls, limit: calls.size * 2 }))
+          })
           const startedAt = yield* Clock.currentTimeMillis
           // A call from the command line is a session of its own with four entries, of which one is shown.
           const first = yield* audit.read({ ...filter, limit: most * 4 })
           note(first)
           const shown = first.filter(isShown).slice(-most)
+          if (!output.json) yield* noteMissing(shown)
           yield* output.answer({ entries: shown }, (paint) => rows(shown, paint))
           if (shown.length === 0 && !output.json) yield* output.say("Nothing has been recorded here.")
           if (!follow) return
@@ -130,8 +163,7 @@ const makeLogs = (name: string, words: ReadonlyArray<string>) =>
           const appended = audit.follow({ ...filter, since: Math.max(startedAt, filter.since ?? 0), limit: 10_000 })
           yield* Stream.runForEachArray(appended, (some) => {
             const entries = some.map(({ entry }) => entry).filter((entry) => !seen.delete(identityOf(entry)))
-            note(entries)
-            return output.answer(null, (paint) => rows(entries, paint))
+            return Effect.andThen(noteMissing(entries), output.answer(null, (paint) => rows(entries, paint)))
           })
         })
       )

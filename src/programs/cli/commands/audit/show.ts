@@ -72,9 +72,10 @@ const counts = (title: string, of: Readonly<Record<string, number>>): ReadonlyAr
 const showStats = (stats: AuditStats, width: number, paint: Paint): string => {
   const { callers, entries, errors, from, items, operations, outcomes, rules, sessions, to } = stats
   if (from === null || to === null) return "Nothing has been recorded here."
-  const rows = items.slice(0, 20).map(({ calls, denied, failed, item, max_ms, mean_ms }) => [
+  const rows = items.slice(0, 20).map(({ asked, calls, denied, failed, item, max_ms, mean_ms }) => [
     paint.bold(safeLine(item, 60)),
     plural(calls, "call"),
+    asked === 0 ? "" : `${asked} asked`,
     failed === 0 ? "" : paint.red(`${failed} failed`),
     denied === 0 ? "" : paint.red(`${denied} denied`),
     `${duration(mean_ms)} on average, ${duration(max_ms)} at most`
