@@ -212,7 +212,12 @@ it.effect("a program that embeds Kiwi with a profile runs only what it has", () 
     yield* Effect.addFinalizer(() => Effect.promise(kiwi.close))
     const ran = yield* Effect.promise(() => kiwi.run("add", { text: "x" }))
     assert.strictEqual(ran.status, "success")
-    for (const attempt of [() => kiwi.run("hidden"), () => kiwi.follow("plan"), () => kiwi.load({ id: "hidden" })]) {
+    const attempts: ReadonlyArray<() => Promise<unknown>> = [
+      () => kiwi.run("hidden"),
+      () => kiwi.follow("plan"),
+      () => kiwi.load({ id: "hidden" })
+    ]
+    for (const attempt of attempts) {
       const refused = yield* Effect.flip(Effect.tryPromise({ try: attempt, catch: (error) => error }))
       assert.propertyVal(refused, "_tag", "PermissionDenied")
     }
