@@ -218,7 +218,7 @@ it.effect("a program that embeds Kiwi with a profile runs only what it has", () 
       () => kiwi.load({ id: "hidden" })
     ]
     for (const attempt of attempts) {
-      const refused = yield* Effect.flip(Effect.tryPromise({ try: attempt, catch: (error) => error }))
+      const refused: unknown = yield* Effect.promise(() => attempt().catch((error: unknown) => error))
       assert.propertyVal(refused, "_tag", "PermissionDenied")
     }
     assert.deepStrictEqual(yield* Effect.promise(() => kiwi.search({ query: "hidden" })), [])
