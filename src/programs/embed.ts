@@ -154,6 +154,7 @@ export {
 export type { ChildExit, ChildRequest, Engine, SpawnFailure, TakeChunk } from "../services/process/ChildProcesses.ts"
 export { ChildProcesses } from "../services/process/ChildProcesses.ts"
 export { CallMetadata, CallPlan, OutputReference, ToolCall, ToolResult } from "../services/proxy/ToolCall.ts"
+export { CallsTooDeep, NestedApproval } from "../services/proxy/nesting.ts"
 export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolProxy.ts"
 export { ConfigInvalid, HidesItem, ParametersInvalid, ToolChainError, ToolProxy } from "../services/proxy/ToolProxy.ts"
 export { Isolation, SandboxUnavailable } from "../services/sandbox/Isolation.ts"

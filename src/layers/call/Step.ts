@@ -33,11 +33,15 @@ export type CallEnding = (
   now: number
 ) => CallWarning | undefined | void
 
+export type CallBack = (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
+
 /** Known from the start of a call. */
 export interface Begun {
   readonly call: ToolCall
   /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
+  /** Runs another call in the same way: one that the tool makes. */
+  readonly callBack: CallBack
   readonly warnings: ReadonlyArray<CallWarning>
   /** Steps add to it. */
   readonly endings: Array<CallEnding>
@@ -74,6 +78,8 @@ export interface Prepared extends Resolved {
   readonly accesses: ReadonlyArray<Access>
   /** Of the capability token that the call was made with; undefined if it was made without one. */
   readonly claims: Claims | undefined
+  /** What the tool's own calls are made with. Undefined if it makes none. */
+  readonly callGrant: Required<Pick<ToolCall, "thread" | "token">> | undefined
   readonly interpreter: InterpreterAnswer
   /** The packages that the chain declares; undefined if it declares none. */
   readonly packages: Packages | undefined
@@ -169,9 +175,10 @@ export interface MadeSteps<in Known extends keyof Done> {
 /** What is known of a call that is running, or that failed. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
-export const begin = (call: ToolCall, found?: FoundItem): SoFar => ({
+export const begin = (call: ToolCall, callBack: CallBack, found?: FoundItem): SoFar => ({
   call,
   found,
+  callBack,
   warnings: [],
   endings: [],
   secrets: []

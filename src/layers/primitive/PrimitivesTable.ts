@@ -14,6 +14,7 @@ import {
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
+import { maxNesting } from "../../services/proxy/nesting.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"
@@ -57,7 +58,7 @@ const timed = (run: PrimitiveHandler): PrimitiveHandler =>
   })
 
 /** First come, first served. A waiting caller gets a progress event; one that is interrupted leaves the queue. */
-const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
+const inTurnAtDepth = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
   const turns = Semaphore.makeUnsafe(permits)
   const measured = timed(run)
   let present = 0
@@ -76,6 +77,12 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
           present--
         })
     )
+}
+
+/** A call that a tool makes waits only for others at its depth, and so never for the call that waits for it. */
+const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
+  const queues = Array.from({ length: maxNesting + 1 }, () => inTurnAtDepth(permits, run))
+  return (input) => queues[Math.min(input.depth ?? 0, maxNesting)]!(input)
 }
 
 export const makeWith = Effect.fnUntraced(function*(

@@ -116,13 +116,19 @@ export class TokenRevoked extends Schema.TaggedError<TokenRevoked>()("TokenRevok
 export class PermissionEscalation extends Schema.TaggedError<PermissionEscalation>()("PermissionEscalation", {
   /** The thread that asks. */
   thread: Schema.String,
+  /** The tool that asks for it, for its own calls. */
+  tool: Schema.optionalKey(Schema.String),
   /** The permissions that are too much: "fs.write(infra/**)". */
   exceeding: Schema.Array(Schema.String)
 }) {
   override get message() {
-    return `The thread ${this.thread} asks for more than its caller has: ${this.exceeding.join(", ")}`
+    const who = this.tool === undefined ? `The thread ${this.thread}` : `The tool ${this.tool}, for its own calls,`
+    return `${who} asks for more than its caller has: ${this.exceeding.join(", ")}`
   }
   get remediation() {
+    if (this.tool !== undefined) {
+      return "Call it from a directive with wider permissions, or do the work without this tool"
+    }
     return `Remove them from the directive's <permissions>, mark them optional="true", or call it with wider permissions`
   }
   get refusal() {

@@ -5,6 +5,7 @@ import type { Access } from "../capability/Access.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
+import type { Connection } from "../process/ChildProcesses.ts"
 import type { Isolation, SandboxUnavailable } from "../sandbox/Isolation.ts"
 
 /** The input of a primitive. All of it has been verified, validated and templated. */
@@ -35,6 +36,10 @@ export interface PrimitiveInput {
   readonly accesses?: ReadonlyArray<Access> | undefined
   /** Whether a further access is allowed without asking: for files that are found on the way. Default: none is. */
   readonly mayAlso?: ((access: Access) => Effect.Effect<boolean>) | undefined
+  /** How many calls it is made within: 0 unless a tool made it. */
+  readonly depth?: number | undefined
+  /** Serves the calls that the tool makes, if its config has `calls`. */
+  readonly serve?: ((connection: Connection) => Effect.Effect<void>) | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }

@@ -48,7 +48,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/http/http.fetch.yaml", "d1ec723c895595931b1bd0a629d9754e35721d4c30f9529d17a847f3c3c01925"],
   ["tools/primitives/builtin.yaml", "6baea56e5027b05f0454a01bd6191eac603141f9dac98917b1cf6318e0756dca"],
   ["tools/primitives/http_client.yaml", "aa3b9865749b52852c5c3bf5075ddd2ebb0c0213069783d2572819c30cc91ff1"],
-  ["tools/primitives/subprocess.yaml", "e8dc7dc67e456299eefe9245f214ac1b28d9b322573340a0a37d8c8913b1eaac"],
+  ["tools/primitives/subprocess.yaml", "e32e75fe93bf0fa5b8afb85677dcf783c09a28a4e5bc83ebff9810524bb1dfbe"],
   ["tools/runtimes/bash_runtime.yaml", "1fc19fe30d9a2357a217531be4d15326e699b67fe1bd51b553fbd3dd794680d8"],
   ["tools/runtimes/node_runtime.yaml", "070402495a0eb904068f58496f87a4eb36f8117f73f42915e7e7642acd26e7c6"],
   ["tools/runtimes/python_runtime.yaml", "1957ec400dcaa5623bc5597d027c9377d1af523984d2a7097c71cbfb3603d030"],

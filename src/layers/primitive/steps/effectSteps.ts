@@ -17,6 +17,7 @@ import type { Secrets } from "../../call/secrets.ts"
 import type { Done, Facts, Prepared } from "../../call/Step.ts"
 import { coversAccess } from "../../capability/coversAccess.ts"
 import { redactedEvents } from "./redactedEvents.ts"
+import { serveCalls } from "./serveCalls.ts"
 
 /** How much of stderr a result includes, in bytes. */
 const stderrTail = 4_096
@@ -76,6 +77,8 @@ export const runPrimitive = Effect.gen(function*() {
             )
             : Effect.succeed(false)
       ),
+    depth: run.call.within?.length ?? 0,
+    serve: run.callGrant === undefined ? undefined : serveCalls(run, run.callGrant),
     emit
   })
 
