@@ -4,6 +4,7 @@ import { Clock, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
 import type { Access } from "../../services/capability/Access.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
+import { configAccesses } from "../../services/primitive/configAccesses.ts"
 import {
   type AccessInput,
   type NeededLevel,
@@ -85,6 +86,10 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
   return (input) => queues[Math.min(input.depth ?? 0, maxNesting)]!(input)
 }
 
+/** What the signed config says: the program, or the server. */
+const ofConfig = (primitive: "subprocess" | "http_client") => (input: AccessInput) =>
+  Effect.sync(() => configAccesses(primitive, input))
+
 export const makeWith = Effect.fnUntraced(function*(
   subprocess: Subprocess,
   options: PrimitivesOptions,
@@ -100,6 +105,7 @@ export const makeWith = Effect.fnUntraced(function*(
   const table = new Map<string, Entry>([
     ["subprocess", {
       run: inTurn(options.concurrency.subprocess, subprocess.run),
+      accesses: ofConfig("subprocess"),
       plan: (input) =>
         Effect.map(Effect.fromResult(subprocess.plan(input)), (plan) => ({
           primitive: "subprocess",
@@ -109,6 +115,7 @@ export const makeWith = Effect.fnUntraced(function*(
     }],
     ["http_client", {
       run: inTurn(options.concurrency.http_client, http.run),
+      accesses: ofConfig("http_client"),
       plan: (input) =>
         Effect.map(Effect.fromResult(http.plan(input)), (plan) => ({
           primitive: "http_client",

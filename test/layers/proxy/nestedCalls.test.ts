@@ -70,7 +70,7 @@ describe("a tool that may call others", () => {
   it.effect("gets neither the token nor anything that is like it", () =>
     Effect.gen(function*() {
       const [environment, text] = yield* dataOf("outer")
-      assert.deepStrictEqual(environment, ["KIWI_SOCKET"])
+      assert.deepStrictEqual(environment, ["KIWI_PROJECT", "KIWI_SOCKET"])
       assert.notMatch(text, /eyJ|kiwi-cap/)
     }).pipe(Effect.provide(world({
       outer: ({ argv, connection, env, stdin }) =>
@@ -263,7 +263,7 @@ describe("the connection of a tool", () => {
         dataOf("outer"),
         kernel({
           programs: { outer: sends(several, 4), middle: sends(hello) },
-          controlFiles: { "config/settings.yaml": "limits.concurrency: {caller: 1, tools: {\"*\": 1}}\n" },
+          settings: { limitsConcurrency: { caller: 1, tools: { "*": 1 } } },
           project: {
             "tools/echo.yaml": echo,
             "tools/outer.yaml": asks("outer", ["tool.*"]),
