@@ -105,11 +105,10 @@ describe("a tool that may call others", () => {
       for (
         const wrong of ["echo", "tool.echo()", "fs.read", "fs.read(../**)", "process.exec", "secret.use", "tool.{x}", "**"]
       ) {
-        const reason = reasonOf(
-          yield* Effect.flip(Effect.provide(
-            dataOf("outer"),
-            world({ outer: sends(hello) }, { outer: asks("outer", [wrong]) })
-          ))
+        const refused = Effect.map(Effect.flip(dataOf("outer")), reasonOf)
+        const reason = yield* Effect.provide(
+          refused,
+          world({ outer: sends(hello) }, { outer: asks("outer", [wrong]) })
         )
         assert.strictEqual(reason._tag, "ConfigInvalid", wrong)
         assert.include(reason.message, "calls/0", wrong)
