@@ -93,6 +93,7 @@ export type {
 } from "../services/capability/CapabilityTokens.ts"
 export {
   BudgetExceeded,
+  CapabilityInvalid,
   CapabilityTokens,
   PermissionEscalation,
   TokenInvalid,

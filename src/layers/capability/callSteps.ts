@@ -1,6 +1,8 @@
 // The grant of the calls that a tool makes: what its signed config asks for, within what its own caller has. It is a
 // token of its own, so that each of these calls is checked as any call with a token is. Rules apply beside it.
 import { Effect, Result } from "effect"
+import { refusalOf } from "../../services/capability/CapabilityModule.ts"
+import type { CapabilityInvalid, Token } from "../../services/capability/CapabilityTokens.ts"
 import { CapabilityTokens, PermissionEscalation } from "../../services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../services/capability/Grant.ts"
 import { parseGrants } from "../../services/capability/grantText.ts"
@@ -11,6 +13,13 @@ import { isJsonArray } from "../../services/schema/json.ts"
 import { blame, setterOf } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
+/** The config's grants have been checked. */
+const checked = <E extends { readonly _tag: string }>(token: Effect.Effect<Token, E | CapabilityInvalid>) =>
+  Effect.catchIf(token, (error) => error._tag === "CapabilityInvalid", Effect.die) as Effect.Effect<
+    Token,
+    Exclude<E, CapabilityInvalid>
+  >
+
 const none = { callGrant: undefined }
 
 /** What the chain's config asks for, as signed: no parameter can provide a part of it. Undefined if it asks for none. */
@@ -19,7 +28,12 @@ const askedIn = (chain: Chain): Result.Result<ReadonlyArray<Grant> | undefined, 
   if (calls === undefined || chain.primitive.tool.location.id !== "subprocess") return Result.succeed(undefined)
   const grants: Array<Grant> = []
   for (const [index, text] of (isJsonArray(calls) ? calls : [calls]).entries()) {
-    const parsed = typeof text === "string" ? parseGrants(text) : Result.fail("is not a text")
+    const parsed = (typeof text === "string" ? parseGrants(text) : Result.fail("is not a text")).pipe(
+      Result.flatMap((found) => {
+        const issue = refusalOf({ allow: found, deny: [] }, chain.leaf.tool.location.tier === "system")
+        return issue === undefined ? Result.succeed(found) : Result.fail(issue)
+      })
+    )
     if (Result.isFailure(parsed)) {
       const setter = setterOf(chain, "/calls", chain.leaf)
       return Result.fail(
@@ -43,9 +57,9 @@ export const grantCalls = Effect.gen(function*() {
       const { thread, token } = call
       if (claims === undefined || thread === undefined || token === undefined) {
         const own = { thread: `call ${call.callId}`, directive: chain.digest }
-        return { thread: own.thread, token: yield* tokens.mint({ ...own, grants: request }) }
+        return { thread: own.thread, token: yield* checked(tokens.mint({ ...own, grants: request })) }
       }
-      const made = yield* tokens.attenuate(token, { thread }, { thread, directive: claims.act, request }).pipe(
+      const made = yield* checked(tokens.attenuate(token, { thread }, { thread, directive: claims.act, request })).pipe(
         Effect.catchTag("PermissionEscalation", ({ exceeding }) =>
           Effect.fail(new PermissionEscalation({ thread, tool: chain.leaf.tool.location.id, exceeding })))
       )

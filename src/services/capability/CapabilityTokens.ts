@@ -136,6 +136,18 @@ export class PermissionEscalation extends Schema.TaggedError<PermissionEscalatio
   }
 }
 
+/** A token was to be made with a capability that does not exist, or with a scope that is not one of its kind. */
+export class CapabilityInvalid extends Schema.TaggedError<CapabilityInvalid>()("CapabilityInvalid", {
+  issue: Schema.String
+}) {
+  override get message() {
+    return `No capability token was made: ${this.issue}`
+  }
+  get remediation() {
+    return "Write a capability that there is, with a scope of its kind: docs/capabilities.md"
+  }
+}
+
 /** A thread would spend more than its own budget, or that of an ancestor. */
 export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("BudgetExceeded", {
   /** The token whose budget it is. */
@@ -188,7 +200,10 @@ export interface NewToken {
 
 export class CapabilityTokens extends Context.Service<CapabilityTokens, {
   /** The first token of a tree of threads. `grants`: what the caller has and the directive asks for. */
-  readonly mint: (options: NewToken & { readonly grants: GrantSet }) => Effect.Effect<Token, TokensUnavailable>
+  readonly mint: (options: NewToken & { readonly grants: GrantSet }) => Effect.Effect<
+    Token,
+    TokensUnavailable | CapabilityInvalid
+  >
   /**
    * Checks signature, project, time, thread and revocation. The signature is checked once for each token and process.
    */
@@ -201,7 +216,7 @@ export class CapabilityTokens extends Context.Service<CapabilityTokens, {
     token: Token,
     parent: Bearer,
     options: NewToken & { readonly request: Request }
-  ) => Effect.Effect<Token, TokenError | PermissionEscalation>
+  ) => Effect.Effect<Token, TokenError | PermissionEscalation | CapabilityInvalid>
   /** The token and all its descendants do not count any more, in any process and after a restart. */
   readonly revoke: (jti: string) => Effect.Effect<void, TokensUnavailable>
   /** Adds to what the token and all its ancestors have spent: to all of them or, if it is too much for one, to none. */

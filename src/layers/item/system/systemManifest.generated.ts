@@ -24,6 +24,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/capabilities/registry_capabilities.yaml", "23c32778b406f9506ca8359406fa206079984bc92ea989be32144822a282de4d"],
   ["tools/capabilities/secret_capabilities.yaml", "d62e3eaf79e959ccbc50be5ec5cfc873686fe5cb8cdc55eed52a92ee0e0d7f5b"],
   ["tools/capabilities/spawn_capabilities.yaml", "927018d97100434a731bf36a5546697b6273118e26dc54ce729702e9b1ecd33d"],
+  ["tools/capabilities/thread_capabilities.yaml", "4228077af81703c5e65cdf46e1ab8714967f621c0c2f8e3bfc113b35c3ff6e4e"],
   ["tools/capabilities/tool_capabilities.yaml", "8f1fa5096d66b4723679e496a42357c636849ec1b4534cd1c638c1fb820943b3"],
   ["tools/core/lockfile_diff.yaml", "305de58803cfd560c0e008b1d2814f40a1bf3c389ade551d872942531c8e3ab8"],
   ["tools/core/lockfile_freeze.yaml", "517974eab23afc8655b864fd62860127149d6ad3917fdb1661b1dca0fd32b34d"],
