@@ -48,11 +48,9 @@ export const generateModules = (systemSpace: string): string => {
     return [`  ${JSON.stringify({ scope, capabilities })}`]
   })
   return `// Made by build/systemManifest.ts from what is under .ai/tools/capabilities/: do not edit.
-import type { CapabilityModule } from "./CapabilityModule.ts"
-
-export const shippedModules: ReadonlyArray<CapabilityModule> = [
+export const shippedModules = [
 ${lines.join(",\n")}
-]
+] as const
 `
 }
 

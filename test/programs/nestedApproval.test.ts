@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import type { Schema } from "effect"
 import { TestClock } from "effect/testing"
-import type { Program } from "../../src/layers/process/ChildProcessesMemory.ts"
 import * as PermissionGateDefault from "../../src/layers/permission/PermissionGateDefault.ts"
+import type { Program } from "../../src/layers/process/ChildProcessesMemory.ts"
 import { answerApproval, withApproval } from "../../src/programs/approvals.ts"
 import { ApprovalStore } from "../../src/services/approval/ApprovalStore.ts"
 import { PermissionGate } from "../../src/services/permission/PermissionGate.ts"
@@ -15,10 +15,13 @@ import { writing } from "./askingKernel.ts"
 
 const gate = PermissionGate.of({
   decide: (by, action) =>
-    Effect.map(PermissionGateDefault.make.decide(by, action), (decision) =>
-      action._tag === "Run" && action.chain.leaf.tool.location.id === "save"
-        ? { ...decision, asks: [writing("src/a.ts")] }
-        : decision)
+    Effect.map(
+      PermissionGateDefault.make.decide(by, action),
+      (decision) =>
+        action._tag === "Run" && action.chain.leaf.tool.location.id === "save"
+          ? { ...decision, asks: [writing("src/a.ts")] }
+          : decision
+    )
 })
 
 const outer: Program = ({ connection }) =>

@@ -60,8 +60,11 @@ export const grantCalls = Effect.gen(function*() {
         return { thread: own.thread, token: yield* checked(tokens.mint({ ...own, grants: request })) }
       }
       const made = yield* checked(tokens.attenuate(token, { thread }, { thread, directive: claims.act, request })).pipe(
-        Effect.catchTag("PermissionEscalation", ({ exceeding }) =>
-          Effect.fail(new PermissionEscalation({ thread, tool: chain.leaf.tool.location.id, exceeding })))
+        Effect.catchTag(
+          "PermissionEscalation",
+          ({ exceeding }) =>
+            Effect.fail(new PermissionEscalation({ thread, tool: chain.leaf.tool.location.id, exceeding }))
+        )
       )
       return { thread, token: made }
     }

@@ -24,7 +24,15 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { makeSettle } from "./settleAsks.ts"
-import { asItsTool, askOf, neverAllowed, refused, shippedDefault, type Surroundings, type Verdict } from "./shippedDefault.ts"
+import {
+  asItsTool,
+  askOf,
+  neverAllowed,
+  refused,
+  shippedDefault,
+  type Surroundings,
+  type Verdict
+} from "./shippedDefault.ts"
 
 /** Possible while the rules cannot be read: it shows something, or a person confirms it. */
 const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign", "ChangeLocks"])

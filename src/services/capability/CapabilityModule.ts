@@ -25,9 +25,11 @@ export interface Capability {
   readonly systemOnly: boolean
 }
 
+const modules: ReadonlyArray<CapabilityModule> = shippedModules
+
 /** Every capability that there is, by name. */
 export const capabilities: ReadonlyMap<string, Capability> = new Map(
-  shippedModules.flatMap(({ capabilities: all, scope }) =>
+  modules.flatMap(({ capabilities: all, scope }) =>
     all.map(({ description, name, system_only: systemOnly = false }) =>
       [name, { name, description, scope, systemOnly }] as const
     )

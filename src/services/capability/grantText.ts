@@ -19,7 +19,9 @@ export const parseGrants = (text: string): Result.Result<ReadonlyArray<Grant>, s
     if (written === undefined) {
       return kind === "place" || /^(?:tool|mcp)\./.test(capability)
         ? [{ capability }]
-        : yield* Result.fail(`"${capability}" does not say what it is about: write it with a scope, as ${capability}(…)`)
+        : yield* Result.fail(
+          `"${capability}" does not say what it is about: write it with a scope, as ${capability}(…)`
+        )
     }
     const grants: Array<Grant> = []
     for (const pattern of written.split(",")) {

@@ -1,7 +1,5 @@
 // Made by build/systemManifest.ts from what is under .ai/tools/capabilities/: do not edit.
-import type { CapabilityModule } from "./CapabilityModule.ts"
-
-export const shippedModules: ReadonlyArray<CapabilityModule> = [
+export const shippedModules = [
   {"scope":"place","capabilities":[{"name":"db.query","description":"Read from a database"},{"name":"db.migrate","description":"Change a database's schema"}]},
   {"scope":"path","capabilities":[{"name":"fs.read","description":"Read and list files"},{"name":"fs.write","description":"Create and change files; includes fs.read of the same paths"},{"name":"fs.delete","description":"Delete files"},{"name":"fs.exec","description":"Run a program by its path"},{"name":"fs.absolute","description":"Paths outside of the project","system_only":true}]},
   {"scope":"place","capabilities":[{"name":"git.read","description":"Status, log, diff and show"},{"name":"git.push","description":"Push commits"}]},
@@ -14,4 +12,4 @@ export const shippedModules: ReadonlyArray<CapabilityModule> = [
   {"scope":"place","capabilities":[{"name":"spawn.thread","description":"Start a directive as a thread of its own"},{"name":"spawn.process","description":"Start a process that outlives the call","system_only":true}]},
   {"scope":"place","capabilities":[{"name":"thread.read","description":"Read the transcript and the state of a thread"},{"name":"thread.control","description":"Pause, resume and cancel a thread"},{"name":"thread.inject","description":"Add a message to a thread","system_only":true}]},
   {"scope":"name","capabilities":[{"name":"tool.*","description":"Run the tool with this id"}]}
-]
+] as const

@@ -12,7 +12,9 @@ export class CallsTooDeep extends Schema.TaggedError<CallsTooDeep>()("CallsTooDe
   within: Schema.Array(Schema.String)
 }) {
   override get message() {
-    return `${this.tool} was not run: it was called within ${this.within.join(" > ")}, and calls nest at most ${maxNesting} deep`
+    return `${this.tool} was not run: it was called within ${
+      this.within.join(" > ")
+    }, and calls nest at most ${maxNesting} deep`
   }
   get remediation() {
     return "Let one of these tools do the work itself, or look for tools that call each other in a circle"

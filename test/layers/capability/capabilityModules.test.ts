@@ -18,7 +18,8 @@ const ask = (capability: string, ...scope: ReadonlyArray<string>) => ({
   deny: []
 })
 
-const directive = (permissions: string) => `# Deploy
+const directive = (permissions: string) =>
+  `# Deploy
 
 \`\`\`xml
 <directive name="deploy" version="1.0.0">
@@ -127,22 +128,25 @@ describe("an item that asks for what is not there, or not for it", () => {
 
   for (const wrong of ["fs.raed(src/**)", "registry.read", "fs.read(/etc/**)", "made.up"]) {
     it.effect(`may not make calls with ${wrong}`, () =>
-      Effect.map(Effect.flip(call("deploy")), (error) => assert.strictEqual(reasonOf(error)._tag, "ConfigInvalid")).pipe(
-        Effect.provide(
-          kernel({ project: { "tools/deploy.yaml": tool({ config: { command: "argv", calls: [wrong] } }) } })
-        )
-      ))
+      Effect.map(Effect.flip(call("deploy")), (error) => assert.strictEqual(reasonOf(error)._tag, "ConfigInvalid"))
+        .pipe(
+          Effect.provide(
+            kernel({ project: { "tools/deploy.yaml": tool({ config: { command: "argv", calls: [wrong] } }) } })
+          )
+        ))
   }
 
   it.effect("gets no token", () =>
     Effect.gen(function*() {
       const tokens = yield* CapabilityTokens
-      const mint = (grant: Grant) =>
-        tokens.mint({ thread: "t", directive: "d", grants: { allow: [grant], deny: [] } })
+      const mint = (grant: Grant) => tokens.mint({ thread: "t", directive: "d", grants: { allow: [grant], deny: [] } })
       const misspelt = yield* Effect.flip(mint({ capability: "fs.raed" }))
       assert.strictEqual(misspelt._tag, "CapabilityInvalid")
       assert.include(misspelt.message, "fs.read is there")
-      assert.strictEqual((yield* Effect.flip(mint({ capability: "fs.read", scope: ["../.."] })))._tag, "CapabilityInvalid")
+      assert.strictEqual(
+        (yield* Effect.flip(mint({ capability: "fs.read", scope: ["../.."] })))._tag,
+        "CapabilityInvalid"
+      )
       const parent = yield* mint({ capability: "fs.read" })
       const child = yield* Effect.flip(
         tokens.attenuate(parent, { thread: "t" }, {

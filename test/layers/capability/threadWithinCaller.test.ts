@@ -56,7 +56,8 @@ const Directive = Schema.Array(Schema.Struct({ element: Pick, optional: Schema.B
 )
 
 const fence = "```"
-const textOf = (picks: typeof Directive.Type) => `# Go
+const textOf = (picks: typeof Directive.Type) =>
+  `# Go
 
 ${fence}xml
 <directive name="go" version="1.0.0">

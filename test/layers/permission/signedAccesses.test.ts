@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import { showAccess } from "../../../src/services/capability/Access.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../../src/services/capability/Grant.ts"
 import { configAccesses } from "../../../src/services/primitive/configAccesses.ts"
-import { showAccess } from "../../../src/services/capability/Access.ts"
 import { call, caller, kernel, object, tool } from "../proxy/calls.ts"
 
 const tools = {
@@ -38,7 +38,9 @@ const outcome = (item: string, permissions: string, parameters: Schema.JsonObjec
     world(permissions)
   )
 
-const rows: ReadonlyArray<readonly [item: string, permissions: string, outcome: string, parameters?: Schema.JsonObject]> = [
+const rows: ReadonlyArray<
+  readonly [item: string, permissions: string, outcome: string, parameters?: Schema.JsonObject]
+> = [
   ["api", "", "success"],
   ["api", "- deny: net.http(evil.example)\n", "success"],
   ["api", "- deny: net.http(api.example.com)\n", "PermissionDenied"],
@@ -91,8 +93,11 @@ describe("what a tool's signer chose", () => {
 })
 
 describe("what a config says that it touches", () => {
-  const shown = (primitive: "subprocess" | "http_client", config: Schema.JsonObject, parameters: Schema.JsonObject = {}) =>
-    configAccesses(primitive, { tool: "t", caller, config, parameters }).map((access) => showAccess(access))
+  const shown = (
+    primitive: "subprocess" | "http_client",
+    config: Schema.JsonObject,
+    parameters: Schema.JsonObject = {}
+  ) => configAccesses(primitive, { tool: "t", caller, config, parameters }).map((access) => showAccess(access))
 
   it("is the server, as URLs mean it", () => {
     const urls: ReadonlyArray<readonly [url: string, host: string | undefined]> = [

@@ -11,12 +11,13 @@ const Answer = Schema.fromJsonString(Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.NullOr(Schema.Union([Schema.String, Schema.Int])),
   result: Schema.optionalKey(Schema.Any),
-  error: Schema.optionalKey(Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.optional(Schema.Any) }))
+  error: Schema.optionalKey(
+    Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.optional(Schema.Any) })
+  )
 }))
 
 const next = (connection: Connection) =>
-  Effect.flatMap(connection.read, (bytes) =>
-    Effect.orDie(Schema.decodeEffect(Answer)(new TextDecoder().decode(bytes))))
+  Effect.flatMap(connection.read, (bytes) => Effect.orDie(Schema.decodeEffect(Answer)(new TextDecoder().decode(bytes))))
 
 const request = (item: string, parameters: Schema.JsonObject = {}, id: string | number = 1, rest = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method: "execute", params: { item_id: item, parameters }, ...rest })}\n`
@@ -103,7 +104,16 @@ describe("a tool that may call others", () => {
   it.effect("is refused if what it asks for cannot be understood", () =>
     Effect.gen(function*() {
       for (
-        const wrong of ["echo", "tool.echo()", "fs.read", "fs.read(../**)", "process.exec", "secret.use", "tool.{x}", "**"]
+        const wrong of [
+          "echo",
+          "tool.echo()",
+          "fs.read",
+          "fs.read(../**)",
+          "process.exec",
+          "secret.use",
+          "tool.{x}",
+          "**"
+        ]
       ) {
         const refused = Effect.map(Effect.flip(dataOf("outer")), reasonOf)
         const reason = yield* Effect.provide(
@@ -125,7 +135,9 @@ describe("a tool that may call others", () => {
       const own: Grant = { capability: "tool.outer" }
       const escalation = yield* Effect.flip(withToken([own]))
       assert.deepInclude(escalation, { _tag: "PermissionEscalation", tool: "outer", exceeding: ["tool.echo"] })
-      const narrow = yield* Effect.flip(withToken([own, { capability: "tool.echo", parameters: { text: { enum: ["x"] } } }]))
+      const narrow = yield* Effect.flip(
+        withToken([own, { capability: "tool.echo", parameters: { text: { enum: ["x"] } } }])
+      )
       assert.strictEqual(narrow._tag, "PermissionEscalation")
       const [answer] = yield* withToken([own, { capability: "tool.*" }])
       assert.strictEqual(answer.result?.status, "success")
@@ -139,7 +151,9 @@ describe("a tool that may call others", () => {
       assert.include(deepest, "CALLS_TOO_DEEP")
       const runs = (yield* entries).filter(({ kind }) => kind === "request").length
       assert.strictEqual(runs, 6)
-      const denied = (yield* entries).flatMap((entry) => entry.kind === "result" && entry.outcome === "denied" ? [entry] : [])
+      const denied = (yield* entries).flatMap((entry) =>
+        entry.kind === "result" && entry.outcome === "denied" ? [entry] : []
+      )
       assert.deepStrictEqual(denied.map(({ error }) => error?.code), ["CALLS_TOO_DEEP"])
     }).pipe(Effect.provide(world({ outer: sends(request("outer")) }, { outer: asks("outer", ["tool.outer"]) }))))
 })
@@ -204,7 +218,11 @@ describe("the connection of a tool", () => {
             })
         }, { outer: asks("outer", ["tool.slow"]), slow: tool({ config: { command: "slow" } }) })
       )
-      assert.deepStrictEqual(answers.map(({ error, result }: any) => error?.code ?? result.data), [-32600, "done", "done"])
+      assert.deepStrictEqual(answers.map(({ error, result }: any) => error?.code ?? result.data), [
+        -32600,
+        "done",
+        "done"
+      ])
     }))
 
   it.effect("is not shared: two tools at once have one each, with a grant each", () =>
@@ -270,6 +288,9 @@ describe("the connection of a tool", () => {
           }
         })
       )
-      assert.deepStrictEqual(answers.map(({ result }: any) => result?.status), Array.from({ length: 4 }, () => "success"))
+      assert.deepStrictEqual(
+        answers.map(({ result }: any) => result?.status),
+        Array.from({ length: 4 }, () => "success")
+      )
     }))
 })

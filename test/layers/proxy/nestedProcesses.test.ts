@@ -28,7 +28,9 @@ const ask = (item: string, id = 1) =>
 const files = {
   ".ai/tools/notes_sh.sh": example("bash"),
   ".ai/tools/notes_py.py": example("python"),
-  ".ai/tools/plain.sh": bash(`ls /proc/$$/fd 2>/dev/null | tr '\\n' ' '; echo "socket=$KIWI_SOCKET"; { true >&3; } 2>/dev/null || echo closed`),
+  ".ai/tools/plain.sh": bash(
+    `ls /proc/$$/fd 2>/dev/null | tr '\\n' ' '; echo "socket=$KIWI_SOCKET"; { true >&3; } 2>/dev/null || echo closed`
+  ),
   ".ai/tools/environment.sh": bash(`${ask("ping")}; read -r answer <&3; env; echo "$answer"`, "tool.ping"),
   ".ai/tools/leaves_child.sh": bash(
     `${ask("ping")}; read -r first <&3; echo "$first"
@@ -37,8 +39,16 @@ disown; exit 0`,
     "tool.ping"
   ),
   ".ai/tools/floods.sh": bash(`head -c 3000000 /dev/zero | tr '\\0' x >&3; cat <&3`, "tool.ping"),
-  ".ai/tools/bytes.sh": bash(`printf '\\xff\\xfe{"a\\n' >&3; read -r answer <&3; echo "$answer"; ${ask("ping")}; read -r answer <&3; echo "$answer"`, "tool.ping"),
-  ".ai/tools/deaf.sh": bash(`for i in $(seq 1 50); do ${ask("ping", 1).replace("\"id\": 1", "\"id\": '$i'")}; done; echo done`, "tool.ping"),
+  ".ai/tools/bytes.sh": bash(
+    `printf '\\xff\\xfe{"a\\n' >&3; read -r answer <&3; echo "$answer"; ${
+      ask("ping")
+    }; read -r answer <&3; echo "$answer"`,
+    "tool.ping"
+  ),
+  ".ai/tools/deaf.sh": bash(
+    `for i in $(seq 1 50); do ${ask("ping", 1).replace("\"id\": 1", "\"id\": '$i'")}; done; echo done`,
+    "tool.ping"
+  ),
   ".ai/tools/shuts.sh": bash(`exec 3>&-; echo done`, "tool.ping"),
   ".ai/tools/waits.sh": bash(`${ask("sleeps")}; read -r answer <&3; echo "$answer"`, "tool.sleeps"),
   ".ai/tools/sleeps.sh": bash(`echo $$ > "$KIWI_PROJECT/sleeping"; sleep 600`),
@@ -56,7 +66,6 @@ const world = <A, E>(use: Effect.Effect<A, E, any>, more: Readonly<Record<string
     )
   }))
 
-
 const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
@@ -65,8 +74,7 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-const outputOf = (item: string, callId = "outer") =>
-  Effect.map(call(item, {}, { callId }), ({ data }) => String(data))
+const outputOf = (item: string, callId = "outer") => Effect.map(call(item, {}, { callId }), ({ data }) => String(data))
 
 const requests = Effect.map(entries, (all) => all.flatMap((entry) => entry.kind === "request" ? [entry] : []))
 
@@ -77,7 +85,13 @@ describe("a process that calls tools", () => {
       const python = yield* outputOf("notes_py")
       assert.include(python, "buy milk")
       assert.include(python, "drink milk")
-      assert.deepStrictEqual((yield* requests).map(({ parent }) => parent), [undefined, "outer", undefined, "outer", "outer"])
+      assert.deepStrictEqual((yield* requests).map(({ parent }) => parent), [
+        undefined,
+        "outer",
+        undefined,
+        "outer",
+        "outer"
+      ])
     })))
 
   it.live("reaches no other file than its config says", () =>

@@ -83,7 +83,8 @@ export const serveCalls = (
         callBack({ callId, caller: call.caller, ...granted, within, item, parameters, dryRun }))).pipe(
           // The tool shows its own output, not that of others.
           Effect.provideService(CallEvents, {
-            emit: (event) => event._tag === "Progress" ? emit(event) : Effect.void
+            emit: (event) =>
+              event._tag === "Progress" ? emit(event) : Effect.void
           })
         )
 
