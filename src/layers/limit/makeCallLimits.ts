@@ -158,13 +158,13 @@ export const makeWith = ({ changed, known, load }: Counters): CallLimits["Servic
   ): Effect.Effect<void, ConcurrencyLimited> | undefined => {
     let waits: Array<Effect.Effect<void, ConcurrencyLimited>> | undefined
     const [tool] = entrant.ids
-    for (const { key: own, limit: most, name } of places) {
-      const isFull = (rooms.get(own)?.taken ?? 0) >= most
-      const holder = isFull ? nearest(entrant, own) : undefined
-      const key = holder === undefined ? own : `${own}\n${holder}`
+    for (const { key: shared, limit: most, name } of places) {
+      const isFull = (rooms.get(shared)?.taken ?? 0) >= most
+      const holder = isFull ? nearest(entrant, shared) : undefined
+      const key = holder === undefined ? shared : `${shared}\n${holder}`
       const limit = holder === undefined ? most : 1
       const room = roomOf(key)
-      note(entrant, own, hold)
+      note(entrant, shared, hold)
       if (room.taken < limit) {
         const own = room
         own.taken++

@@ -7,17 +7,23 @@ import type { Grant } from "../../../src/services/capability/Grant.ts"
 import type { Connection } from "../../../src/services/process/ChildProcesses.ts"
 import { call, echo, entries, kernel, reasonOf, tool } from "./calls.ts"
 
-const Answer = Schema.fromJsonString(Schema.Struct({
+const Reply = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.NullOr(Schema.Union([Schema.String, Schema.Int])),
-  result: Schema.optionalKey(Schema.Any),
-  error: Schema.optionalKey(
-    Schema.Struct({ code: Schema.Int, message: Schema.String, data: Schema.optional(Schema.Any) })
-  )
-}))
+  result: Schema.optionalKey(Schema.Struct({ status: Schema.String, data: Schema.Json })),
+  error: Schema.optionalKey(Schema.Struct({
+    code: Schema.Int,
+    message: Schema.String,
+    data: Schema.optionalKey(Schema.Struct({ code: Schema.String }))
+  }))
+})
+type Reply = typeof Reply.Type
 
 const next = (connection: Connection) =>
-  Effect.flatMap(connection.read, (bytes) => Effect.orDie(Schema.decodeEffect(Answer)(new TextDecoder().decode(bytes))))
+  Effect.flatMap(
+    connection.read,
+    (bytes) => Effect.orDie(Schema.decodeEffect(Schema.fromJsonString(Reply))(new TextDecoder().decode(bytes)))
+  )
 
 const request = (item: string, parameters: Schema.JsonObject = {}, id: string | number = 1, rest = {}) =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method: "execute", params: { item_id: item, parameters }, ...rest })}\n`
@@ -47,15 +53,19 @@ const world = (programs: Readonly<Record<string, Program>>, tools: Readonly<Reco
   })
 
 const dataOf = (item: string, rest: Parameters<typeof call>[2] = {}) =>
-  Effect.map(call(item, {}, { callId: "outer", ...rest }), ({ data }): any => data)
+  Effect.map(call(item, {}, { callId: "outer", ...rest }), ({ data }) => data)
+
+/** What the tool printed: the replies that it got. */
+const repliesTo = (item: string, rest: Parameters<typeof call>[2] = {}) =>
+  Effect.flatMap(dataOf(item, rest), (data) => Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Reply))(data)))
 
 const hello = request("echo", { text: "hello" })
 
 describe("a tool that may call others", () => {
   it.effect("gets the result, and each call is in the audit with its parent", () =>
     Effect.gen(function*() {
-      const [answer] = yield* dataOf("outer")
-      assert.deepInclude(answer.result, { status: "success", data: ["--", "hello"] })
+      const [answer] = yield* repliesTo("outer")
+      assert.deepInclude(answer?.result ?? {}, { status: "success", data: ["--", "hello"] })
       const written = yield* entries
       const inner = written.flatMap((entry) => entry.kind === "request" && entry.subject.item === "echo" ? [entry] : [])
       assert.strictEqual(inner[0]?.parent, "outer")
@@ -70,9 +80,9 @@ describe("a tool that may call others", () => {
 
   it.effect("gets neither the token nor anything that is like it", () =>
     Effect.gen(function*() {
-      const [environment, text] = yield* dataOf("outer")
+      const [environment, text] = Array.from((yield* dataOf("outer")) as ReadonlyArray<Schema.Json>)
       assert.deepStrictEqual(environment, ["KIWI_PROJECT", "KIWI_SOCKET"])
-      assert.notMatch(text, /eyJ|kiwi-cap/)
+      assert.notMatch(String(text), /eyJ|kiwi-cap/)
     }).pipe(Effect.provide(world({
       outer: ({ argv, connection, env, stdin }) =>
         Effect.gen(function*() {
@@ -87,17 +97,17 @@ describe("a tool that may call others", () => {
     Effect.gen(function*() {
       for (const granted of ["tool.echo", "tool.e*", "tool.*(script)"]) {
         const [answer] = yield* Effect.provide(
-          dataOf("outer"),
+          repliesTo("outer"),
           world({ outer: sends(hello) }, { outer: asks("outer", [granted]) })
         )
-        assert.strictEqual(answer.result?.status, "success", granted)
+        assert.strictEqual(answer?.result?.status, "success", granted)
       }
       for (const granted of ["tool.other", "tool.ech", "tool.*(python)", "fs.write(**)", "kiwi.execute", "mcp.echo"]) {
         const [answer] = yield* Effect.provide(
-          dataOf("outer"),
+          repliesTo("outer"),
           world({ outer: sends(hello) }, { outer: asks("outer", [granted]) })
         )
-        assert.strictEqual(answer.error?.data.code, "PERMISSION_DENIED", granted)
+        assert.strictEqual(answer?.error?.data?.code, "PERMISSION_DENIED", granted)
       }
     }))
 
@@ -130,7 +140,7 @@ describe("a tool that may call others", () => {
       const tokens = yield* CapabilityTokens
       const withToken = Effect.fnUntraced(function*(allow: ReadonlyArray<Grant>, deny: ReadonlyArray<Grant> = []) {
         const token = yield* tokens.mint({ thread: "t", directive: "d", grants: { allow, deny } })
-        return yield* dataOf("outer", { thread: "t", token })
+        return yield* repliesTo("outer", { thread: "t", token })
       })
       const own: Grant = { capability: "tool.outer" }
       const escalation = yield* Effect.flip(withToken([own]))
@@ -140,9 +150,9 @@ describe("a tool that may call others", () => {
       )
       assert.strictEqual(narrow._tag, "PermissionEscalation")
       const [answer] = yield* withToken([own, { capability: "tool.*" }])
-      assert.strictEqual(answer.result?.status, "success")
+      assert.strictEqual(answer?.result?.status, "success")
       const [denied] = yield* withToken([own, { capability: "tool.*" }], [{ capability: "tool.echo" }])
-      assert.strictEqual(denied.error?.data.code, "PERMISSION_DENIED")
+      assert.strictEqual(denied?.error?.data?.code, "PERMISSION_DENIED")
     }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
 
   it.effect("stops calling itself after a few calls, with a typed error", () =>
@@ -182,16 +192,16 @@ describe("the connection of a tool", () => {
   for (const [name, text, code] of hostile) {
     it.effect(`answers ${name} with an error`, () =>
       Effect.gen(function*() {
-        const [answer] = yield* dataOf("outer")
-        assert.strictEqual(answer.error?.code, code)
+        const [answer] = yield* repliesTo("outer")
+        assert.strictEqual(answer?.error?.code, code)
         assert.strictEqual((yield* entries).filter(({ kind }) => kind === "request").length, 1)
       }).pipe(Effect.provide(world({ outer: sends(text) }, { outer: asks("outer", ["tool.*"]) }))))
   }
 
   it.effect("goes on after a message that was wrong, and takes several in one piece", () =>
     Effect.gen(function*() {
-      const answers = yield* dataOf("outer")
-      assert.deepStrictEqual(answers.map(({ error, id }: any) => [id, error?.code]), [
+      const answers = yield* repliesTo("outer")
+      assert.deepStrictEqual(answers.map(({ error, id }) => [id, error?.code]), [
         [null, -32700],
         ["a", undefined],
         ["b", undefined]
@@ -204,7 +214,7 @@ describe("the connection of a tool", () => {
     Effect.gen(function*() {
       const open = yield* Latch.make()
       const answers = yield* Effect.provide(
-        dataOf("outer"),
+        repliesTo("outer"),
         world({
           slow: () => Effect.as(open.await, { stdout: "done" }),
           outer: ({ connection }) =>
@@ -218,7 +228,7 @@ describe("the connection of a tool", () => {
             })
         }, { outer: asks("outer", ["tool.slow"]), slow: tool({ config: { command: "slow" } }) })
       )
-      assert.deepStrictEqual(answers.map(({ error, result }: any) => error?.code ?? result.data), [
+      assert.deepStrictEqual(answers.map(({ error, result }) => error?.code ?? result?.data), [
         -32600,
         "done",
         "done"
@@ -227,10 +237,10 @@ describe("the connection of a tool", () => {
 
   it.effect("is not shared: two tools at once have one each, with a grant each", () =>
     Effect.gen(function*() {
-      const found = yield* Effect.all([dataOf("a", { callId: "a" }), dataOf("b", { callId: "b" })], {
+      const found = yield* Effect.all([repliesTo("a", { callId: "a" }), repliesTo("b", { callId: "b" })], {
         concurrency: "unbounded"
       })
-      assert.deepStrictEqual(found.map(([one]) => one.error?.data.code ?? "done"), ["done", "PERMISSION_DENIED"])
+      assert.deepStrictEqual(found.map(([one]) => one?.error?.data?.code ?? "done"), ["done", "PERMISSION_DENIED"])
     }).pipe(Effect.provide(world({ outer: sends(hello) }, {
       a: asks("outer", ["tool.echo"]),
       b: asks("outer", ["tool.other"])
@@ -277,7 +287,7 @@ describe("the connection of a tool", () => {
       const several = request("echo", { text: "1" }, 1) + request("echo", { text: "2" }, 2) +
         request("middle", {}, 3) + request("echo", { text: "4" }, 4)
       const answers = yield* Effect.provide(
-        dataOf("outer"),
+        repliesTo("outer"),
         kernel({
           programs: { outer: sends(several, 4), middle: sends(hello) },
           settings: { limitsConcurrency: { caller: 1, tools: { "*": 1 } } },
@@ -289,7 +299,7 @@ describe("the connection of a tool", () => {
         })
       )
       assert.deepStrictEqual(
-        answers.map(({ result }: any) => result?.status),
+        answers.map(({ result }) => result?.status),
         Array.from({ length: 4 }, () => "success")
       )
     }))

@@ -1,8 +1,9 @@
 // Tools that call others, as processes on a real kernel. The tools of docs/calling-tools.md are among them.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber } from "effect"
+import { Context, Effect, Fiber, type Scope } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import type { ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
 import { accept, kernelOf, realProject } from "../../support/realProject.ts"
 import { call, entries } from "./calls.ts"
 
@@ -57,12 +58,16 @@ disown; exit 0`,
   "secret.md": "hidden\n"
 }
 
-const world = <A, E>(use: Effect.Effect<A, E, any>, more: Readonly<Record<string, string>> = {}) =>
+const requests = Effect.map(entries, (all) => all.flatMap((entry) => entry.kind === "request" ? [entry] : []))
+
+const world = <A, E>(
+  use: Effect.Effect<A, E, Effect.Services<typeof requests> | ToolProxy | Project | Scope.Scope>,
+  more: Readonly<Record<string, string>> = {}
+) =>
   Effect.scoped(Effect.gen(function*() {
     const project = yield* realProject({ ...files, ...more })
-    return yield* Effect.provide(
-      Effect.andThen(accept, Effect.provideService(use as Effect.Effect<A, E>, Project, project.project)),
-      kernelOf(project)
+    return yield* Effect.andThen(accept, Effect.provideService(use, Project, project.project)).pipe(
+      Effect.provide(kernelOf(project))
     )
   }))
 
@@ -75,8 +80,6 @@ const isRunning = (pid: number): boolean => {
 }
 
 const outputOf = (item: string, callId = "outer") => Effect.map(call(item, {}, { callId }), ({ data }) => String(data))
-
-const requests = Effect.map(entries, (all) => all.flatMap((entry) => entry.kind === "request" ? [entry] : []))
 
 describe("a process that calls tools", () => {
   it.live("is written in a few lines of Bash or Python", () =>
