@@ -92,6 +92,44 @@ describe("what a tool's signer chose", () => {
     }).pipe(Effect.provide(world(""))))
 })
 
+describe("a server that is known only when the tool runs", () => {
+  const running = (permissions: string) =>
+    kernel({
+      permissions: `rules:\n  - ${permissions}\n`,
+      controlFiles: { ".env": "BASE=https://evil.example\n" },
+      project: {
+        ...tools,
+        "tools/base.yaml": tool({
+          tool_type: "http",
+          executor_id: "http_client",
+          requires: { environment: ["BASE"] },
+          config: { url: "${BASE}/x" }
+        })
+      },
+      replace: OutboundMemory.layerWith(({ mayRedirect }) =>
+        Effect.map(mayRedirect?.("evil.example", 443) ?? Effect.succeed("not asked"), (body) => ({ body }))
+      )
+    })
+  const answerOf = (item: string) =>
+    call(item).pipe(
+      Effect.map(({ data }) => String(data)),
+      Effect.catch((error) => Effect.succeed(error.message))
+    )
+  const decided: ReadonlyArray<readonly [permissions: string, redirect: string, base: RegExp]> = [
+    ["deny: net.http(evil.example)", "denied", /a rule denies it/],
+    ["deny: net.http(evil.example:443)", "denied", /a rule denies it/],
+    ["ask: net.http(evil.example)", "asked", /a rule asks about it/],
+    ["deny: net.http(other.example)", "allowed", /^allowed$/]
+  ]
+  for (const [permissions, redirect, base] of decided) {
+    it.effect(`is decided then: ${permissions}`, () =>
+      Effect.gen(function*() {
+        assert.strictEqual(yield* answerOf("api"), redirect)
+        assert.match(yield* answerOf("base"), base)
+      }).pipe(Effect.provide(running(permissions))))
+  }
+})
+
 describe("what a config says that it touches", () => {
   const shown = (
     primitive: "subprocess" | "http_client",
